@@ -44,7 +44,7 @@ void BuildAllFunctions(benchmark::State& state, const std::string& path) {
 BENCHMARK_CAPTURE(BuildAllFunctions, libc, kDefaultModule)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(BuildAllFunctions, libcrypto, kLargeModule)->Unit(benchmark::kMillisecond);
 
-// The addresses lie all over the module, or all in one function.
+// The addresses are spread over the module, or all in one function.
 void WarmFind(benchmark::State& state, bool one_function) {
   const auto image = Open(state, kDefaultModule);
   if (image == nullptr) return;

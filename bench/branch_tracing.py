@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What software branch tracing costs and how much of it needs breakpoints, on real programs.
+"""Measures the cost of software branch tracing and its use of breakpoints, on real programs.
 
     bench/branch_tracing.py build/release/tools/hbbp resolve   branches per breakpoint, handler time
     bench/branch_tracing.py build/release/tools/hbbp overhead  CPU time at the defaults, as a ratio
@@ -43,7 +43,7 @@ class Lab:
                 *command]
 
     def trace(self, options, command):
-        """What `hbbp info` says of the source."""
+        """Returns what `hbbp info` reports of the source."""
         result = subprocess.run(self.record(options, command), stdout=subprocess.DEVNULL,
                                 stderr=subprocess.PIPE)
         if result.returncode != 0:
@@ -52,7 +52,7 @@ class Lab:
         return json.loads(info)["sources"][0]
 
     def compare(self, options, command):
-        """(CPU seconds alone, CPU ratio of the traced run), pair by pair."""
+        """Returns (CPU seconds alone, CPU ratio of the traced run), pair by pair."""
         return shared_cpu.ratios(command, self.record(options, command), self.arguments.pairs)
 
 

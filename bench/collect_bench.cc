@@ -1,4 +1,4 @@
-// Measures the collection: what a sample costs the worker, and what a session costs the process.
+// Measures the collection: the cost of a sample in the worker, and of a session in the process.
 #include <benchmark/benchmark.h>
 
 #include <memory>
@@ -16,7 +16,7 @@ namespace {
 constexpr uint64_t kTextStart = 0x400000;
 constexpr uint64_t kTextBytes = 16 << 20;
 
-// A recorder that knows one large module, and samples spread over `addresses` of its addresses.
+// Has a recorder that knows one large module, and samples spread over `addresses` of its addresses.
 class SyntheticRun {
  public:
   explicit SyntheticRun(uint64_t addresses) : addresses_(addresses) {

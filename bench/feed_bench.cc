@@ -1,4 +1,4 @@
-// Measures what it costs a host to feed a sample, through the C ABI.
+// Measures the cost of feeding a sample through the C ABI.
 #include <benchmark/benchmark.h>
 #include <hbbp/feed.h>
 #include <linux/perf_event.h>

@@ -1,5 +1,5 @@
-// Measures what a sample of a hardware event costs the worker that drains the ring, from record to
-// count.
+// Measures the cost of a sample of a hardware event in the worker that drains the ring, from record
+// to count.
 #include <benchmark/benchmark.h>
 #include <time.h>
 #include <unistd.h>

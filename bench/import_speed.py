@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How fast and in how much memory a recording is read, compared with other readers.
+"""Compares the time and memory of reading a recording with those of other readers.
 
     bench/import_speed.py build/release/tools/hbbp RECORDING BINARY [--copies N] [--runs N]
 
@@ -20,7 +20,7 @@ HEADER = struct.Struct("<8s9Q")
 
 
 def enlarge(recording, copies, path):
-    """The records of `recording`, `copies` times, without the sections at its end."""
+    """Writes the records of `recording` `copies` times, without the sections at its end."""
     with open(recording, "rb") as source:
         whole = source.read()
     magic, size, attr_size, attrs, attrs_bytes, data, data_bytes, types, types_bytes, _ = \
@@ -38,7 +38,7 @@ def enlarge(recording, copies, path):
 
 
 def run(command, directory):
-    """(CPU seconds, KiB) of the command and all that it starts."""
+    """Returns (CPU seconds, KiB) of the command and all processes that it starts."""
     process = subprocess.Popen(command, cwd=directory, stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)

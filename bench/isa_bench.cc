@@ -84,7 +84,8 @@ void BM_DescribeInstruction(benchmark::State& state) {
 }
 BENCHMARK(BM_DescribeInstruction)->Unit(benchmark::kMillisecond);
 
-// Matches every instruction of libc, described before, with the 17 groups of the default taxonomy.
+// Matches every instruction of libc, which was decoded before, with the 17 groups of the default
+// taxonomy.
 void BM_GroupOf(benchmark::State& state) {
   std::vector<InstructionProperties> described;
   const std::span<const uint8_t> text = LibcText();

@@ -143,7 +143,7 @@ void VirtualCalls() {
   g_sink = sum;
 }
 
-// Is a byte-code interpreter, as scripting languages have.
+// Runs a byte-code interpreter, as scripting languages have.
 void ByteCode() {
   static const std::vector<uint8_t> program = [] {
     std::vector<uint8_t> made;
@@ -285,9 +285,9 @@ void RunFunction(benchmark::State& state, void (*function)(), uint32_t branches)
       static_cast<double>(taken) / 1e9, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
-// The first block of a run that is not in the code cache is decoded, but not kept: one instruction
-// from each target of a branch decodes a block each time. With blocks in the cache, `is_decoded`,
-// this is what beginning costs.
+// The first block of a run that is not in the code cache is decoded, but not kept: a run of one
+// instruction from each target of a branch decodes a block each time. With blocks in the cache
+// (`is_decoded`), this is the cost of starting.
 void DecodeBlocks(benchmark::State& state, void (*function)(), bool is_decoded) {
   function();
   Bench bench;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Wall-clock and CPU cost of `hbbp record`, as ratios of alternating runs.
+"""Measures the wall-clock and CPU cost of `hbbp record`, as ratios of alternating runs.
 
     bench/overhead.py build/release/tools/hbbp [--pairs N] [--scale N] [--period NS] [--only NAME]
 
@@ -17,7 +17,7 @@ import workloads
 
 
 def run(command):
-    """(wall, cpu) seconds of a command, the processes that it waits for included."""
+    """Returns (wall, cpu) seconds of a command, including the processes that it waits for."""
     before = time.monotonic()
     with open(os.devnull, "wb") as null:
         process = subprocess.Popen(command, stdout=null, stderr=null)
@@ -55,7 +55,7 @@ def main():
             run(record + ["--"] + command)
             alone, walls, cpus = [], [], []
             for pair in range(arguments.pairs):
-                # Whichever comes first has warmer caches, so they take turns.
+                # The one that comes first has warmer caches, so they take turns.
                 if pair % 2:
                     profiled = run(record + ["--"] + command)
                     plain = run(command)

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""What a running session costs the process that it is in, without starting and ending it.
+"""Measures the cost of a running session in its process, without starting and ending it.
 
     bench/overhead_inside.py build/release/lib/capi/libhbbp.so [--source ebs|swbt] [--windows N]
                              [--period NS] [--only NAME ...] [--stopped]
 
 Real libraries do small pieces of work in this process; a session is on in every second window of
-time and off in the others. A window is compared with its two neighbours, so that what else the
-machine does cancels out; memory lies where it lies for both. Prints medians and quartiles of the
+time and off in the others. A window is compared with its two neighbours, so that other load of the
+machine cancels out; the layout of memory is the same for both. Prints medians and quartiles of the
 ratios, of wall-clock time and of CPU time of the process (the worker's included).
 
 With --stopped, a child process works, has a session that it stops, and works again; another child does
-the same without the session. Compared is by how much the second half differs from the first.
+the same without the session. The result compares how much the second half differs from the first.
 """
 
 import argparse
@@ -71,7 +71,7 @@ def query(database):
 
 
 def pieces():
-    """{name: function}; each takes some hundredths of a second."""
+    """Returns {name: function}; each takes some hundredths of a second."""
     text = workloads.text_of(1_500_000)
     data = text.encode()
     rows = [{"id": i, "name": f"n{i * 7919 % 997}", "value": i / 7} for i in range(15000)]
@@ -96,7 +96,7 @@ def pieces():
 
 
 def measure(piece, seconds):
-    """(wall, cpu) seconds a piece."""
+    """Returns (wall, cpu) seconds per piece."""
     count = 0
     wall, cpu = time.perf_counter(), time.process_time()
     while True:
@@ -115,7 +115,7 @@ def run_and_stop(library, source):
 
 
 def ratios_of(windows, measure_on, measure_off):
-    """[wall, cpu] ratios of each window `on` to the mean of its neighbours."""
+    """Returns [wall, cpu] ratios of each window `on` to the mean of its neighbours."""
     ratios = []
     before = measure_off()
     for _ in range(windows):
@@ -126,7 +126,7 @@ def ratios_of(windows, measure_on, measure_off):
 
 
 def in_child(function):
-    """What `function` returns in a child process."""
+    """Returns the result of `function` in a child process."""
     ours, its = multiprocessing.Pipe()
     process = multiprocessing.Process(target=lambda: its.send(function()))
     process.start()
@@ -136,7 +136,7 @@ def in_child(function):
 
 
 def change(piece, seconds, between):
-    """[wall, cpu] of a window after `between` to one before."""
+    """Returns [wall, cpu] ratios of a window after `between` to one before."""
     measure(piece, seconds / 4)
     before = measure(piece, seconds)
     between()

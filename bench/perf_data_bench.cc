@@ -37,7 +37,8 @@ perf_event_attr Attr(size_t branches) {
   return attr;
 }
 
-// Returns two events of as many ids as there are CPUs, whose samples come CPU by CPU in each round.
+// Returns a recording of two events with as many ids as there are CPUs, whose samples come CPU by
+// CPU in each round.
 std::vector<uint8_t> MakeRecording(size_t branches) {
   PerfDataBuilder data;
   const perf_event_attr attr = Attr(branches);

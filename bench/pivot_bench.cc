@@ -41,7 +41,7 @@ PivotInput MakeInput(uint32_t threads, bool with_replicates) {
     block.first_instruction = code.instructions.size();
     for (uint32_t j = 0; j < kBlockLength; ++j) {
       random = random * 6364136223846793005u + 1442695040888963407u;
-      // A few kinds make up most of the code, as in real programs.
+      // A few kinds of instructions make up most of the code, as in real programs.
       const double fraction = static_cast<double>(random >> 11) * 0x1p-53;
       code.instructions.push_back({static_cast<uint32_t>(kKinds * std::pow(fraction, 8)), 4 * j});
     }

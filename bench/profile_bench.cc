@@ -55,7 +55,7 @@ void BM_Analyze(benchmark::State& state) {
 }
 BENCHMARK(BM_Analyze)->Arg(100)->Arg(2'000)->Unit(benchmark::kMillisecond);
 
-// The tree has so many levels, each of which tests the length.
+// The tree has this many levels, each of which tests the length.
 void BM_ChooseByTree(benchmark::State& state) {
   const int levels = static_cast<int>(state.range(0));
   std::string json = R"({"format": "hbbp-tree", "version": 1, "nodes": [)";

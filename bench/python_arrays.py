@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""How fast samples go into the library from Python, and profiles come out as arrays.
+"""Measures the speed of adding samples from Python, and of reading profiles as arrays.
 
     HBBP_LIBRARY=build/release/lib/capi/libhbbp.so.0 PYTHONPATH=bindings/python/src \
         bench/python_arrays.py [--samples N] [--runs N]
 
-Each sample is of another address, and of another block. Figures are medians of CPU time, which other
-work on the machine changes less than that on the clock. The first two are also those of the library,
-which looks up and counts each address. Needs numpy and pandas.
+Each sample has another address, and another block. Figures are medians of CPU time, which other work
+on the machine changes less than wall-clock time. The first two include the time of the library, which
+looks up and counts each address. It needs numpy and pandas.
 """
 import argparse
 import statistics
@@ -23,7 +23,7 @@ BRANCH = [('from', 'u8'), ('to', 'u8'), ('flags', 'u8')]
 
 
 def feed_with(blocks):
-    """Of generated code in which each instruction is a block: jumps to the next one."""
+    """Makes a feed of generated code in which each instruction is a block: a jump to the next one."""
     feed = hbbp.Feed(order='as-added')
     code = b'\xeb\0' * FUNCTION_BLOCKS
     feed.add_events(
@@ -40,7 +40,7 @@ def samples_of(addresses):
 
 
 def stacks_of(addresses):
-    """Of the jump at each address, and of those in front of it."""
+    """Makes branch stacks of the jump at each address, and of the jumps before it."""
     samples = numpy.zeros(len(addresses) // STACK_BRANCHES,
                           dtype=[('pid', 'u4'), ('tid', 'u4'), ('branches', BRANCH,
                                                                 STACK_BRANCHES)])
@@ -57,7 +57,7 @@ def seconds(function, *arguments):
 
 
 def run(count):
-    """{what: (how many, seconds)}"""
+    """Returns {what: (how many, seconds)}."""
     addresses = CODE_ADDRESS + 2 * numpy.arange(count, dtype='u8')
     samples, stacks = samples_of(addresses), stacks_of(addresses)
     one_by_one = [hbbp.FeedSample(ip=ip, pid=1, tid=1) for ip in addresses.tolist()]

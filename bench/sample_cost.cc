@@ -1,5 +1,5 @@
-// Measures what a sample takes from its thread: an interrupt and a record, which CPU time includes,
-// but no clock shows separately.
+// Measures the time that a sample takes from its thread: an interrupt and a record, which CPU time
+// includes, but no clock shows separately.
 //
 //   bench/sample_cost [ROUNDS [instructions]]
 //

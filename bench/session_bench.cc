@@ -1,5 +1,5 @@
-// Measures what a session costs that does not sample, from its creation to its end, through the C
-// ABI: time, and CPU time of the process, the worker's included.
+// Measures the cost of a session that does not sample, from its creation to its end, through the C
+// ABI: time, and CPU time of the process including the worker.
 #include <benchmark/benchmark.h>
 #include <hbbp/hbbp.h>
 

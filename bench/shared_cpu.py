@@ -1,9 +1,9 @@
 """Compares the CPU time of commands that run at the same time on one CPU.
 
-What the machine does besides, the clock rate, and neighbours in the memory slow all of them down
-alike, which alternating runs do not achieve: two runs of one command, one after the other, differ by
-several percent here, and by 0.1 to 0.5 % this way. What runs by the clock on the wall (a worker that
-wakes each second) counts twice, since the wall-clock time of both is twice that of one alone.
+Other load of the machine, the clock rate, and neighbours in memory slow all of them down alike, which
+alternating runs do not achieve: two runs of one command, one after the other, differ by several
+percent here, and by 0.1 to 0.5 % this way. Work that depends on wall-clock time (a worker that wakes
+each second) counts twice, since the wall-clock time of both is twice that of one alone.
 """
 
 import os
@@ -20,7 +20,7 @@ def start(command, cpu):
 
 
 def run_together(commands):
-    """CPU seconds of each, the processes that it waits for included."""
+    """Returns CPU seconds of each, including the processes that it waits for."""
     cpu = max(os.sched_getaffinity(0))
     processes = [start(command, cpu) for command in commands]
     seconds = []
@@ -34,10 +34,10 @@ def run_together(commands):
 
 
 def ratios(plain, other, pairs):
-    """(CPU seconds of `plain`, ratio of `other` to it), pair by pair."""
+    """Returns (CPU seconds of `plain`, ratio of `other` to it), pair by pair."""
     results = []
     for pair in range(pairs):
-        # Whichever starts first has a small advantage.
+        # The one that starts first has a small advantage.
         if pair % 2:
             other_seconds, plain_seconds = run_together([other, plain])
         else:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Size of libhbbp.so, and what it costs to load it.
+"""Measures the size of libhbbp.so, and the cost of loading it.
 
     bench/startup.py build/release/lib/capi/libhbbp.so [--rounds N]
 
@@ -44,7 +44,7 @@ int main(int argc, char **argv) {
 }
 """
 
-# What runs the others and says how long that took, in microseconds: nothing of Python is in it.
+# This program runs the others and prints how long that took, in microseconds: Python is not included.
 SPAWN = """
 #include <spawn.h>
 #include <stdio.h>

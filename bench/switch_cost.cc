@@ -1,5 +1,5 @@
 // Measures what an event adds to a context switch: by disabling and enabling it, as
-// perf/switch_cost.h does at the start of sessions, and by real switches, which that stands for.
+// perf/switch_cost.h does at the start of sessions, and by real switches, which that approximates.
 //
 //   bench/switch_cost
 //

@@ -1,4 +1,4 @@
-"""Programs whose time is in vector code: an encoder, JSON and UTF-8, matrices, pictures, ciphers and hashes.
+"""Makes programs that spend their time in vector code: an encoder, JSON and UTF-8, matrices, pictures, ciphers, hashes.
 
 Each is a name, which ends in the instruction set, and a command that prints to stdout only and always the same. The
 instruction set is chosen by the command itself, so that it is the same under another profiler or valgrind.
@@ -24,7 +24,7 @@ def processor_flags():
 
 
 def write_video(path, frames, width=352, height=288):
-    """Moving gradients and noise, as YUV4MPEG2."""
+    """Writes moving gradients and noise as YUV4MPEG2."""
     rng = random.Random(3)
     noise = rng.randbytes(width * height * 2)
     ramp = bytes(range(256)) * (width // 256 + 4)
@@ -73,7 +73,7 @@ LIBRARIES = {"dgemm": "-ldl", "json_sums": "-lsimdjson", "image_filter": "-lm"}
 
 
 def compile_program(directory, name):
-    """False where a header or library of it is missing."""
+    """Returns False where a header or library is missing."""
     source, = SOURCES.glob(name + ".c*")
     compiler = "g++" if source.suffix == ".cc" else "gcc"
     command = [compiler, "-O2", "-o", directory / name, source, LIBRARIES[name]]
@@ -81,7 +81,7 @@ def compile_program(directory, name):
 
 
 def candidates(scale=1):
-    """[(name, command)]; words that name inputs or compiled programs are theirs alone."""
+    """Returns [(name, command)]; each input and each compiled program belongs to one command."""
     flags = processor_flags()
     sets = [name for name, flag in [("avx2", "avx2"), ("avx512", "avx512bw")] if flag in flags]
     x264 = ["x264", "--quiet", "--no-progress", "--threads", "1", "--preset", "medium", "--frames", 30 * scale]
@@ -108,9 +108,9 @@ def candidates(scale=1):
 
 
 def prepare(directory, scale=1, names=None):
-    """Returns [(name, command)] of what this machine has, for about half a second each; of all, or of `names`.
+    """Returns [(name, command)] of the programs that this machine can run, all or `names`, each for half a second.
 
-    What they read goes into `directory`.
+    Their inputs are made in `directory`.
     """
     directory = pathlib.Path(directory)
     found = []

@@ -1,4 +1,4 @@
-"""Real programs and inputs for the measurements of docs/lab/results.md.
+"""Makes real programs and inputs for the measurements of docs/lab/results.md.
 
 Inputs are made afresh in a directory of the caller's, from fixed seeds, so that two runs do the same.
 """
@@ -62,7 +62,7 @@ SELECT count(*), sum(a.k), max(b.name) FROM t a JOIN t b ON b.k = a.k AND b.id <
 SELECT name, count(*), avg(k) FROM t WHERE name LIKE '%7%' GROUP BY name ORDER BY 2 DESC LIMIT 3;
 """
 
-# A search tree of strings and calls of virtual functions.
+# The program uses a search tree of strings and calls of virtual functions.
 CPP_MAP = """
 #include <cstdio>
 #include <map>
@@ -142,7 +142,7 @@ int main(void) {
 
 
 def write_c_source(path, functions):
-    """Functions with loops and switches, as a compiler's input."""
+    """Writes functions with loops and switches, as a compiler's input."""
     rng = random.Random(1)
     with open(path, "w") as out:
         for i in range(functions):
@@ -163,7 +163,7 @@ int f{i}(struct s{i} *p, int n) {{
 
 
 def text_of(size):
-    """Text with the statistics of a log: repeated words, numbers, some noise."""
+    """Returns text with the statistics of a log: repeated words, numbers, some noise."""
     rng = random.Random(2)
     words = ["".join(rng.choices("etaoinshrdlucmfw", k=rng.randint(2, 9))) for _ in range(4000)]
     lines, length = [], 0
@@ -211,13 +211,13 @@ def compile_program(directory, name, text, *arguments):
 
 
 def threads_program(directory, count, scale=1):
-    """A program that does the same work with `count` threads, whatever that is."""
+    """Makes a program that does the same amount of work with any `count` of threads."""
     text = THREADS.replace("COUNT", str(count)).replace("SCALE", str(scale))
     return compile_program(pathlib.Path(directory), f"threads{count}", text, "-pthread")
 
 
 def prepare_more(directory, scale=1):
-    """Returns more of the same, for branch tracing. After prepare, whose inputs they share."""
+    """Returns more programs for branch tracing. Call prepare first, whose inputs they share."""
     directory = pathlib.Path(directory)
     candidates = [
         ("zstd", ["zstd", "-9", "-q", "-c", "--single-thread", directory / "large.txt"]),

@@ -1,4 +1,4 @@
-/* A service looks at one of its threads while it works: from a control thread, with budgets, and
+/* A service profiles one of its threads while it works: from a control thread, with budgets, and
  * with the library's messages in the log of the service. */
 #define _GNU_SOURCE /* for syscall */
 #include <hbbp/hbbp.h>

@@ -1,4 +1,4 @@
-// The busiest basic blocks of a program that profiles itself, through the C++ wrapper.
+// A program that profiles itself through the C++ wrapper, and prints its busiest basic blocks.
 #include <algorithm>
 #include <cstdio>
 #include <hbbp/hbbp.hpp>

@@ -1,5 +1,5 @@
-/* A profiler that has perf events and ring buffers of its own, and leaves the rest to the library:
- * where does work() spend its time? */
+/* A profiler that has perf events and ring buffers of its own, and uses the library for the rest:
+ * it prints where work() spends its time. */
 #define _GNU_SOURCE /* for syscall */
 #include <hbbp/hbbp.h>
 #include <linux/perf_event.h>
@@ -41,7 +41,7 @@ static int open_event(struct perf_event_attr *attr) {
   return event;
 }
 
-/* What was mapped before there was an event: the kernel reports only what comes. */
+/* Adds what was mapped before there was an event: the kernel reports only later mappings. */
 static void add_maps(hbbp_feed *feed) {
   FILE *maps = fopen("/proc/self/maps", "r");
   char line[4352];
@@ -63,7 +63,7 @@ static void add_maps(hbbp_feed *feed) {
   if (maps != NULL) fclose(maps);
 }
 
-/* Hands over what is in the ring; records that go around its end are put together. */
+/* Adds the records of the ring; a record that wraps around its end is joined first. */
 static void add_ring(hbbp_feed *feed) {
   static char records[RING_BYTES];
   const char *data = (const char *)ring + ring->data_offset;

@@ -1,5 +1,5 @@
-/* A program that has a sampler of its own, a timer and a signal handler, and makes it a source of a
- * session: where does work() spend its time? */
+/* A program with a sampler of its own, a timer and a signal handler, which it makes a source of a
+ * session: it prints where work() spends its time. */
 #define _GNU_SOURCE /* for REG_RIP */
 #include <hbbp/hbbp.h>
 #include <signal.h>
@@ -14,7 +14,7 @@
 
 enum { SLOTS = 1024, PERIOD_NS = 1000000 };
 
-/* The handler writes, drain() reads. */
+/* The handler writes slots, and drain() reads them. */
 static struct slot {
   uint64_t ip, time_ns;
   uint32_t tid;

@@ -1,7 +1,7 @@
-"""The blocks of a profile of libhbbp, found by address. For scripts inside of other tools.
+"""Finds the blocks of a profile of libhbbp by address, for scripts inside of other tools.
 
-The command hbbp must be on the PATH, or HBBP_TOOL be its path. Nothing else is needed, and no library is
-loaded into the other tool, whose Python may be another one."""
+The command hbbp must be on the PATH, or its path in HBBP_TOOL. Nothing else is needed, and no library is
+loaded into the other tool, which may have another version of Python."""
 import bisect
 import collections
 import json
@@ -15,7 +15,7 @@ Segment = collections.namedtuple('Segment', 'flags offset address file_bytes')
 
 
 def segments(path):
-    """Those of a 64-bit ELF file that are loaded; none if it is none."""
+    """Returns the loaded segments of a 64-bit ELF file; none for other files."""
     try:
         with open(path, 'rb') as file:
             header = file.read(64)
@@ -36,7 +36,7 @@ def segments(path):
 
 
 def address_of_offset(path, offset):
-    """Where the file wants to have what lies at the offset; None if nowhere."""
+    """Returns the address of the offset in the file; None if it is not loaded."""
     for segment in segments(path):
         if segment.offset <= offset < segment.offset + segment.file_bytes:
             return segment.address + offset - segment.offset
@@ -44,7 +44,7 @@ def address_of_offset(path, offset):
 
 
 def run_hbbp(*arguments):
-    """What it prints. RuntimeError has what it complains of."""
+    """Returns the output of hbbp. RuntimeError has its message."""
     tool = os.environ.get('HBBP_TOOL', 'hbbp')
     done = subprocess.run([tool, *arguments], capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -53,14 +53,14 @@ def run_hbbp(*arguments):
 
 
 def is_recording(path):
-    """Is it one that perf record has written?"""
+    """Returns whether perf record has written the file."""
     with open(path, 'rb') as file:
         return file.read(8) in (b'PERFILE2', b'2ELIFREP')
 
 
 class ProfileBlocks:
-    """Rows of `hbbp blocks --format json` of a profile or a recording of perf, with `start` and `end` as
-    numbers."""
+    """Returns rows of `hbbp blocks --format json` for a profile or a recording of perf, with `start` and `end`
+    as numbers."""
 
     def __init__(self, path):
         with tempfile.TemporaryDirectory() as directory:
@@ -79,19 +79,19 @@ class ProfileBlocks:
             rows.sort(key=lambda row: row['start'])
 
     def hottest(self, number):
-        """Those in which most instructions ran, most first."""
+        """Returns the blocks with most executed instructions, most first."""
         rows = (row for rows in self.modules.values() for row in rows)
         return sorted(rows, key=lambda row: row['count'] * row['instructions'], reverse=True)[:number]
 
     def find(self, module, address):
-        """The block that the address of the module's file is in, or None."""
+        """Returns the block around the address of the module's file, or None."""
         rows = self.modules.get(module, ())
         at = bisect.bisect_right([row['start'] for row in rows], address) - 1
         return rows[at] if at >= 0 and address < rows[at]['end'] else None
 
 
 def text_of(row):
-    """One line about a block."""
+    """Describes a block in one line."""
     error = '' if row['standard_error'] is None else f' ± {row["standard_error"]:,.0f}'
     return (f'0x{row["start"]:x}-0x{row["end"]:x}, {row["instructions"]} instructions: {row["count"]:,.0f}{error} times, '
             f'{100 * row["share"]:.2f} %')

@@ -1,4 +1,4 @@
-/* The smallest program that profiles itself: which instructions did work() run? */
+/* The smallest program that profiles itself: it prints which instructions work() ran. */
 #include <hbbp/hbbp.h>
 #include <stdio.h>
 

@@ -1,4 +1,5 @@
-// As self_profile.c, in C++: what a host program adds to find out which instructions work() ran.
+// The C++ version of self_profile.c: what a host program adds to find out which instructions work()
+// ran.
 #include <cstdio>
 #include <hbbp/hbbp.hpp>
 

@@ -1,4 +1,4 @@
-// What main.cc knows of a sub-command, and how every sub-command reports failure.
+// The interface between main.cc and a sub-command, and how every sub-command reports failure.
 //
 // A sub-command is a function of its own arguments: argv[0] is its name ("record"), argv[1] the
 // first word after it. It parses them with Options (options.h), prints its result with

@@ -1,3 +1,7 @@
+// Compares counts of blocks. MatchModules pairs the modules of both sides, CountModule turns the
+// counts of one pair into reference and estimate per block, and Summarize scales the estimates and
+// computes the errors of each module and of their sum. hbbp compare calls these in this order; hbbp
+// train needs the first two.
 #include "compare.h"
 
 #include <algorithm>
@@ -15,15 +19,16 @@ namespace {
 
 constexpr char kUnknownMnemonic[] = "(unknown)";
 
-// Blocks and instructions of the reference that lie in one static block.
+// Sums blocks and instructions of the reference that lie in one static block.
 class BlockReader {
  public:
   BlockReader(const Code& code, ModuleCounts* counts) : code_(code), counts_(*counts) {}
 
-  // `counts`: of the addresses in the block; `next`: of the instruction after the block.
+  // `counts` has the addresses in the block; `next` is the count of the instruction after the
+  // block.
   void AddReference(const Code::Block& block, std::span<const ReferenceCount> counts, double next);
   void AddEstimate(const EstimatedBlock& block);
-  // An address that no block explains.
+  // Adds an address that no block explains.
   void AddUnexplained(const ReferenceCount& count);
 
  private:
@@ -90,7 +95,7 @@ void BlockReader::AddReference(const Code::Block& block, std::span<const Referen
   const double mean =
       plain_instructions != 0 ? plain_sum / static_cast<double>(plain_instructions) : next;
   for (const auto& [instruction, iterations] : strings) {
-    // A block that ended in a string instruction has no count after it to go by.
+    // A block that ended in a string instruction has no count after it to compare with.
     const double executions = mean > 0 ? std::min(iterations, mean) : iterations;
     executed += executions;
     counts_.rep_iterations += iterations - executions;
@@ -150,7 +155,7 @@ ModuleComparison Compare(const ModuleCounts& counts, double scale) {
   return result;
 }
 
-// Blocks of different modules must stay apart, whatever their addresses.
+// The same address in different modules is a different block.
 ModuleCounts Sum(const std::vector<ModuleCounts>& modules) {
   ModuleCounts total;
   total.path = "total";
@@ -174,7 +179,7 @@ std::string RealPath(const std::string& path) {
   return error ? std::string() : real.string();
 }
 
-// "libz.so.1" and "libz.so.1.2.13", in either order.
+// Matches "libz.so.1" and "libz.so.1.2.13", in either order.
 bool SameUpToVersion(std::string_view a, std::string_view b) {
   if (a.size() > b.size()) std::swap(a, b);
   return a.find(".so") != std::string_view::npos && b.starts_with(a) && b.size() > a.size() &&
@@ -287,7 +292,7 @@ ModuleCounts CountModule(const ReferenceModule& reference, const EstimatedModule
 Comparison Summarize(const std::vector<ModuleCounts>& modules,
                      std::vector<OneSidedModule> only_in_reference,
                      std::vector<OneSidedModule> only_in_estimate, bool scaled) {
-  const auto most_first = [](const OneSidedModule& a, const OneSidedModule& b) {
+  const auto by_instructions = [](const OneSidedModule& a, const OneSidedModule& b) {
     return a.instructions != b.instructions ? a.instructions > b.instructions : a.name < b.name;
   };
   Comparison result;
@@ -307,8 +312,8 @@ Comparison Summarize(const std::vector<ModuleCounts>& modules,
   result.only_in_reference = std::move(only_in_reference);
   result.only_in_estimate = std::move(only_in_estimate);
   for (OneSidedModule& module : result.only_in_estimate) module.instructions *= result.scale;
-  std::sort(result.only_in_reference.begin(), result.only_in_reference.end(), most_first);
-  std::sort(result.only_in_estimate.begin(), result.only_in_estimate.end(), most_first);
+  std::sort(result.only_in_reference.begin(), result.only_in_reference.end(), by_instructions);
+  std::sort(result.only_in_estimate.begin(), result.only_in_estimate.end(), by_instructions);
   return result;
 }
 

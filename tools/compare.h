@@ -1,11 +1,11 @@
-// Compares estimated block counts with reference counts, module by module. Pure arithmetic over
-// data that the caller collects; knows neither profiles nor files.
+// Compares estimated block counts with reference counts, module by module. It is pure arithmetic
+// over data that the caller collects, and knows neither profiles nor files.
 //
-// The reference is a count for each instruction address. It becomes block counts so:
-// - A block's reference count is the mean over its instructions. In a block that always runs to
-//   its end they are equal; where they differ (a signal or exception in its middle, a jump into
-//   it that the static map cannot know) the mean, times the length, keeps the number of
-//   instructions, which the highest would not.
+// The reference is a count for each instruction address. These rules turn it into block counts:
+// - A block's reference count is the mean over its instructions. In a block that always runs to its
+//   end they are equal; where they differ (a signal or exception in its middle, a jump into it that
+//   the static map cannot know) the mean, times the length, preserves the number of instructions,
+//   which the highest count would not.
 // - String instructions (movs, stos, ...) count once an execution, as hardware counts them.
 //   Callgrind counts iterations instead, so they get at most the mean of the other instructions
 //   of their block, or of the instruction after them if there are no others.
@@ -29,7 +29,7 @@ struct ReferenceCount {
 
 struct ReferenceModule {
   std::string path;
-  std::string build_id;                // hexadecimal; empty if not known
+  std::string build_id;                // hexadecimal; empty if unknown
   std::vector<ReferenceCount> counts;  // by address
 };
 
@@ -47,7 +47,7 @@ struct EstimatedModule {
   std::vector<EstimatedBlock> blocks;
 };
 
-// What the comparison asks about the code of one module.
+// The code of one module, as far as the comparison needs it.
 class Code {
  public:
   struct Block {
@@ -64,13 +64,13 @@ class Code {
   virtual std::optional<Instruction> Decode(uint64_t address) const = 0;
 };
 
-// True for instructions that a rep prefix repeats: movs, stos, ... (libhbbp gives them no suffix
-// of their size, so movsd is always the SSE instruction).
+// Returns whether a rep prefix repeats the instruction: movs, stos, ... (libhbbp gives them no size
+// suffix, so movsd is always the SSE instruction).
 bool IsStringInstruction(const Code::Instruction& instruction);
 
-// For each reference module the index of the estimated module that it is, each used once: by
-// build ID, else path, else real path, else base name, else base name up to a version
-// ("libz.so.1" is "libz.so.1.2.13"). Names match only where a single candidate is left.
+// Returns for each reference module the index of the matching estimated module, each used once: by
+// build ID, else path, else real path, else base name, else base name up to a version ("libz.so.1"
+// is "libz.so.1.2.13"). Names match only where a single candidate remains.
 std::vector<std::optional<size_t>> MatchModules(const std::vector<ReferenceModule>& references,
                                                 const std::vector<EstimatedModule>& estimates);
 
@@ -85,21 +85,21 @@ struct MnemonicCounts {
   double estimate = 0;
 };
 
-// Both sides of one module, before any scaling.
+// The counts of one module on both sides, before any scaling.
 struct ModuleCounts {
   std::string path;
   std::string build_id;
   std::map<uint64_t, BlockCounts> blocks;  // by start address
   std::map<std::string, MnemonicCounts> mnemonics;
   double unresolved = 0;      // reference instructions at addresses without code
-  double rep_iterations = 0;  // that the reference counted beyond executions
+  double rep_iterations = 0;  // iterations that the reference counted beyond executions
   double misplaced = 0;       // reference instructions where no instruction of a block starts
 
   double ReferenceInstructions() const;
   double EstimatedInstructions() const;
 };
 
-// The estimated module that has the path of the reference and another build ID.
+// Returns the estimated module with the path of the reference and another build ID.
 std::optional<size_t> FindOtherBuild(const ReferenceModule& reference,
                                      const std::vector<EstimatedModule>& estimates);
 
@@ -113,7 +113,7 @@ struct MnemonicComparison {
   double error = 0;
 };
 
-// The error metrics of estimate/error_metrics.h.
+// See estimate/error_metrics.h for the definitions of these error metrics.
 struct ModuleComparison {
   std::string name;
   std::string build_id;
@@ -123,14 +123,14 @@ struct ModuleComparison {
   double block_accuracy_error = 0;
   double overlap = 0;           // over blocks, by instructions
   double mnemonic_overlap = 0;  // over mnemonics
-  // Estimated instructions in blocks that the reference never saw, and the reverse.
+  // Estimated instructions in blocks that the reference never executed, and the reverse.
   double only_estimated = 0;
   double only_referenced = 0;
   double unresolved = 0;
   double rep_iterations = 0;
   std::vector<MnemonicComparison> mnemonics;  // by reference, most first
 
-  // Nothing was compared, so that errors and overlaps say nothing.
+  // Returns true if nothing was compared, so that errors and overlaps mean nothing.
   bool is_empty() const { return instructions_reference == 0 && instructions_estimate == 0; }
 };
 
@@ -144,13 +144,13 @@ struct Comparison {
   std::vector<ModuleComparison> modules;  // by reference instructions, most first
   ModuleComparison total;                 // over `modules`
   std::vector<OneSidedModule> only_in_reference;
-  std::vector<OneSidedModule> only_in_estimate;  // scaled too
+  std::vector<OneSidedModule> only_in_estimate;  // scaled like the blocks
   bool scaled = false;
-  double scale = 1;  // what estimates were multiplied by
+  double scale = 1;  // factor of the estimates
 };
 
 // `scaled`: the estimate is right only up to a factor, which is then chosen so that the modules
-// in both have as many instructions in both.
+// that occur in both have as many instructions in both.
 Comparison Summarize(const std::vector<ModuleCounts>& modules,
                      std::vector<OneSidedModule> only_in_reference,
                      std::vector<OneSidedModule> only_in_estimate, bool scaled);

@@ -5,8 +5,9 @@
 namespace hbbp::tools {
 namespace {
 
-// Of the truth of a module; more on no instruction is the truth of another file.
-constexpr double kMostMisplaced = 0.02;
+// Maximum share of a module's truth at addresses without instruction; above it is the truth of
+// another file.
+constexpr double kMaxMisplaced = 0.02;
 
 }  // namespace
 
@@ -58,12 +59,12 @@ Status CheckBuilds(const std::vector<ReferenceModule>& references,
   return OkStatus();
 }
 
-Status CheckPlaces(const ModuleCounts& counts, const ModuleView& module) {
+Status CheckAddresses(const ModuleCounts& counts, const ModuleView& module) {
   const double all = counts.ReferenceInstructions();
-  // Without samples, whether there is a file is known only by its instructions.
+  // Without samples, only the instructions show whether there is a file.
   const bool is_file = module.code == HBBP_CODE_FILE || (module.code == HBBP_CODE_NOT_SOUGHT &&
                                                          counts.unresolved < counts.misplaced);
-  if (!is_file || counts.misplaced <= kMostMisplaced * all) return OkStatus();
+  if (!is_file || counts.misplaced <= kMaxMisplaced * all) return OkStatus();
   return MakeStatus(StatusCode::kMismatch,
                     "%s: %s of the truth are at addresses where no instruction starts: it is the "
                     "truth of another build, or of a file that was loaded elsewhere; make it again "

@@ -1,4 +1,4 @@
-// Profiles and exact counts, as compare.h takes them.
+// Converts profiles and exact counts to the types of compare.h.
 #ifndef HBBP_TOOLS_COMPARE_INPUTS_H_
 #define HBBP_TOOLS_COMPARE_INPUTS_H_
 
@@ -14,7 +14,7 @@
 
 namespace hbbp::tools {
 
-// The code of one module of an analysis that outlives this object.
+// Code of one module of an analysis, which must outlive this object.
 class ModuleCode : public Code {
  public:
   ModuleCode(const hbbp::analysis& analysis, uint32_t module)
@@ -28,20 +28,20 @@ class ModuleCode : public Code {
   uint32_t module_;
 };
 
-// The modules of the profile with their blocks, in its order.
+// Returns the modules of the profile with their blocks, in its order.
 std::vector<EstimatedModule> Estimates(const hbbp::analysis& analysis);
 
-// As readers of exact counts want to know them.
+// Returns the modules in the form that readers of exact counts take.
 std::vector<ProfiledModule> ProfiledModules(const std::vector<EstimatedModule>& estimates);
 
-// kMismatch if the truth is of another build of a module, by its build ID.
+// Returns kMismatch if the truth belongs to another build of a module, by its build ID.
 Status CheckBuilds(const std::vector<ReferenceModule>& references,
                    const std::vector<std::optional<size_t>>& match,
                    const std::vector<EstimatedModule>& estimates);
 
-// kMismatch if counts fall between instructions or outside of the code, as those of another file of
-// the same name do.
-Status CheckPlaces(const ModuleCounts& counts, const ModuleView& module);
+// Returns kMismatch if counts lie between instructions or outside of the code, as those of another
+// file of the same name do.
+Status CheckAddresses(const ModuleCounts& counts, const ModuleView& module);
 
 }  // namespace hbbp::tools
 

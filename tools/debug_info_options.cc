@@ -10,7 +10,7 @@
 namespace hbbp::tools {
 
 void DebugInfoOptions::AddTo(Options* options) {
-  options->Value("--debug-root", &debug_root_, "FOLDER",
+  options->Value("--debug-root", &debug_root_, "DIRECTORY",
                  "where separate debug files are (/usr/lib/debug)");
   options->Flag("--debuginfod", &may_ask_servers_,
                 "get missing debug files from the servers that DEBUGINFOD_URLS names");

@@ -1,4 +1,4 @@
-// The options that say where debug information is, and a bar on the terminal while much is read.
+// The options for the location of debug information, and a progress bar while much of it is read.
 #ifndef HBBP_TOOLS_DEBUG_INFO_OPTIONS_H_
 #define HBBP_TOOLS_DEBUG_INFO_OPTIONS_H_
 
@@ -21,12 +21,12 @@ class DebugInfoOptions {
 
   // The options are valid as long as this object.
   void AddTo(Options* options);
-  // For an analysis, which must not outlive this object.
+  // Returns the options of an analysis, which must not outlive this object.
   hbbp_debug_options Get();
-  // Why code of modules with samples has no lines, or not all: of the three busiest such modules,
-  // and how many more there are.
+  // Returns why code of modules with samples has no lines, or not all: for the three busiest such
+  // modules, and how many more there are.
   static std::vector<std::string> Problems(const hbbp::analysis& analysis);
-  // Takes the bar away, before anything is printed.
+  // Removes the bar, before anything else is printed.
   void EndProgress();
 
  private:

@@ -1,4 +1,4 @@
-// The option that says which observations block counts come from.
+// The option that selects the observations of block counts.
 #ifndef HBBP_TOOLS_ESTIMATOR_OPTION_H_
 #define HBBP_TOOLS_ESTIMATOR_OPTION_H_
 
@@ -18,8 +18,8 @@ class EstimatorOption {
   void AddTo(Options* options);
   // Reads the file of a tree, if the option names one.
   Status Read();
-  // Analyses as the option says, which was read, and as the rest of `options` says. The message of
-  // a failure names the file of the tree if that is the reason.
+  // Analyses with the option, which Read() has read, and the rest of `options`. If the tree is the
+  // reason of a failure, the message names its file.
   hbbp::analysis Analyse(const hbbp::profile_view& profile,
                          hbbp_analysis_options options = {}) const;
 

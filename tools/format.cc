@@ -90,7 +90,7 @@ std::string Printable(std::string_view text) {
   std::string printable;
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
-    // U+0080 to U+009F in UTF-8: U+009B begins sequences as ESC [ does.
+    // In UTF-8, U+0080 to U+009F are two bytes. U+009B starts escape sequences like ESC [.
     const bool is_c1 = c == '\xc2' && i + 1 < text.size() && (text[i + 1] & 0xe0) == 0x80;
     if (is_c1) {
       printable += '?';

@@ -1,4 +1,4 @@
-// Numbers for people and for programs.
+// Formats numbers for people and for programs.
 #ifndef HBBP_TOOLS_FORMAT_H_
 #define HBBP_TOOLS_FORMAT_H_
 
@@ -33,24 +33,25 @@ std::string FormatFactor(double factor);
 // The shortest text that reads back as the same number.
 std::string FormatExact(double number);
 
-// What C++ or Rust calls the symbol; the symbol itself if it is no mangled name.
+// Returns the name in C++ or Rust, or the symbol itself if it is not a mangled name.
 std::string Demangle(const char* symbol);
 
-// "libc.so.6" for "/usr/lib/libc.so.6" and for "/usr/lib/libc.so.6 (deleted)".
+// Returns "libc.so.6" for "/usr/lib/libc.so.6" and for "/usr/lib/libc.so.6 (deleted)".
 std::string_view BaseName(std::string_view path);
 
-// The last parts of paths, and the whole of those that share theirs with another one.
+// Shortens paths to their last parts, except those that share it with another path.
 class ShortNames {
  public:
   void Add(std::string_view path) { paths_[std::string(BaseName(path))].emplace(path); }
-  // Of a path that was added.
+  // Takes a path that was added.
   std::string Of(std::string_view path) const;
 
  private:
   std::map<std::string, std::set<std::string>, std::less<>> paths_;  // by last part
 };
 
-// Tabs become spaces, other control characters question marks, those of UTF-8 (U+009B) as well.
+// Replaces tabs by spaces, and other control characters, also those of UTF-8 (U+009B), by question
+// marks.
 std::string Printable(std::string_view text);
 
 }  // namespace hbbp::tools

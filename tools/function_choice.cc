@@ -18,7 +18,8 @@ bool IsNamed(const hbbp_function& function, const std::string& wanted) {
   return wanted == name || wanted == WithoutParameters(name);
 }
 
-// "; did you mean ...?": a name that has all of it, or one that differs little.
+// Returns "; did you mean ...?" with a name that contains the wanted one, or one that differs
+// little.
 std::string Suggestion(const std::vector<hbbp_function>& functions,
                        const std::vector<uint32_t>& among, const std::string& wanted) {
   std::vector<std::string> names;
@@ -37,7 +38,7 @@ std::optional<uint64_t> ParseAddress(const std::string& text) {
   return value;
 }
 
-// The one with most samples, of that name or of all if it is empty; null if there is none.
+// Returns the module with most samples, of that name or of all if it is empty; null if none.
 const ModuleView* ModuleWithoutCode(const std::vector<ModuleView>& modules,
                                     const std::string& wanted) {
   const ModuleView* found = nullptr;
@@ -50,7 +51,7 @@ const ModuleView* ModuleWithoutCode(const std::vector<ModuleView>& modules,
   return found;
 }
 
-// Why no function of the module, or of any if it is empty, can be shown.
+// Explains why no function of the module, or of any module if it is empty, can be shown.
 Status NothingIn(const std::vector<ModuleView>& modules, const std::string& wanted) {
   if (const ModuleView* without_code = ModuleWithoutCode(modules, wanted)) {
     return MakeStatus(StatusCode::kNotFound, "no function has a count: %s", without_code->problem);

@@ -1,4 +1,4 @@
-// The functions that the options of a command mean.
+// Finds the functions that the options of a command select.
 #ifndef HBBP_TOOLS_FUNCTION_CHOICE_H_
 #define HBBP_TOOLS_FUNCTION_CHOICE_H_
 
@@ -11,7 +11,7 @@
 
 namespace hbbp::tools {
 
-// Which functions; everything that is set must hold.
+// Selects functions; everything that is set must hold.
 struct FunctionChoice {
   std::string function;  // mangled, demangled, or demangled without parameters; empty: any
   std::string address;   // in the module, hexadecimal with 0x or decimal; empty: any
@@ -19,8 +19,8 @@ struct FunctionChoice {
   uint64_t top = 0;      // the hottest ones; 0: all
 };
 
-// Indexes, those that executed most first. kNotFound tells the nearest name, or why code is
-// missing.
+// Returns indices, the functions with most executed instructions first. The message of kNotFound
+// suggests the nearest name, or explains why code is missing.
 StatusOr<std::vector<uint32_t>> ChooseFunctions(const std::vector<ModuleView>& modules,
                                                 const std::vector<hbbp_function>& functions,
                                                 const FunctionChoice& choice);

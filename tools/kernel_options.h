@@ -1,4 +1,4 @@
-// The options that name files of the kernel that was profiled.
+// The options for files of the profiled kernel.
 #ifndef HBBP_TOOLS_KERNEL_OPTIONS_H_
 #define HBBP_TOOLS_KERNEL_OPTIONS_H_
 
@@ -15,7 +15,7 @@ class KernelOptions {
   // The options are valid as long as this object.
   void AddTo(Options* options);
   bool HasFiles() const { return !vmlinux_.empty() || !kcore_.empty() || !kallsyms_.empty(); }
-  // The files, valid as long as this object.
+  // Returns the files, valid as long as this object.
   hbbp_kernel_files Files() const;
 
  private:

@@ -1,4 +1,4 @@
-// hbbp: the command. Finds the sub-command and leaves the rest to it.
+// hbbp: the command. It finds the sub-command and calls it.
 #include <hbbp/version.h>
 
 #include <exception>
@@ -31,7 +31,7 @@ constexpr Command kCommands[] = {
     {"import", "make a profile of a recording of perf", RunImport},
     {"export", "a report to look at, as one HTML page", RunExport},
     {"merge", "several profiles as one", RunMerge},
-    {"ibs", "what instruction-based sampling of AMD tells of instructions", RunIbs},
+    {"ibs", "what instruction-based sampling of AMD reports of instructions", RunIbs},
     {"doctor", "what this machine, kernel and user can do", RunDoctor},
 };
 
@@ -46,7 +46,7 @@ std::string Help() {
     text += "  " + name + command.summary + '\n';
   }
   text +=
-      "\nhbbp help COMMAND tells more of one; hbbp --version prints the version.\n"
+      "\nhbbp help COMMAND explains one; hbbp --version prints the version.\n"
       "Exit status: 0, or 2 with one line on stderr that says what went wrong.\n";
   return text;
 }

@@ -19,8 +19,8 @@ class UsageFormatter : public CLI::Formatter {
   }
 };
 
-// "unknown option --tpo; did you mean '--top'?" of the first word that looks like an option and is
-// none; empty if there is none.
+// Returns "unknown option --tpo; did you mean '--top'?" for the first word that looks like an
+// option and is not one; empty if there is none.
 std::string UnknownOption(const CLI::App& app, const std::vector<std::string>& words) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) {
@@ -114,11 +114,11 @@ void Options::Choices(const std::string& names, std::vector<std::string>* values
 }
 
 void Options::Positionals(const std::string& placeholder, std::vector<std::string>* values,
-                          size_t least, size_t most, const std::string& help) {
+                          size_t min_words, size_t max_words, const std::string& help) {
   impl_->app.add_option(placeholder, *values, help)
-      ->expected(static_cast<int>(least), static_cast<int>(most))
+      ->expected(static_cast<int>(min_words), static_cast<int>(max_words))
       ->option_text(" ")
-      ->required(least != 0);
+      ->required(min_words != 0);
 }
 
 void Options::Command(std::vector<std::string>* words, const std::string& placeholder,
@@ -127,7 +127,7 @@ void Options::Command(std::vector<std::string>* words, const std::string& placeh
   impl_->instead_of_rest = instead;
   impl_->rest_placeholder = placeholder;
   impl_->app.prefix_command();
-  // CLI11 leaves what follows the options out of its usage line.
+  // CLI11 does not show what follows the options in its usage line.
   impl_->app.description(impl_->app.get_description() + "\nhbbp " + impl_->command +
                          " [OPTIONS] [--] " + placeholder + ": " + help);
 }
@@ -151,7 +151,7 @@ std::optional<int> Options::Parse(int argc, char** argv) {
   } catch (const CLI::CallForHelp&) {
     return WriteOutput(impl_->command, impl_->app.help());
   } catch (const CLI::ParseError& error) {
-    // CLI11 may complain of the value of an option that it does not know.
+    // CLI11 may complain about the value of an option that it does not know.
     const std::string unknown =
         impl_->rest == nullptr ? UnknownOption(impl_->app, words) : std::string();
     return Fail(impl_->command, (unknown.empty() ? error.what() : unknown) + see_help);
@@ -162,7 +162,7 @@ std::optional<int> Options::Parse(int argc, char** argv) {
   if (!rest.empty() && rest.front().starts_with('-')) {
     return Fail(impl_->command, "unknown option " + rest.front() + see_help);
   }
-  // `hbbp record make -- x`: those dashes belong to make.
+  // In `hbbp record make -- x` the dashes belong to make.
   if (!rest.empty() && has_dashes) rest.push_back("--");
   rest.insert(rest.end(), after_dashes.begin(), after_dashes.end());
   const bool may_be_empty = impl_->instead_of_rest != nullptr && *impl_->instead_of_rest != 0;

@@ -27,38 +27,38 @@ class Options {
   Options& operator=(const Options&) = delete;
   ~Options();
 
-  // `names` as "-o,--output". `placeholder` is what --help shows for the value.
+  // `names` is for instance "-o,--output". --help shows `placeholder` for the value.
   void Flag(const std::string& names, bool* value, const std::string& help);
   void Value(const std::string& names, std::string* value, const std::string& placeholder,
              const std::string& help);
   void Value(const std::string& names, uint64_t* value, const std::string& placeholder,
              const std::string& help);
-  // How many are wanted, which is not 0.
+  // The number must not be 0.
   void Count(const std::string& names, uint64_t* value, const std::string& help);
   void Value(const std::string& names, double* value, const std::string& placeholder,
              const std::string& help);
-  // The option as often as wanted, a value each.
+  // The option may be repeated, with a value each.
   void Values(const std::string& names, std::vector<std::string>* values,
               const std::string& placeholder, const std::string& help);
-  // One of `choices`.
+  // The value must be one of `choices`.
   void Choice(const std::string& names, std::string* value, const std::vector<std::string>& choices,
               const std::string& help);
-  // "a,b", or the option twice; each one of `choices`.
+  // The values are "a,b", or the option is repeated; each one must be one of `choices`.
   void Choices(const std::string& names, std::vector<std::string>* values,
                const std::vector<std::string>& choices, const std::string& help);
-  // As many as there are.
+  // Stands for any number of words.
   static constexpr size_t kAny = 1 << 20;
-  // Words without a dash, between `least` and `most` of them.
-  void Positionals(const std::string& placeholder, std::vector<std::string>* values, size_t least,
-                   size_t most, const std::string& help);
-  // The rest of the line, from "--" or the first word without a dash on. At least one word, unless
-  // the option that sets `instead` was given.
+  // Takes words without a dash, between `min_words` and `max_words` of them.
+  void Positionals(const std::string& placeholder, std::vector<std::string>* values,
+                   size_t min_words, size_t max_words, const std::string& help);
+  // Takes the rest of the line, from "--" or the first word without a dash on. At least one word is
+  // required unless the option that sets `instead` was given.
   void Command(std::vector<std::string>* words, const std::string& placeholder,
                const std::string& help, const uint64_t* instead = nullptr);
-  // Text at the end of --help.
+  // Adds text at the end of --help.
   void Footer(const std::string& text);
 
-  // nullopt: go on. Else the exit status: --help was printed, or an error.
+  // Returns nullopt to continue, else the exit status: --help was printed, or an error.
   std::optional<int> Parse(int argc, char** argv);
 
  private:

@@ -22,8 +22,8 @@ std::string_view Trimmed(std::string_view text) {
   return text.substr(0, text.find_last_not_of(kSpace) + 1);
 }
 
-// `function=f(int, char)`: the value with quotes around it. Nothing for other forms, and for what
-// looks like more than one comparison.
+// Turns `function=f(int, char)` into the same with quotes around the value. Returns nothing for
+// other forms, and for what looks like more than one comparison.
 std::optional<std::string> WithQuotes(std::string_view where) {
   const size_t equals = where.find('=');
   if (equals == std::string_view::npos) return std::nullopt;
@@ -45,7 +45,8 @@ std::optional<std::string> WithQuotes(std::string_view where) {
 
 bool IsOfLines(std::string_view key) { return key == "file" || key == "line" || key == "inlined"; }
 
-// Is one of its keys of lines? Keys are words, outside of quotes, before a comparison.
+// Returns whether one of its keys needs lines. Keys are words outside of quotes, before a
+// comparison.
 bool ComparesLines(std::string_view condition) {
   constexpr std::string_view kBetweenWords = " \t\r\n()=!~<>,";
   while (!condition.empty()) {
@@ -68,7 +69,7 @@ bool ComparesLines(std::string_view condition) {
   return false;
 }
 
-// Calls `make` with the condition, and once more with quotes if it cannot be read.
+// Calls `make` with the condition, and once more with quotes if that cannot be read.
 template <typename Make>
 auto WithCondition(const std::string& where, Make&& make) {
   try {
@@ -81,7 +82,7 @@ auto WithCondition(const std::string& where, Make&& make) {
     try {
       return make(*quoted);
     } catch (const hbbp::error&) {
-      // What the user wrote is what the message is to be of.
+      // The message must refer to what the user wrote.
     }
     throw;
   }

@@ -1,4 +1,4 @@
-// Pivots of the C ABI, as the sub-commands look at them.
+// Wraps pivots of the C ABI for the sub-commands.
 #ifndef HBBP_TOOLS_PIVOT_VIEW_H_
 #define HBBP_TOOLS_PIVOT_VIEW_H_
 
@@ -22,43 +22,43 @@ struct PivotRequest {
   std::string sort;  // empty: by the first value
   uint64_t top = 0;  // 0: all
   bool join_names = false;
-  const hbbp::taxonomy* taxonomy = nullptr;  // nullptr: the groups of the library
+  const hbbp::taxonomy* taxonomy = nullptr;  // nullptr: the library's groups
 };
 
-// The label of what only code tells of code that is missing.
+// The label of keys that depend on code, where the code is missing.
 inline constexpr char kNoCode[] = "no-code";
 
-// "a,b" and "c": {"a", "b", "c"}, without spaces around names. A name that is empty or there twice
-// is an error, which names the option.
+// Splits "a,b" and "c" into {"a", "b", "c"}, without spaces around names. An empty or repeated name
+// is an error that names the option.
 StatusOr<std::vector<std::string>> SplitLists(const char* option,
                                               const std::vector<std::string>& lists);
 
-// Addresses mean something in their module only: rows of them have one.
+// Addresses are meaningful only in their module, so rows of addresses get its key too.
 void AddModuleOfAddresses(std::vector<std::string>* keys);
 
-// None if there is no path.
+// Returns nothing if the path is empty.
 std::optional<hbbp::taxonomy> LoadGroups(const std::string& path);
 
-// Does it ask for lines, files or inlined functions, as a key or in its condition?
+// Returns whether lines, files or inlined functions are requested, as a key or in the condition.
 bool NeedsLines(const PivotRequest& request);
 
-// A note for tables that --where left empty.
+// A note for tables that are empty because of --where.
 inline constexpr char kNothingMatches[] =
     "nothing matches --where; 'hbbp mix FILE --by KEY' lists what a key of the condition can be";
 
-// A condition that is one of KEY=VALUE may have any characters in its value.
+// If the condition is one KEY=VALUE, the value may contain any characters.
 hbbp::pivot MakePivot(const hbbp::analysis& analysis, const PivotRequest& request);
-// The same for a condition alone.
+// Does the same for a condition alone.
 hbbp::ratios MakeRatios(const hbbp::analysis& analysis, const std::string& where,
                         const hbbp::taxonomy* taxonomy);
 
-// How the labels of a key are shown. Functions are demangled.
+// Returns how to show the labels of a key. Functions are demangled.
 Column::Kind KindOfKey(std::string_view key);
 Cell LabelCell(std::string_view key, const hbbp_pivot_label& label);
-// As one word, for the title of a column.
+// Returns the label as one word, for the title of a column.
 std::string LabelText(std::string_view key, const hbbp_pivot_label& label);
 
-// "read_bytes" for "read-bytes", as keys of JSON are.
+// Returns "read_bytes" for "read-bytes", like other keys of JSON.
 std::string JsonKey(std::string_view name);
 
 }  // namespace hbbp::tools

@@ -1,4 +1,4 @@
-// The options of commands that look at what profiles counted, and the analysis that these ask for.
+// The options of commands that analyse profiles, and the analysis with these options.
 #ifndef HBBP_TOOLS_PROFILE_OPTIONS_H_
 #define HBBP_TOOLS_PROFILE_OPTIONS_H_
 
@@ -18,7 +18,7 @@ class ProfileOptions {
  public:
   // The options are valid as long as this object.
   void AddTo(Options* options);
-  // Analyses the sum of the profiles as the options say. `debug_info`, which may be null, must
+  // Analyses the sum of the profiles with the options. `debug_info`, which may be null, must
   // outlive the analysis.
   StatusOr<hbbp::analysis> Analyse(const std::vector<std::string>& files,
                                    DebugInfoOptions* debug_info = nullptr);

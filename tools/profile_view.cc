@@ -1,3 +1,7 @@
+// Wraps profiles and analyses for the sub-commands: it loads and merges files, lists sources and
+// modules with what the analysis found of them, names the values of enumerations, and collects the
+// notes (losses, units, missing code) that every listing prints. All sub-commands that read
+// profiles call it.
 #include "profile_view.h"
 
 #include <algorithm>
@@ -366,8 +370,8 @@ std::vector<std::string> CodeProblems(const hbbp::analysis& analysis) {
   return problems;
 }
 
-std::vector<std::string> NotesOf(const hbbp::analysis& analysis,
-                                 const std::vector<SourceView>& sources) {
+std::vector<std::string> CollectNotes(const hbbp::analysis& analysis,
+                                      const std::vector<SourceView>& sources) {
   std::vector<std::string> notes = Caveats(sources);
   const std::vector<std::string> of_code = CodeProblems(analysis);
   notes.insert(notes.end(), of_code.begin(), of_code.end());

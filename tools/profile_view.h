@@ -1,4 +1,4 @@
-// Profiles and analyses of hbbp.hpp, as the sub-commands look at them.
+// Wraps profiles and analyses of hbbp.hpp for the sub-commands.
 #ifndef HBBP_TOOLS_PROFILE_VIEW_H_
 #define HBBP_TOOLS_PROFILE_VIEW_H_
 
@@ -13,7 +13,8 @@ namespace hbbp::tools {
 
 Status ToStatus(const hbbp::error& error);
 
-// What the library throws in `body` as a Status, where the command goes on after a failure.
+// Turns exceptions of the library in `body` into a Status, where the command continues after a
+// failure.
 template <typename Body>
 Status CatchError(Body&& body) {
   try {
@@ -24,43 +25,44 @@ Status CatchError(Body&& body) {
   return OkStatus();
 }
 
-// The message of a failure has the path.
+// The message of a failure contains the path.
 hbbp::profile LoadProfile(const std::string& path);
-// One profile as it is, several merged.
+// Loads one profile as it is, or several merged.
 hbbp::profile LoadProfiles(const std::vector<std::string>& paths);
 
-// A source, with its samples that are in no block, or its streams that no path explains.
+// A source, with its samples outside of blocks, or its streams that no path explains.
 struct SourceView : hbbp_source_info {
   uint64_t unexplained = 0;
   uint64_t superseded = 0;
   std::vector<hbbp_counter> counters;
   std::vector<hbbp_counter> unexplained_reasons;  // those that are not 0
-  // What counts blocks that sources of both families saw, and what its counts were multiplied by.
+  // The estimator of blocks that sources of both families observed, and the factor of its counts.
   hbbp_estimator estimator = HBBP_ESTIMATOR_AUTO;
   double scale = 1;
-  bool is_one_scale = true;  // with sources of the other family
+  bool is_one_scale = true;  // same scale as the sources of the other family
 };
 
-// A module, with what was found of its code.
+// A module, with the state of its code.
 struct ModuleView : hbbp_module {
   hbbp_code_state code = HBBP_CODE_NOT_SOUGHT;
   const char* problem = "";
   uint64_t patched_bytes = 0;
 };
 
-// Are its samples consecutive taken branches?
+// Returns whether its samples are consecutive taken branches.
 bool HasStreams(hbbp_source_kind source);
 
 std::vector<SourceView> Sources(const hbbp::analysis& analysis);
-// Needs no analysis: what is unexplained or superseded stays 0, how blocks are counted open.
+// It needs no analysis: unexplained and superseded stay 0, and the estimator stays open.
 std::vector<SourceView> SourcesAsRecorded(const hbbp::profile_view& profile);
 std::vector<ModuleView> Modules(const hbbp::analysis& analysis);
-// What shares are of (docs/guide/mix.md): all that was counted, code that is missing included.
+// Returns the base of shares (docs/guide/mix.md): everything that was counted, including missing
+// code.
 double TotalInstructions(const std::vector<hbbp_function>& functions);
 
 const char* SourceName(hbbp_source_kind source);  // "ebs"
 const char* EventName(hbbp_event event);
-// As its recording spells it, if it was imported.
+// Returns the name in the recording, if it was imported.
 const char* EventNameOf(const SourceView& source);  // "task-clock"
 const char* UnitName(hbbp_unit unit);               // "instructions"
 const char* PeriodModeName(hbbp_period_mode mode);  // "prime"
@@ -68,25 +70,25 @@ const char* EbsMethodName(hbbp_ebs_method method);  // "ip+1"
 const char* CodeName(hbbp_code_state code);         // "file"
 const char* ModuleKindName(hbbp_module_kind kind);  // "vdso"
 
-// "instructions"; "mixed" if the sources do not agree.
+// Returns for instance "instructions"; "mixed" if the sources differ.
 std::string UnitOf(const std::vector<SourceView>& sources);
-// True if neither family of sources counts executions: counts are then up to a factor.
+// Returns true if neither family of sources counts executions: counts are then up to a factor.
 bool IsUpToFactor(const std::vector<SourceView>& sources);
 
-// Whatever a reader of any listing has to know: what was lost, what could not be explained, in
-// which unit counts are. As notes, and as the fields unit, lost, throttled, unmapped, unexplained.
+// Adds what a reader of any listing must know, as notes and as the fields unit, lost, throttled,
+// unmapped, unexplained: what was lost, what could not be explained, in which unit counts are.
 void AddCaveats(const std::vector<SourceView>& sources, Table* table);
-// The notes alone.
+// Returns the notes alone.
 std::vector<std::string> Caveats(const std::vector<SourceView>& sources);
 
-// Why code of modules with samples could not be read: of the three busiest, and how many more there
-// are. As notes.
+// Returns notes about why code of modules with samples could not be read: for the three busiest,
+// and how many more there are.
 std::vector<std::string> CodeProblems(const hbbp::analysis& analysis);
 void AddCodeProblems(const hbbp::analysis& analysis, Table* table);
 
-// Caveats() and CodeProblems(): all that has to be known of a profile.
-std::vector<std::string> NotesOf(const hbbp::analysis& analysis,
-                                 const std::vector<SourceView>& sources);
+// Returns Caveats() and CodeProblems(): everything that a reader of a profile must know.
+std::vector<std::string> CollectNotes(const hbbp::analysis& analysis,
+                                      const std::vector<SourceView>& sources);
 
 }  // namespace hbbp::tools
 

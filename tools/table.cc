@@ -60,13 +60,13 @@ std::string JsonCell(const Cell& cell, Column::Kind kind) {
   return "null";
 }
 
-// Columns on a terminal: the bytes that begin a UTF-8 character.
+// Counts columns on a terminal by the bytes that begin a UTF-8 character.
 size_t Width(std::string_view text) {
   return static_cast<size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
-// The last column of text is not padded: function names are long.
+// The last column of text is not padded, because function names are long.
 void AppendLine(const std::vector<std::string>& cells, const std::vector<Column>& columns,
                 const std::vector<size_t>& widths, std::string* out) {
   std::string line;

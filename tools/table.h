@@ -7,8 +7,8 @@
 //   table.AddNote("3 samples were lost");      // under the table; with CSV on stderr
 //   return table.Print("mix", Format::kTable);
 //
-// A table is for people: numbers are rounded, paths cut to their last part where that tells them
-// apart, and control characters, which names of symbols may have, are not sent to a terminal. CSV
+// A table is for people: numbers are rounded, paths are cut to their last part where that is
+// unique, and control characters, which names of symbols may have, are not sent to a terminal. CSV
 // and JSON have everything in full. JSON: {field: value, ..., "rows": [{key: value, ...}, ...],
 // "notes": [...]}.
 #ifndef HBBP_TOOLS_TABLE_H_
@@ -26,7 +26,7 @@ namespace hbbp::tools {
 
 enum class Format { kTable, kCsv, kJson };
 
-// The words that --format takes, and what one of them means.
+// The words of --format, and the meaning of one of them.
 const std::vector<std::string>& FormatNames();
 Format FormatFromName(std::string_view name);
 
@@ -34,11 +34,11 @@ struct Column {
   enum Kind {
     kText,
     kPath,         // a table shows the last part only
-    kCount,        // how many; a table separates thousands
-    kError,        // as kCount, with +- before it in a table
+    kCount,        // a number; a table separates thousands
+    kError,        // like kCount, with +- in front in a table
     kShare,        // a fraction; a table shows percent
     kFactor,       // a table shows four significant digits
-    kFactorError,  // as kFactor, with +- before it in a table
+    kFactorError,  // like kFactor, with +- in front in a table
     kAddress,      // hexadecimal everywhere
   };
 
@@ -47,14 +47,14 @@ struct Column {
   Kind kind = kText;
 };
 
-// std::monostate: not known; empty in a table and in CSV, null in JSON.
+// std::monostate stands for unknown: empty in a table and in CSV, null in JSON.
 using Cell = std::variant<std::monostate, std::string, uint64_t, double>;
 
 class Table {
  public:
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  // As many cells as there are columns.
+  // Takes as many cells as there are columns.
   void AddRow(std::vector<Cell> cells) { rows_.push_back(std::move(cells)); }
   void AddField(std::string key, Cell value) {
     fields_.emplace_back(std::move(key), std::move(value));
@@ -68,12 +68,12 @@ class Table {
 
   // Writes to stdout and returns the exit status of the process.
   int Print(std::string_view command, Format format) const;
-  // Writes the rows that are there in CSV or JSON, and forgets them, so that a long list takes
-  // little memory. Fields must be there by then; Print() writes what is left.
+  // Writes the current rows in CSV or JSON and removes them, so that a long list takes little
+  // memory. Fields must be added before; Print() writes the remaining rows.
   int PrintRows(std::string_view command, Format format);
 
  private:
-  // Together a document in CSV or JSON.
+  // Start and end of a document in CSV or JSON.
   std::string Start(Format format) const;
   std::string Rows(Format format) const;
   std::string End(Format format) const;
@@ -83,7 +83,7 @@ class Table {
   std::vector<std::pair<std::string, Cell>> fields_;
   std::vector<std::string> summaries_;
   std::vector<std::string> notes_;
-  // Of what PrintRows() wrote.
+  // PrintRows() has written the start.
   bool has_start_ = false;
   bool has_rows_ = false;
 };

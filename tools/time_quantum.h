@@ -1,4 +1,4 @@
-// Widths of slices of time, as perf report --time-quantum takes them.
+// Parses widths of slices of time, in the form of perf report --time-quantum.
 #ifndef HBBP_TOOLS_TIME_QUANTUM_H_
 #define HBBP_TOOLS_TIME_QUANTUM_H_
 
@@ -9,7 +9,7 @@
 
 namespace hbbp::tools {
 
-// "100ms", "0.5s", "250000us": in ns. 0 if the text is empty.
+// Returns "100ms", "0.5s" or "250000us" in ns, and 0 for an empty text.
 StatusOr<uint64_t> ParseTimeQuantum(const std::string& text);
 
 }  // namespace hbbp::tools

@@ -1,4 +1,4 @@
-"""Grouped bars with ranges, as SVG."""
+"""Draws grouped bars with ranges as SVG."""
 
 from xml.sax.saxutils import escape
 
@@ -13,9 +13,9 @@ def _ticks(limit):
 
 
 def bars(title, series, groups, limit=None):
-    """`groups`: [(label, [(low, middle, high) or None for each of `series`])], shares of 1.
+    """`groups` is [(label, [(low, middle, high) or None for each of `series`])], shares of 1.
 
-    What is above `limit` is cut, with its value next to the bar.
+    Bars above `limit` are cut, with their value next to them.
     """
     highest = max((value[2] for _, values in groups for value in values if value), default=0)
     limit = min(limit or highest, highest) or 1

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""How close each source, and what combines them, comes to exact counts on live programs.
+"""Measures how close each source, and their combinations, come to exact counts on live programs.
 
     bench/accuracy/laboratory.py build/release/tools/hbbp --kernels build/release/bench/accuracy/kernels \\
-        --keep FOLDER [--mnemonics] [--blocks] [--csv FOLDER] [--svg FOLDER]
+        --keep DIRECTORY [--mnemonics] [--blocks] [--csv DIRECTORY] [--svg DIRECTORY]
 
 Every program runs under callgrind once, and is recorded by task-clock samples (EBS), by software branch tracing (SWBT) and by
 both at once, REPEATS times each. A hybrid is the recording by both, counted by an estimator. Tables give the median
@@ -25,7 +25,7 @@ BAR_LIMIT = 1.5
 
 
 class Program:
-    """What was found about one program: comparisons by method, one a repeat; blocks of the first."""
+    """The results for one program: comparisons by method, one per repeat; blocks of the first."""
 
     def __init__(self, name):
         self.name = name
@@ -41,7 +41,7 @@ class Program:
         return spread([run["total"][key] for run in self.runs[method]])
 
     def mnemonic_errors(self, method):
-        """{mnemonic: (instructions of the truth, spread of its error)}."""
+        """Returns {mnemonic: (instructions of the truth, spread of its error)}."""
         errors = collections.defaultdict(list)
         for run in self.runs[method]:
             for row in run["total"]["mnemonics"]:
@@ -82,7 +82,7 @@ def measure(bench, name, command, sources, arguments):
 
 
 def block_rows(bench, found, both, callgrind, counted):
-    """Blocks by executed instructions: what labels say of them, and executions by each method."""
+    """Returns blocks by executed instructions: their labels, and executions by each method."""
     labels = bench.directory / "labels" / (found.name + ".csv")
     bench.label([(found.name, both, callgrind)], labels)
     estimates = {}
@@ -131,7 +131,7 @@ def program_tables(found, sources, methods):
 
 
 def mnemonic_rows(program, methods, top):
-    """[(mnemonic, share of instructions, spread of its error by method)], most executed first."""
+    """Returns [(mnemonic, share of instructions, spread of its error by method)], most executed first."""
     errors = {method: program.mnemonic_errors(method) for method in methods}
     ranked = sorted(errors[methods[0]].items(), key=lambda item: (-item[1][0], item[0]))[:top]
     return [(mnemonic, instructions / program.instructions, [errors[method][mnemonic][1] for method in methods])
@@ -204,7 +204,7 @@ def number_of_at_least(minimum):
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("hbbp", help="the command")
-    parser.add_argument("--kernels", metavar="FOLDER", help="bench/accuracy/kernels of the build; without, no kernels")
+    parser.add_argument("--kernels", metavar="DIRECTORY", help="bench/accuracy/kernels of the build; without, no kernels")
     parser.add_argument("--only", nargs="*", metavar="NAME", help="some programs")
     parser.add_argument("--no-real", action="store_true", help="kernels only")
     parser.add_argument("--repeats", type=number_of_at_least(1), default=3)
@@ -212,15 +212,15 @@ def parse_arguments():
     parser.add_argument("--period", type=number_of_at_least(1), default=1_000_000,
                         help="of that event: ns, or instructions (1000000)")
     parser.add_argument("--scale", type=float, default=1, help="how long kernels run (1), and whole: real programs")
-    parser.add_argument("--keep", metavar="FOLDER", help="what keeps truth, profiles and labels")
+    parser.add_argument("--keep", metavar="DIRECTORY", help="what keeps truth, profiles and labels")
     parser.add_argument("--reuse", action="store_true", help="profiles that --keep has, too, and not only truth")
     parser.add_argument("--estimators", nargs="+", default=["streams", "tree", "flow"], metavar="NAME|FILE.json",
                         help="what counts hybrids: names and trees of hbbp compare --estimator (streams tree flow)")
     parser.add_argument("--mnemonics", action="store_true", help="a table of mnemonics for each program")
     parser.add_argument("--blocks", action="store_true", help="a table of blocks for each program")
     parser.add_argument("--top", type=number_of_at_least(1), default=20, help="rows of these tables (20)")
-    parser.add_argument("--csv", type=pathlib.Path, metavar="FOLDER", help="everything as CSV")
-    parser.add_argument("--svg", type=pathlib.Path, metavar="FOLDER", help="charts")
+    parser.add_argument("--csv", type=pathlib.Path, metavar="DIRECTORY", help="everything as CSV")
+    parser.add_argument("--svg", type=pathlib.Path, metavar="DIRECTORY", help="charts")
     return parser.parse_args()
 
 

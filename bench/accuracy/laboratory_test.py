@@ -1,4 +1,4 @@
-"""The laboratory on one small kernel: complete, plausible, and 0 where nothing differs.
+"""Runs the laboratory on one small kernel: results are complete, plausible, and 0 where nothing differs.
 
 usage: laboratory_test.py HBBP KERNELS. Exit status 77: skipped.
 """
@@ -71,7 +71,7 @@ class LaboratoryTest(unittest.TestCase):
             self.assertTrue(0 <= values["block_accuracy_error"] <= 2, row)
             self.assertTrue(0 < values["overlap"] <= 1.000001, row)
             self.assertTrue(values["overlap"] <= values["mnemonic_overlap"] + 1e-9, row)
-        # Bursts of branches see which way tests go.
+        # Bursts of branches record the outcomes of tests.
         swbt = [float(row["block_accuracy_error"]) for row in rows if row["method"] == "SWBT 1 ms"]
         self.assertLess(max(swbt), 0.3)
 
@@ -84,11 +84,12 @@ class LaboratoryTest(unittest.TestCase):
                 total = hbbp_json("compare", both, "--truth", truth, "--estimator", family)["total"]
                 for key in METRICS:
                     self.assertEqual(float(rows["hybrid: " + family, repeat][key]), total[key], key)
-            # What only the other family met, by chance, it alone can count.
+            # A block that, by chance, only the other family observed can be counted by that one alone.
             counted_by = {row["source"] for row in hbbp_json("blocks", both, "--estimator", "ebs")["rows"]
                           if row["share"] > 0.01}
             self.assertEqual(counted_by, {"ebs"})
-            # Another run has other samples and, with other programs running, other speeds: how near depends on that.
+            # Another run has other samples and, with other programs running, other speeds, which affects the
+            # difference.
             errors = {method: float(rows[method, repeat]["block_accuracy_error"]) for method in METHODS}
             for hybrid, alone, other in (("ebs", "EBS 1 ms", "SWBT 1 ms"), ("streams", "SWBT 1 ms", "EBS 1 ms")):
                 found = errors["hybrid: " + hybrid]

@@ -1,4 +1,4 @@
-"""Runs of a program: recorded by each source, and compared with its truth."""
+"""Records runs of a program by each source, and compares them with its truth."""
 
 import dataclasses
 import json
@@ -21,7 +21,7 @@ class Source:
 
 
 class Sources:
-    """What is compared: each source by itself, and both at once, by one event and period."""
+    """The compared sources: each source by itself, and both at once, by one event and period."""
 
     CLOCK = "task-clock"
 
@@ -52,7 +52,7 @@ class Bench:
         return truth.callgrind(self.directory / "truth", name, command)
 
     def record(self, name, command, source, repeat):
-        """The profile of one run."""
+        """Returns the profile of one run."""
         path = self.directory / "profiles" / (file_name(name, source.name, repeat) + ".hbbp")
         if not (self.reuse and path.exists()):
             truth.run([self.hbbp, "record", *source.options, "-o", str(path), "--", *command])
@@ -68,14 +68,14 @@ class Bench:
         return sum(source["samples"] for source in self._json("info", profile)["sources"])
 
     def compare(self, profile, callgrind, estimator="auto"):
-        """What hbbp compare says of a profile."""
+        """Returns the result of hbbp compare for a profile."""
         return self._json("compare", profile, "--truth", callgrind, "--estimator", estimator)
 
     def blocks(self, profile, estimator):
         return self._json("blocks", profile, "--estimator", estimator)["rows"]
 
     def label(self, runs, labels):
-        """Writes labelled blocks. `runs`: (program, profile of both sources, its truth)."""
+        """Writes labelled blocks. `runs` has (program, profile of both sources, its truth)."""
         words = []
         for name, profile, callgrind in runs:
             words += ["--profile", profile, "--truth", callgrind, "--program", name]

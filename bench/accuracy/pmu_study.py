@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""SIMULATION: how ways to sample differ on a PMU whose parameters are known.
+"""SIMULATION: compares sampling methods on a PMU whose parameters are known.
 
     bench/accuracy/pmu_study.py table1 [--build build/dev] [--csv FILE] [--svg FILE]
     bench/accuracy/pmu_study.py cutoff ...
@@ -27,12 +27,12 @@ import tempfile
 
 PAPER_KERNELS = ["latency_biased", "call_chain", "g4box", "test40", "prime_search",
                  "fitter_x87", "fitter_sse", "fitter_avx", "fitter_avx_calls"]
-KERNELS = PAPER_KERNELS + ["block_lengths"]  # of which the latter has all lengths
+KERNELS = PAPER_KERNELS + ["block_lengths"]  # the latter has all lengths
 # The estimator that counts the blocks of a recording.
 METHODS = {"default": "ebs", "precise": "ebs", "prime": "ebs", "random": "ebs", "ip+1": "ebs",
            "prec_dist": "ebs", "lbr": "streams"}
 PUBLISHED_CUTOFF = 18
-# Name, options of the model. Each differs from the first one in one thing.
+# Name and options of the model. Each differs from the first one by one parameter.
 SETTINGS = [
     ("defaults", []),
     ("PREC_DIST shadow 1", ["--prec-dist-shadow", 1]),
@@ -61,7 +61,7 @@ SETTINGS = [
      ["--branch-period", "x16", "--prec-dist-shadow", 1, "--period", "x0.0625"]),
 ]
 LENGTHS = [1, 3, 5, 7, 10, 13, 16, 19, 23, 28, 36, 51, 101]  # where each range of lengths starts
-SMALLEST_SHARE = 0.005  # of all instructions: ranges with fewer say nothing
+SMALLEST_SHARE = 0.005  # minimum share of all instructions: ranges with fewer are not meaningful
 
 
 def run(*words):
@@ -73,7 +73,7 @@ def run(*words):
 
 
 class Laboratory:
-    """The programs of a build, and a directory with traces."""
+    """Runs the programs of a build, and keeps a directory with traces."""
 
     def __init__(self, arguments, directory):
         build = pathlib.Path(arguments.build)
@@ -88,7 +88,7 @@ class Laboratory:
         self.directory = directory
 
     def trace(self, kernel):
-        """Files of the trace and of its exact counts."""
+        """Returns the files of the trace and of its exact counts."""
         program = self.kernels / kernel
         build = hashlib.sha256(program.read_bytes()).hexdigest()[:16]
         name = f"{kernel}.{self.arguments.rounds}.{build}"
@@ -99,7 +99,7 @@ class Laboratory:
         return trace, truth
 
     def periods(self, options):
-        """Options of the model, where a period may be given as a factor ("x0.25")."""
+        """Returns options of the model, where a period may be given as a factor ("x0.25")."""
         words, given = list(options), {"--period": self.arguments.period,
                                        "--branch-period": self.arguments.branch_period}
         for name, period in given.items():
@@ -110,7 +110,7 @@ class Laboratory:
         return [*words, *(word for pair in given.items() for word in pair)]
 
     def profiles(self, kernel, method, options=()):
-        """One after the other, for each seed."""
+        """Yields one profile after the other, for each seed."""
         trace, _ = self.trace(kernel)
         data, profile = self.directory / "simulated.data", self.directory / "simulated.hbbp"
         for seed in range(1, self.arguments.repeats + 1):
@@ -143,7 +143,7 @@ def percent(value):
 
 
 def spread(values):
-    """Median (smallest to largest)."""
+    """Returns the median (smallest to largest)."""
     return (f"{100 * statistics.median(values):.1f} "
             f"({100 * min(values):.1f} to {100 * max(values):.1f})")
 
@@ -182,7 +182,7 @@ def figure(path, draw, size):
 
 
 def errors_by(laboratory, kernel, method, options, estimators):
-    """{estimator: [(block accuracy error, average weighted error) of each repeat]}"""
+    """Returns {estimator: [(block accuracy error, average weighted error) of each repeat]}."""
     errors = {estimator: [] for estimator in estimators}
     for profile in laboratory.profiles(kernel, method, options):
         for estimator in estimators:
@@ -192,7 +192,7 @@ def errors_by(laboratory, kernel, method, options, estimators):
 
 
 def print_errors(title, columns, errors, arguments):
-    """`errors` of (kernel, column); two tables, with the mean of the medians below."""
+    """Prints two tables of `errors` by (kernel, column), with the mean of the medians below."""
     for metric, name in enumerate(["block accuracy error", "average weighted error of mnemonics"]):
         print(f"\n{title}: {name} in %, median (smallest to largest) of {arguments.repeats} "
               "phases\n")
@@ -240,8 +240,8 @@ def hybrid(laboratory, arguments):
 
 
 class BlockErrors:
-    """Instructions that EBS and LBR put into the wrong blocks, by length of the block. Every
-    kernel and repeat weighs the same."""
+    """Sums the instructions that EBS and LBR count in the wrong blocks, by length of the block. Every
+    kernel and repeat has the same weight."""
 
     def __init__(self):
         self.by_length = {}  # length: [share of all instructions, EBS error, LBR error]
@@ -258,18 +258,18 @@ class BlockErrors:
                 found[index] += weight * abs(count - reference) * length / total
 
     def of(self, lengths):
-        """Relative errors of EBS and of LBR in the blocks of these lengths, and their share."""
+        """Returns relative errors of EBS and of LBR in the blocks of these lengths, and their share."""
         share, ebs, streams = (sum(self.by_length[length][i] for length in self.by_length
                                    if length in lengths) for i in range(3))
         return (ebs / share, streams / share, share) if share > 0 else None
 
     def error_of_rule(self, cutoff):
-        """Of all blocks, if those of up to `cutoff` instructions are counted by LBR."""
+        """Returns the error of all blocks, if those of up to `cutoff` instructions are counted by LBR."""
         return sum(streams if length <= cutoff else ebs
                    for length, (_, ebs, streams) in self.by_length.items())
 
     def best_cutoffs(self):
-        """The smallest and the largest cutoff whose error is within 2 % of the least one's."""
+        """Returns the smallest and the largest cutoff whose error is within 2 % of the minimum."""
         candidates = [0, *sorted(self.by_length)]
         errors = {cutoff: self.error_of_rule(cutoff) for cutoff in candidates}
         limit = 1.02 * min(errors.values())

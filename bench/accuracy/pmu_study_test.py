@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The arithmetic of pmu_study.py on synthetic blocks, and each study once on one kernel.
+"""Tests the arithmetic of pmu_study.py on synthetic blocks, and runs each study once on one kernel.
 
 usage: pmu_study_test.py BUILD_DIRECTORY
 """
@@ -27,7 +27,7 @@ def rows(lengths_and_counts):
 class Arithmetic(unittest.TestCase):
 
     def setUp(self):
-        # Blocks of 2, 20 and 40 instructions. The exact counts are of their first ones only: 13.
+        # Blocks have 2, 20 and 40 instructions. The exact counts belong to the first ones only, 13.
         truth = {0: 10, 100: 2, 200: 1}
         ebs = rows({0: (2, 20), 100: (20, 2), 200: (40, 1)})
         streams = rows({0: (2, 10), 100: (20, 2.5), 200: (40, 2)})

@@ -1,4 +1,4 @@
-"""The programs of the laboratory: the kernels of the papers, and real programs of Debian.
+"""Lists the programs of the laboratory: the kernels of the papers, and real programs of Debian.
 
 A program is a name, which is part of the names of files, and a command.
 """
@@ -20,14 +20,14 @@ VECTOR = ["x264-avx2", "json-avx2", "dgemm-avx2", "filter-avx2", "chacha20", "sh
 
 
 def kernels(directory, scale=1):
-    """What the build made of bench/accuracy/kernels, each for some seconds."""
+    """Returns the built kernels of bench/accuracy/kernels, each for some seconds."""
     paths = [(name, pathlib.Path(directory) / name) for name in KERNELS]
     rounds = str(max(1, round(scale * KERNEL_ROUNDS)))
     return [(name, [str(path), rounds]) for name, path in paths if os.access(path, os.X_OK)]
 
 
 def real(directory, scale=1):
-    """Inputs are made in `directory`."""
+    """Returns the real programs, and makes their inputs in `directory`."""
     found = workloads.prepare(directory, scale) + workloads.prepare_more(directory, scale)
     found += vector_workloads.prepare(directory, scale, VECTOR)
     return [(name.replace(", ", "-").replace(" ", "-"), command) for name, command in found]

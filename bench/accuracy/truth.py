@@ -1,7 +1,7 @@
-"""Exact counts of a program by callgrind, kept between runs.
+"""Counts a program exactly by callgrind, and keeps the result between runs.
 
-Callgrind takes some fifty times as long as the program, so what it wrote is kept with what it was made of: the words of
-the command, and the contents of every file that they name. The truth of another program or input is made anew.
+Callgrind takes some fifty times as long as the program, so its file is kept with its inputs: the words of the command,
+and the contents of every file that they name. The truth of another program or input is made anew.
 """
 
 import hashlib
@@ -10,9 +10,8 @@ import pathlib
 import shutil
 import subprocess
 
-# What makes a program do the same under valgrind and without: valgrind has no AVX-512, no RTM and no
-# SHA, so libc and OpenSSL, which choose by processor, are set to do without. Hashes of Python's
-# strings are random otherwise.
+# Makes a program do the same under valgrind and without: valgrind has no AVX-512, no RTM and no SHA, so libc and
+# OpenSSL, which choose by processor, are set not to use them. Hashes of Python's strings are random otherwise.
 SAME_WORK = {
     "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX512DQ,-AVX512CD,-RTM,"
                       "-Prefer_No_VZEROUPPER",
@@ -22,7 +21,7 @@ SAME_WORK = {
 
 
 def run(command, **options):
-    """Runs to the end; what it prints is of no interest unless it fails."""
+    """Runs the command to its end; its output matters only if it fails."""
     result = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                             stderr=subprocess.PIPE, env={**os.environ, **SAME_WORK}, **options)
     if result.returncode != 0:
@@ -31,7 +30,7 @@ def run(command, **options):
 
 
 def identity(command):
-    """What the counts depend on, as text: the environment, the words, the contents of the files among them."""
+    """Returns the inputs of the counts as text: the environment, the words, the contents of files that they name."""
     parts = [f"{name}={value}" for name, value in SAME_WORK.items()]
     parts += [shutil.which(command[0]) or command[0]] + " ".join(command[1:]).split()
     for i, part in enumerate(parts):
@@ -42,7 +41,7 @@ def identity(command):
 
 
 def callgrind(directory, name, command):
-    """The path of callgrind's counts of `command`, which are made unless `directory` has them."""
+    """Returns the path of callgrind's counts of `command`, which are made unless `directory` has them."""
     path = pathlib.Path(directory) / f"{name}.callgrind"
     made_of = path.with_suffix(".callgrind.of")
     wanted = identity(command)

@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
   const int size = atoi(argv[2]);
   setenv("OPENBLAS_CORETYPE", argv[1], 1);
   setenv("OPENBLAS_NUM_THREADS", argv[4], 1);
-  // Reads its environment when it is loaded.
+  // The library reads its environment when it is loaded.
   void* library = dlopen("libopenblas.so.0", RTLD_NOW);
   if (library == NULL) {
     fprintf(stderr, "%s\n", dlerror());

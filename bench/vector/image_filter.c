@@ -11,7 +11,7 @@ enum { kWidth = 1024, kHeight = 512, kBright = 140 };
 
 static uint8_t picture[kHeight][kWidth], blurred[kHeight][kWidth];
 
-// The compiler makes vectors of `target`'s width of these loops.
+// The compiler vectorises these loops for the width of `target`.
 #define FILTER(NAME, TARGET)                                                                       \
   __attribute__((target(TARGET), optimize("O3"))) static void NAME(int sharpens) {                 \
     for (int y = 1; y < kHeight - 1; ++y) {                                                        \

@@ -2,7 +2,7 @@
 """Writes src/hbbp/_abi.py, the C ABI for ctypes, from include/hbbp/*.h.
 
 usage: generate_abi.py [--check]
---check: writes nothing and says whether it is as the headers are. Needs python3-cffi and a C
+--check: writes nothing and reports whether the file matches the headers. It needs python3-cffi and a C
 compiler (CC).
 """
 import difflib
@@ -19,7 +19,7 @@ PRIMITIVES = {
     'int32_t': 'c_int32', 'uint32_t': 'c_uint32', 'uint64_t': 'c_uint64',
 }
 PROLOGUE = '''\
-"""The C ABI of libhbbp. Made by generate_abi.py from include/hbbp/*.h; run that instead of editing.
+"""The C ABI of libhbbp, made by generate_abi.py from include/hbbp/*.h: run that instead of editing.
 """
 # flake8: noqa
 from ctypes import (CFUNCTYPE, POINTER, Structure, c_char, c_char_p, c_double, c_int32, c_size_t,
@@ -31,7 +31,7 @@ from ._choice import Choice, Flags
 
 
 def ctype(kind: Any) -> str:
-    """How ctypes spells a type of cffi."""
+    """Returns the ctypes spelling of a type of cffi."""
     if kind.kind == 'primitive':
         return PRIMITIVES[kind.cname]
     if kind.kind == 'struct':
@@ -55,7 +55,7 @@ def class_name(name: str) -> str:
 
 
 def member_names(constants: List[str]) -> List[str]:
-    """What is left of each without the words that all begin with."""
+    """Returns each constant without the words that all of them begin with."""
     prefix = os.path.commonprefix(constants)
     prefix = prefix[:prefix.rindex('_') + 1]
     return [constant[len(prefix):] for constant in constants]

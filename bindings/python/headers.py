@@ -1,4 +1,4 @@
-"""What the public headers of libhbbp declare, as cffi reads them behind the preprocessor."""
+"""Reads the declarations in the public headers of libhbbp by cffi, after the preprocessor."""
 import os
 import pathlib
 import re
@@ -31,14 +31,14 @@ def preprocess(text: str, include: pathlib.Path = INCLUDE, *options: str) -> str
 
 
 def declarations(include: pathlib.Path = INCLUDE, text: str = INCLUDE_ALL) -> str:
-    """Without those of the C library, which cffi knows itself."""
-    folder = f'{include}/hbbp/'
+    """Returns the declarations without those of the C library, which cffi knows itself."""
+    directory = f'{include}/hbbp/'
     kept = []
     is_ours = False
     for line in preprocess(text, include).splitlines():
         marker = re.match(r'# \d+ "([^"]*)"', line)
         if marker:
-            is_ours = marker.group(1).startswith(folder)
+            is_ours = marker.group(1).startswith(directory)
         elif is_ours and line.strip():
             kept.append(line + '\n')
     return ''.join(kept)
@@ -56,7 +56,7 @@ def _value(text: str) -> Union[str, int, float, None]:
 
 
 def macros(include: pathlib.Path = INCLUDE) -> Dict[str, Union[str, int, float]]:
-    """Those that are numbers or strings."""
+    """Returns the macros that are numbers or strings."""
     names = sorted(re.findall(r'^#define (HBBP_\w+) \S', preprocess(INCLUDE_ALL, include, '-dM'),
                               flags=re.M))
     asked = ''.join(f'<<"{name}">> {name}\n' for name in names)
@@ -67,14 +67,14 @@ def macros(include: pathlib.Path = INCLUDE) -> Dict[str, Union[str, int, float]]
 
 
 def enums(text: str) -> Iterator[Enum]:
-    """An integer type with an enum behind it has the constants of that."""
+    """Returns the constants of each integer type: those of the enum after it."""
     for kind, name, body in re.findall(
             r'typedef (u?int32_t) (hbbp_\w+);\s*enum \{(.*?)\};', text, flags=re.S):
         yield Enum(name, kind, re.findall(r'\b(HBBP_\w+)\s*=', body))
 
 
 def constants(text: str) -> List[str]:
-    """Of all enums."""
+    """Returns the constants of all enums."""
     return [name for body in re.findall(r'\benum \{(.*?)\};', text, flags=re.S)
             for name in re.findall(r'\b(HBBP_\w+)\s*=', body)]
 
@@ -86,7 +86,7 @@ def functions(text: str) -> Iterator[Function]:
 
 
 def structs(text: str) -> List[str]:
-    """In the order that each needs; those that are opaque first."""
+    """Returns the structs in the order of their dependencies, opaque ones first."""
     defined = re.findall(r'\bstruct (hbbp_\w+) \{', text)
     opaque = [name for name in re.findall(r'\btypedef struct (hbbp_\w+) hbbp_\w+;', text)
               if name not in defined]

@@ -4,9 +4,9 @@
 usage: sample_profile.py PROGRAM PROFILE [-o FILE]
 
 PROGRAM was built with -g (clang: -fdebug-info-for-profiling) and is the module of PROFILE whose lines are
-taken. A line has the count of the instruction of it that was executed most, as in AutoFDO (Chen et al.,
-"AutoFDO: Automatic Feedback-Directed Optimization for Warehouse-Scale Applications", CGO 2016). Inlined
-code counts for the function that it is of; discriminators are not used.
+used. A line gets the highest count of its instructions, as in AutoFDO (Chen et al., "AutoFDO: Automatic
+Feedback-Directed Optimization for Warehouse-Scale Applications", CGO 2016). Inlined code counts for the
+function that was inlined; discriminators are not used.
 """
 import argparse
 import collections
@@ -22,7 +22,7 @@ def run(*words):
 
 
 def functions(program):
-    """{name: (line of its declaration, which lines of a sample profile are counted from, address)}"""
+    """Returns {name: (line of its declaration, the base of lines in a sample profile, address)}."""
     found = {}
     for entry in re.split(r'(?m)^ <\d+><', run('readelf', '--debug-dump=info', program)):
         name = re.search(r'DW_AT_(?:linkage_)?name\s*:.*?([\w$.]+)\s*$', entry, re.MULTILINE)
@@ -34,7 +34,7 @@ def functions(program):
 
 
 def counts(program, profile):
-    """({function: {line: executions}}, {address: executions}) of that module."""
+    """Returns ({function: {line: executions}}, {address: executions}) of the module."""
     rows = json.loads(run('hbbp', 'mix', profile, '--by', 'inlined,line,address', '--values', 'executions',
                           '--where', f'module = {program.name}', '--format', 'json'))['rows']
     found, at = collections.defaultdict(lambda: collections.defaultdict(float)), {}

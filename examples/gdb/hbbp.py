@@ -1,10 +1,10 @@
-"""Shows in gdb how often the blocks of a function were executed, beside its code.
+"""Shows in gdb how often the blocks of a function were executed, next to its code.
 
     (gdb) source hbbp.py
     (gdb) hbbp-load FILE          a profile, or a recording of perf
-    (gdb) hbbp-blocks             of the function of the selected frame
+    (gdb) hbbp-blocks             for the function of the selected frame
     (gdb) hbbp-blocks FUNCTION
-    (gdb) hbbp-hot [N]            the blocks in which most ran
+    (gdb) hbbp-hot [N]            the blocks with most executed instructions
 """
 import os
 import sys
@@ -18,7 +18,7 @@ BLOCKS = None
 
 
 def address_in_file(pc):
-    """(path of the file, address there) of an address of the program."""
+    """Returns (path of the file, address there) for an address of the program."""
     pid = gdb.selected_inferior().pid
     if pid == 0:  # not started: addresses are those of the file
         return gdb.current_progspace().filename, pc
@@ -33,7 +33,7 @@ def address_in_file(pc):
 
 
 def code_of(name):
-    """The instructions of a function, as gdb's disassemble lists them."""
+    """Returns the instructions of a function, as gdb's disassemble lists them."""
     listing = gdb.execute(f'disassemble {name}', to_string=True)
     for line in listing.splitlines():
         words = line.replace('=>', '  ', 1).split(maxsplit=1)
@@ -69,7 +69,7 @@ def loaded():
 
 class Blocks(gdb.Command):
     """hbbp-blocks [FUNCTION]: the code of a function with how often each of its blocks was executed.
-Without FUNCTION, that of the selected frame."""
+Without FUNCTION, it is that of the selected frame."""
 
     def __init__(self):
         super().__init__('hbbp-blocks', gdb.COMMAND_DATA, gdb.COMPLETE_SYMBOL)

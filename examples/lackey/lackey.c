@@ -1,15 +1,16 @@
-/* lackey prints a line for each instruction that is executed, "I  04001090,3": its address and its
- * size. Where the next one does not follow, a branch was taken. All of them are added to a feed, so
- * that counts are exact, for programs with one thread; what they fork is not traced. A stream that
- * a signal cuts, or that has a jump to the next instruction in it, is not explained; the profile
- * says how many.
+/* valgrind's lackey prints a line for each executed instruction, "I  04001090,3": its address and
+ * its size. A branch was taken where the next instruction does not follow. All branches are added
+ * to a feed, so that counts are exact, for programs with one thread; child processes are not
+ * traced. A stream that a signal cuts, or that contains a jump to the next instruction, is not
+ * explained; the profile says how many.
  *
- * Chasing must be off: with it, lackey also prints instructions behind a branch that left them out.
+ * Chasing must be off: otherwise lackey also prints instructions after a taken branch, which did
+ * not run.
  *
- * The program lies in valgrind's own process at the addresses that it sees, so that /proc has its
- * mappings, wherever it was loaded. They are read again whenever an address is in none. A process
- * that has ended has none; the pipe holds one page until they were read, so that a program ends
- * only after some 500 instructions were read here. */
+ * The program lies in valgrind's own process at the addresses that it sees, so /proc has its
+ * mappings, wherever it was loaded. They are read again when an address is in none. A process that
+ * has ended has none; the pipe holds one page until they were read, so that a program ends only
+ * after some 500 of its instructions were read here. */
 #define _GNU_SOURCE /* for pipe2, F_SETPIPE_SZ */
 #include "lackey.h"
 
@@ -102,7 +103,7 @@ static hbbp_status add_maps(lackey *self, hbbp_feed *feed, hbbp_error *error) {
   return status;
 }
 
-/* The branches so far; the last one is kept, because a stream begins where it led to. */
+/* Adds the branches so far; the last one is kept, because a stream starts at its target. */
 static hbbp_status add_branches(lackey *self, hbbp_feed *feed, hbbp_error *error) {
   if (self->branches < 2) return HBBP_OK;
   const hbbp_feed_sample sample = {.period = self->branches - 1,
@@ -145,7 +146,7 @@ static hbbp_status take_line(lackey *self, hbbp_feed *feed, const char *line, hb
     return HBBP_ERROR_BAD_FORMAT;
   }
   hbbp_status status = HBBP_OK;
-  /* The first instruction was jumped to by the kernel. A repeated one is a string instruction. */
+  /* The kernel jumped to the first instruction. A repeated one is a string instruction. */
   const int is_first = self->next == 0;
   if (is_first || (address != self->next && address != self->last)) {
     status = take_branch(self, feed, is_first ? address : self->last, address, error);

@@ -6,11 +6,11 @@
 
 typedef struct lackey lackey;
 
-/* `command` ends with NULL and must outlive it. NULL: out of memory. */
+/* `command` ends with NULL and must outlive the object. Returns NULL if there is no memory. */
 lackey *lackey_create(char *const *command);
 void lackey_destroy(lackey *self);
 
-/* Starts the program; reads what it executed until *has_ended; ends it. */
+/* Start the program; read what it executed until *has_ended; end it. */
 hbbp_status lackey_start(lackey *self, hbbp_feed *feed, hbbp_error *error);
 hbbp_status lackey_read(lackey *self, hbbp_feed *feed, int *has_ended, hbbp_error *error);
 hbbp_status lackey_stop(lackey *self, hbbp_feed *feed, hbbp_error *error);

@@ -1,8 +1,9 @@
-/* Counts the basic blocks of a program exactly, by what valgrind's lackey sees it execute.
+/* Counts the basic blocks of a program exactly, by the instructions that valgrind's lackey lists.
  *
  *   lackey_blocks FILE PROGRAM ARG...
  *
- * prints the ten blocks that executed most and writes the profile to FILE, for the hbbp command. */
+ * prints the ten blocks with most executions and writes the profile to FILE, for the hbbp command.
+ */
 #define _GNU_SOURCE /* for setenv */
 #include <hbbp/hbbp.h>
 #include <stdio.h>
@@ -60,8 +61,7 @@ int main(int argc, char **argv) {
     fprintf(stderr, "usage: lackey_blocks FILE PROGRAM ARG...\n");
     return 2;
   }
-  /* A function that is not bound yet is called by a jump to the next instruction: like no branch.
-   */
+  /* Lazy binding calls a function by a jump to the next instruction, which looks like no branch. */
   setenv("LD_BIND_NOW", "1", 1);
   hbbp_feed *feed = NULL;
   hbbp_profile *profile = NULL;

@@ -1,10 +1,8 @@
-"""Says of every sample of perf how often the block that it is in was executed, and which blocks had most
-samples.
+"""Prints for every sample of perf how often its block was executed, and the blocks with most samples.
 
     perf script -i perf.data -s hbbp_blocks.py [FILE]
 
-FILE has the counts: perf.data, which is what is taken without it, or a profile of any other run of the
-same files.
+FILE has the counts: perf.data, which is the default, or a profile of any other run of the same files.
 """
 import collections
 import os
@@ -15,7 +13,7 @@ import profile_blocks  # pylint: disable=wrong-import-position
 
 FILE = sys.argv[1] if len(sys.argv) > 1 else 'perf.data'
 BLOCKS = None
-SAMPLES = collections.Counter()  # by module and start of a block; of none: None
+SAMPLES = collections.Counter()  # by module and start of a block; None for samples outside of blocks
 CODE_STARTS = {}  # offset of the executable segment, by file
 
 
@@ -38,7 +36,7 @@ def trace_begin():
 
 
 def process_event(event):
-    # perf does not say which part of a file a mapping is: of code there is one.
+    # perf does not report which part of a file a mapping is, but there is only one with code.
     path, ip = event.get('dso'), event['sample']['ip']
     row = None
     if path and 'dso_map_start' in event:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Which code ran below Python: hot functions, blocks and instructions of an extension module.
+"""Shows which code ran below Python: hot functions, blocks and instructions of an extension module.
 
 usage: native_code.py [sqlite | bz2 | zlib | numpy]
 """
@@ -57,7 +57,7 @@ def main():
     profile = session.profile()
 
     print(profile.pivot('module', values='instructions', top=5), end='\n\n')
-    # Of what the interpreter called, not of the interpreter.
+    # Only functions that the interpreter called are listed, not its own.
     functions = profile.functions()
     native = collections.Counter()
     for function in functions:

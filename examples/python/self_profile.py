@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The smallest program that profiles itself: which instructions did work() run?"""
+"""The smallest program that profiles itself: it prints which instructions work() ran."""
 import hbbp
 
 

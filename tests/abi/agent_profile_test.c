@@ -1,4 +1,5 @@
-/* What agent_test saved, analysed by the whole library. Skipped where it saved nothing.
+/* Analyses the profile that agent_test saved with the whole library. Skipped where it saved
+ * nothing.
  *
  * usage: agent_profile_test PROFILE */
 #include "checks.h"

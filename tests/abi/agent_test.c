@@ -1,5 +1,5 @@
-/* An agent that links libhbbp-collect alone: it records itself, has a feed, reads what both gave,
- * merges it, takes parts of it, and saves it.
+/* An agent that links libhbbp-collect alone: it records itself, has a feed, reads the profiles of
+ * both, merges them, takes parts of the sum, and saves it.
  *
  * usage: agent_test PROFILE_TO_WRITE */
 #define _GNU_SOURCE
@@ -24,7 +24,7 @@ __attribute__((noinline)) static void work(void) {
   }
 }
 
-/* NULL: perf events are refused here. */
+/* Returns NULL where perf events are refused. */
 static hbbp_profile *record(void) {
   HBBP_INIT(hbbp_session_options, options);
   options.source = HBBP_SOURCE_EBS;
@@ -45,7 +45,7 @@ static hbbp_profile *record(void) {
   return profile;
 }
 
-/* Samples in three nops and a return that the host handed over. */
+/* Feeds samples in three nops and a return. */
 static hbbp_profile *observe(void) {
   HBBP_INIT(hbbp_feed_options, options);
   options.command = "nops";
@@ -85,7 +85,7 @@ static hbbp_profile *observe(void) {
   return profile;
 }
 
-/* What a library without analysis says of a profile. */
+/* Reads the lists of a profile with a library without analysis. */
 static void test_lists(const hbbp_profile *profile) {
   HBBP_INIT(hbbp_profile_info, info);
   CHECK_OK(hbbp_profile_get_info(profile, &info, &error));
@@ -201,7 +201,7 @@ static hbbp_status stop_pushed(void *context, hbbp_feed *feed, hbbp_error *error
   return HBBP_OK;
 }
 
-/* A source that the agent has written is the only one of a session. */
+/* The agent's own source is the only one of a session. */
 static void test_own_source(void) {
   HBBP_INIT(hbbp_session_options, options);
   options.source = HBBP_SOURCE_EXTERNAL;

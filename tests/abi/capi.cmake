@@ -34,7 +34,7 @@ hbbp_abi_program(feed_bursts_test SOURCES feed_bursts_test.c)
 hbbp_abi_program(jit_test SOURCES jit_test.c)
 hbbp_abi_program(old_client SOURCES old_client.c)
 hbbp_abi_program(newer_client SOURCES newer_client.c)
-hbbp_abi_program(places_test SOURCES places_test.c)
+hbbp_abi_program(restricted_host_test SOURCES restricted_host_test.c)
 hbbp_abi_program(source_test SOURCES source_test.c)
 hbbp_abi_program(struct_sizes_test SOURCES struct_sizes_test.c
   ARGUMENTS ${corpus}/profile_file/file_of_slices ${corpus}/perf_script/profgen)

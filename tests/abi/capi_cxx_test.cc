@@ -1,2 +1,2 @@
-// The same program as C++17.
+// Compiles the same program as C++17.
 #include "capi_test.c"

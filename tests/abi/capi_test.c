@@ -1,4 +1,4 @@
-/* The C ABI as a program sees it. Compiled as C11 and as C++17. */
+/* Tests the C ABI like a program uses it, compiled as C11 and as C++17. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -139,7 +139,8 @@ static void count_progress(const char *module, uint64_t done, uint64_t total, vo
   ++*(int *)user;
 }
 
-/* Of the hottest block of this very program, which has debug information if it was built so. */
+/* Reads lines of the hottest block of this program, which has debug information if it was built so.
+ */
 static void check_lines(const hbbp_profile *profile) {
   int calls = 0;
   HBBP_INIT(hbbp_debug_options, debug);
@@ -200,7 +201,7 @@ static void check_lines(const hbbp_profile *profile) {
   CHECK_OK(
       hbbp_analysis_debug_problem(analysis, hottest.module, problem, sizeof(problem), &failure));
   CHECK(problem[0] == '\0');
-  /* Their number is known where there is no room for them. */
+  /* Their number is reported even if there is no room for them. */
   const uint32_t number = range.frame_count;
   CHECK_OK(hbbp_analysis_find_lines(analysis, hottest.module, hottest.start, 0, sizeof(frames[0]),
                                     NULL, &range, &failure));
@@ -212,7 +213,7 @@ static void check_lines(const hbbp_profile *profile) {
 
 #define CHECK_REFUSES(word, call) CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, word, call)
 
-/* What every function of a session, an analysis, or a result of it refuses. */
+/* Every function of a session, an analysis, or its result refuses NULL. */
 static void test_null_of_live_objects(hbbp_session *session, const hbbp_profile *empty) {
   hbbp_profile *out = NULL;
   hbbp_analysis *made = NULL;
@@ -533,8 +534,8 @@ static void test_null(void) {
   hbbp_session_destroy(session);
 }
 
-/* Every function that may take long: cancelled, and with progress. */
-static void test_work(const char *path, const char *folder) {
+/* Every function that may take long is cancelled, and reports progress. */
+static void test_work(const char *path, const char *directory) {
   hbbp_session *session = NULL;
   hbbp_feed *feed = NULL;
   hbbp_profile *made = NULL;
@@ -576,7 +577,7 @@ static void test_work(const char *path, const char *folder) {
 
   /* What is saved has no handle. */
   char copy[512];
-  snprintf(copy, sizeof(copy), "%s/copy", folder);
+  snprintf(copy, sizeof(copy), "%s/copy", directory);
   hbbp_cancel *cancel = NULL;
   uint64_t calls = 0;
   CHECK_OK(hbbp_cancel_create(&cancel, &error));
@@ -595,10 +596,10 @@ static void test_work(const char *path, const char *folder) {
   hbbp_profile_destroy(profile);
 }
 
-/* The only import: of a text of its own. */
-static void test_work_of_import(const char *folder) {
+/* Tests the only import, with a text of its own. */
+static void test_work_of_import(const char *directory) {
   char path[512];
-  snprintf(path, sizeof(path), "%s/script", folder);
+  snprintf(path, sizeof(path), "%s/script", directory);
   FILE *const file = fopen(path, "w");
   CHECK(file != NULL);
   if (file == NULL) return;
@@ -610,7 +611,7 @@ static void test_work_of_import(const char *folder) {
   CHECK(unlink(path) == 0);
 }
 
-/* Results outlive what they were made of, in any order of destruction. */
+/* Results outlive their inputs, in any order of destruction. */
 static void test_ownership(const char *path) {
   hbbp_profile *profile = NULL;
   hbbp_analysis *analysis = NULL;
@@ -744,7 +745,7 @@ static void test_options(void) {
   CHECK_OK(create(&all, &error));
 }
 
-/* As a program compiled against another version of the library passes its options. */
+/* Options as a program passes them that was compiled against another version of the library. */
 struct other_options {
   hbbp_session_options known;
   unsigned char added[64];
@@ -760,7 +761,7 @@ static void test_input_sizes(void) {
     CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "struct_size", create(&other.known, &error));
   }
 
-  /* An older program's struct ends earlier: what lies behind it is not read. */
+  /* An older program's struct ends earlier: memory after it is not read. */
   other.known.struct_size = (uint32_t)offsetof(hbbp_session_options, period);
   other.known.period = UINT64_MAX;
   other.known.include_kernel = 77;
@@ -839,13 +840,13 @@ static void test_error_sizes(void) {
   CHECK(unset.status == 0 && unset.message[0] == '\0');
 }
 
-static void test_files(const char *folder) {
+static void test_files(const char *directory) {
   char path[512];
   hbbp_profile *profile = NULL;
-  snprintf(path, sizeof(path), "%s/none", folder);
+  snprintf(path, sizeof(path), "%s/none", directory);
   CHECK_FAILS(HBBP_ERROR_NOT_FOUND, path, hbbp_profile_load(path, NULL, &profile, &error));
-  CHECK_FAILS(HBBP_ERROR_IO, folder, hbbp_profile_load(folder, NULL, &profile, &error));
-  snprintf(path, sizeof(path), "%s/text", folder);
+  CHECK_FAILS(HBBP_ERROR_IO, directory, hbbp_profile_load(directory, NULL, &profile, &error));
+  snprintf(path, sizeof(path), "%s/text", directory);
   FILE *const file = fopen(path, "w");
   CHECK(file != NULL && fputs("not a profile\n", file) >= 0 && fclose(file) == 0);
   CHECK_FAILS(HBBP_ERROR_BAD_FORMAT, path, hbbp_profile_load(path, NULL, &profile, &error));
@@ -936,7 +937,7 @@ static void check_stream_source(const hbbp_profile *profile, const hbbp_analysis
   CHECK(reason_of(analysis, index, "too-long") == 0);
 }
 
-/* Of the file that is made for the fuzzers: an EBS source, one of IBS, one of SWBT. */
+/* Reads the file that is made for the fuzzers: an EBS source, one of IBS, one of SWBT. */
 static void test_streams(const char *path) {
   hbbp_profile *profile = NULL;
   CHECK_OK(hbbp_profile_load(path, NULL, &profile, &error));
@@ -1008,7 +1009,7 @@ static void check_out_of_range(const hbbp_profile *profile, const hbbp_analysis 
   CHECK(selected == NULL);
 }
 
-/* Lists that are not empty. */
+/* Checks lists that are not empty. */
 static void check_lists(const hbbp_profile *profile, const hbbp_analysis *analysis) {
   CHECK_LIST(hbbp_source_info, hbbp_profile_source_count, hbbp_profile_copy_sources, "profile",
              "sources", profile);
@@ -1046,7 +1047,8 @@ static void check_block(const hbbp_analysis *analysis, const hbbp_block *block) 
   CHECK(block->source == HBBP_SOURCE_EBS);
 }
 
-/* Everything that must agree in every profile of one source. Returns the instructions executed. */
+/* Checks everything that must be consistent in any profile of one source. Returns the instructions
+ * executed. */
 static double check_consistency(const hbbp_profile *profile) {
   hbbp_analysis *analysis = NULL;
   CHECK_OK(hbbp_analysis_create(profile, NULL, NULL, &analysis, &error));
@@ -1249,7 +1251,7 @@ static void check_pivot_errors(const hbbp_analysis *analysis) {
   CHECK(pivot == NULL);
 }
 
-/* Every cell, by two keys, with a condition and without. */
+/* Reads every cell, by two keys, with a condition and without. */
 static void check_pivots(const hbbp_analysis *analysis, double instructions) {
   check_pivot_errors(analysis);
   HBBP_INIT(hbbp_pivot_query, query);
@@ -1314,7 +1316,7 @@ static void check_pivots(const hbbp_analysis *analysis, double instructions) {
   CHECK_OUTPUT_SIZES(hbbp_pivot_cell, hbbp_pivot_get_cell(pivot, 0, 0, 0, output, &error));
   hbbp_pivot_destroy(pivot);
 
-  /* What a condition keeps and what its opposite keeps is everything. */
+  /* A condition and its opposite together keep everything. */
   double halves = 0;
   const char *const conditions[] = {"memory != none", "not memory != none"};
   for (size_t i = 0; i < 2; ++i) {
@@ -1370,7 +1372,7 @@ static void check_output_sizes(hbbp_session *session, const hbbp_profile *profil
                                                                  block.start, output, &error));
 }
 
-/* All instructions that were executed. */
+/* Returns all executed instructions. */
 static double total_of(const hbbp_profile *profile) {
   hbbp_analysis *analysis = NULL;
   hbbp_mix *mix = NULL;
@@ -1421,8 +1423,8 @@ struct reader {
   pthread_t thread;
 };
 
-/* All that an analysis is asked for, whose answers it may keep for the next one who asks. Reports
- * no failure itself, since only one thread may. */
+/* Calls all functions of an analysis whose results it may cache. It does not report failures
+ * itself, since only one thread may. */
 static void *read_analysis(void *argument) {
   struct reader *const reader = (struct reader *)argument;
   const hbbp_analysis *const analysis = reader->analysis;
@@ -1471,8 +1473,8 @@ static void check_concurrent_readers(const hbbp_analysis *analysis, double instr
   }
 }
 
-/* 77 if this machine does not let it sample. */
-static int test_session(const char *folder) {
+/* Returns 77 if this machine does not allow sampling. */
+static int test_session(const char *directory) {
   HBBP_INIT(hbbp_session_options, options);
   options.event = HBBP_EVENT_TASK_CLOCK;
   options.period = 500000;
@@ -1529,7 +1531,7 @@ static int test_session(const char *folder) {
   check_threads_add_up(profile, instructions);
 
   char path[512];
-  snprintf(path, sizeof(path), "%s/profile", folder);
+  snprintf(path, sizeof(path), "%s/profile", directory);
   CHECK_OK(hbbp_profile_save(profile, path, NULL, &error));
   hbbp_session_destroy(session);
   /* Snapshots outlive their session. */
@@ -1545,7 +1547,7 @@ static int test_session(const char *folder) {
   hbbp_analysis_destroy(analysis);
   CHECK(nearly(check_consistency(loaded), instructions));
   char nowhere[600];
-  snprintf(nowhere, sizeof(nowhere), "%s/none/profile", folder);
+  snprintf(nowhere, sizeof(nowhere), "%s/none/profile", directory);
   CHECK_FAILS(HBBP_ERROR_NOT_FOUND, nowhere, hbbp_profile_save(loaded, nowhere, NULL, &error));
   hbbp_profile_destroy(profile);
   hbbp_profile_destroy(loaded);
@@ -1553,13 +1555,14 @@ static int test_session(const char *folder) {
   return 0;
 }
 
-/* Argument: a profile with streams. */
+/* The argument is a profile with streams. */
 int main(int argc, char **argv) {
   const char *const temporary = getenv("TMPDIR");
-  char folder[256];
-  snprintf(folder, sizeof(folder), "%s/hbbp-capi-XXXXXX", temporary != NULL ? temporary : "/tmp");
-  if (mkdtemp(folder) == NULL) {
-    perror(folder);
+  char directory[256];
+  snprintf(directory, sizeof(directory), "%s/hbbp-capi-XXXXXX",
+           temporary != NULL ? temporary : "/tmp");
+  if (mkdtemp(directory) == NULL) {
+    perror(directory);
     return 1;
   }
   test_versions();
@@ -1573,14 +1576,14 @@ int main(int argc, char **argv) {
   test_options();
   test_input_sizes();
   test_error_sizes();
-  test_files(folder);
-  test_work_of_import(folder);
+  test_files(directory);
+  test_work_of_import(directory);
   if (argc > 1) {
     test_streams(argv[1]);
-    test_work(argv[1], folder);
+    test_work(argv[1], directory);
     test_ownership(argv[1]);
   }
-  const int skipped = test_session(folder);
-  CHECK(rmdir(folder) == 0);
+  const int skipped = test_session(directory);
+  CHECK(rmdir(directory) == 0);
   return failures == 0 ? skipped : end_of_checks();
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The library is compatible with the last release: abidiff compares what its headers and symbols
-promise with the baseline, and constants keep their values. Exit status 77: no abidiff here.
+"""Checks that the library is compatible with the last release: abidiff compares its headers and symbols
+with the baseline, and constants keep their values. Exit status 77: no abidiff here.
 
-usage: check_abi.py LIBRARY INCLUDE_FOLDER BASELINE_FOLDER C_COMPILER
+usage: check_abi.py LIBRARY INCLUDE_DIRECTORY BASELINE_DIRECTORY C_COMPILER
 scripts/abi-baseline writes the baseline.
 """
 import pathlib
@@ -15,7 +15,7 @@ import public_abi
 
 
 def abidiff(baseline, library, *options):
-    """(whether they differ, the report)."""
+    """Returns (whether they differ, the report)."""
     done = subprocess.run(['abidiff', '--no-show-locs', *options, baseline, library], text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     return done.returncode != 0, done.stdout
@@ -30,20 +30,20 @@ def main():
     baseline = pathlib.Path(baseline)
     old_header = (baseline / 'hbbp.h.txt').read_text()
     problems = []
-    with tempfile.TemporaryDirectory() as folder:
-        # As long as structs and lists of functions were, all must be as it was.
+    with tempfile.TemporaryDirectory() as directory:
+        # With structs and lists of functions cut to their former size, everything must be equal.
         shortened = public_abi.cut_structs(header, old_header)
-        stub = public_abi.library_of(library, shortened, compiler, folder)
+        stub = public_abi.library_of(library, shortened, compiler, directory)
         breaks, report = abidiff(baseline / 'libhbbp.abi', stub, '--no-added-syms')
         if breaks:
             problems.append(report)
-        # Of the version that is being made, everything is of one ABI version.
+        # In the next version, all additions have the same ABI version.
         grows = False
         if public_abi.version(header) != public_abi.version(old_header):
-            stub = public_abi.library_of(library, header, compiler, folder)
+            stub = public_abi.library_of(library, header, compiler, directory)
             grows, _ = abidiff(baseline / 'libhbbp.abi', stub)
-        old = public_abi.constants(old_header, compiler, folder)
-        new = public_abi.constants(header, compiler, folder)
+        old = public_abi.constants(old_header, compiler, directory)
+        new = public_abi.constants(header, compiler, directory)
     problems.extend(f'{name} is {new.get(name, "gone")}, was {value}'
                     for name, value in old.items() if new.get(name) != value)
     if grows and public_abi.abi_version(header) <= public_abi.abi_version(old_header):

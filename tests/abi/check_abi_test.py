@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""check_abi.py refuses libraries and headers that were changed in ways that break programs, and
-takes those that grew. Exit status 77: no abidiff here.
+"""Tests that check_abi.py refuses libraries and headers with changes that break programs, and
+accepts additions. Exit status 77: no abidiff here.
 
-usage: check_abi_test.py BASELINE_FOLDER C_COMPILER
+usage: check_abi_test.py BASELINE_DIRECTORY C_COMPILER
 """
 import pathlib
 import shutil
@@ -16,7 +16,7 @@ CHECK = pathlib.Path(__file__).with_name('check_abi.py')
 
 
 class Doctored:
-    """A header and a library, as they were released until they are changed."""
+    """A header and a library, as released until they are changed."""
 
     def __init__(self, baseline, compiler):
         self.compiler = compiler
@@ -40,13 +40,13 @@ class Doctored:
         self.header = self.header[:start] + body.replace(old, new) + self.header[end:]
 
     def check(self):
-        """(exit status, output) of check_abi.py."""
-        with tempfile.TemporaryDirectory() as folder:
+        """Returns (exit status, output) of check_abi.py."""
+        with tempfile.TemporaryDirectory() as directory:
             symbols = {name: self.later_node.get(name, self.node) for name in public_abi.functions(self.header)
                        if name not in self.hidden}
             library = public_abi.make_library(self.header, symbols, self.soname, self.compiler,
-                                              folder)
-            include = pathlib.Path(folder) / 'include/hbbp'
+                                              directory)
+            include = pathlib.Path(directory) / 'include/hbbp'
             include.mkdir(parents=True)
             (include / 'hbbp.h').write_text(self.header)
             done = subprocess.run(
@@ -57,7 +57,7 @@ class Doctored:
 
 ADDED = 'HBBP_API uint32_t hbbp_abi_version(void);\nHBBP_API int32_t hbbp_added(int32_t argument);'
 
-# What is changed, what must be said of it (nothing: it is compatible), and how.
+# The changes: a name, what the report must contain (nothing: it is compatible), and the change.
 CASES = [
     ('nothing', None, lambda it: None),
     ('a function is removed', 'hbbp_profile_slice_count', lambda it: it.replace(
@@ -83,7 +83,7 @@ CASES = [
         'hbbp_slice', 'uint64_t start_ns;', 'uint64_t first_ns; uint64_t start_ns;')),
     ('a field is gone', 'hbbp_slice', lambda it: it.in_struct(
         'hbbp_slice', 'uint64_t samples;', '')),
-    ('fields change places', 'hbbp_slice', lambda it: (
+    ('fields are swapped', 'hbbp_slice', lambda it: (
         it.in_struct('hbbp_slice', 'start_ns', 'swapped'),
         it.in_struct('hbbp_slice', 'end_ns', 'start_ns'),
         it.in_struct('hbbp_slice', 'swapped', 'end_ns'))),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""libhbbp.a gives a program that links it the functions of libhbbp.map and no other name that could
-clash: all else is in the namespace hbbp, begins with hbbp_, or is a template or inline function that
-several libraries may have; and a library that links it exports nothing else of it.
+"""Checks that libhbbp.a adds the functions of libhbbp.map to a program and no other name that could
+clash: everything else is in the namespace hbbp, begins with hbbp_, or is a template or inline function
+that several libraries may have. A library that links it exports nothing else of it.
 
 usage: check_archive.py ARCHIVE MAP
 """
@@ -13,12 +13,12 @@ import sys
 
 import elf
 
-# Functions, variables and what the compiler makes of classes, in the namespace hbbp.
+# Functions, variables and the compiler's tables of classes, in the namespace hbbp.
 IN_NAMESPACE = re.compile(r'_Z(T[VTIS]|GV|GR|Z|Th?n?\d*_)*N[KVR]*(4hbbp|\d+hbbp_)')
 
 
 def symbols(archive):
-    """(name, binding, visibility) of every symbol that is defined and not local."""
+    """Returns (name, binding, visibility) of every symbol that is defined and not local."""
     listing = subprocess.run(['readelf', '--wide', '--syms', archive], check=True, text=True,
                              stdout=subprocess.PIPE).stdout
     for line in listing.splitlines():

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compiles every public header alone, as C11, C17, C++17 and C++20; hbbp.hpp as C++ only.
 
-usage: check_headers.py COMPILER INCLUDE_FOLDER
+usage: check_headers.py COMPILER INCLUDE_DIRECTORY
 COMPILER is a gcc or clang that compiles both languages.
 """
 import pathlib
@@ -15,7 +15,7 @@ CXX = [('c++', '-std=c++17'), ('c++', '-std=c++20')]
 
 
 def compiles(compiler, include, header, language, standard):
-    # Twice: the guard must hold, too.
+    # The header is included twice, which tests its guard.
     source = f'#include <{header}>\n#include <{header}>\n'
     warnings = [each for each in WARNINGS if language == 'c' or each != '-Wstrict-prototypes']
     command = [compiler, '-x', language, standard, *warnings, f'-I{include}', '-fsyntax-only', '-']

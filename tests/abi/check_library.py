@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The symbols of a library are those of its map, and those of the public headers, or with --part some of
-them, and all that it needs is bound when it is loaded.
+"""Checks that the symbols of a library are those of its map and of the public headers, or with --part some
+of them, and that everything is bound when it is loaded.
 
-usage: check_library.py [--part] LIBRARY MAP INCLUDE_FOLDER MAJOR_VERSION
+usage: check_library.py [--part] LIBRARY MAP INCLUDE_DIRECTORY MAJOR_VERSION
 """
 import pathlib
 import re

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A program or library needs no library at its start but libc, its loader, those of the compiler,
-and those that are named: libdw and what comes with it are loaded only when they are used.
+"""Checks that a program or library needs no library at its start but libc, its loader, those of the
+compiler, and those that are named: libdw and its dependencies are loaded only when they are used.
 
 usage: check_needed.py FILE [BEGINNING_OF_A_NAME...]
 """

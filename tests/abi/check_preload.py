@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A preload library exports what its map says and needs no library but libc, its loader, and those
-that are named.
+"""Checks that a preload library exports the functions of its map and needs no library but libc, its
+loader, and those that are named.
 
 usage: check_preload.py LIBRARY MAP [NEEDED...]
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A library with the C++ library inside needs no library at its start but the parts of libc and those that are
-named, exports nothing but hbbp_*, and is not larger than it may be once it is stripped.
+"""Checks that a library with the C++ library inside needs no library at its start but the parts of libc and
+those that are named, exports nothing but hbbp_*, and when stripped is not larger than the limit.
 
 usage: check_self_contained.py [--max-kib N] LIBRARY [BEGINNING_OF_A_NAME...]
 """
@@ -14,8 +14,8 @@ import elf
 
 
 def stripped_kib(library):
-    with tempfile.TemporaryDirectory() as folder:
-        stripped = pathlib.Path(folder) / 'stripped.so'
+    with tempfile.TemporaryDirectory() as directory:
+        stripped = pathlib.Path(directory) / 'stripped.so'
         subprocess.run(['strip', '-o', stripped, library], check=True)
         return stripped.stat().st_size / 1024
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""struct_sizes_test.c calls every public function that takes a struct which may grow.
+"""Checks that struct_sizes_test.c calls every public function that takes a struct which may grow.
 
-usage: check_sizes_tested.py INCLUDE_FOLDER TEST_SOURCE
+usage: check_sizes_tested.py INCLUDE_DIRECTORY TEST_SOURCE
 """
 import pathlib
 import re
@@ -12,7 +12,7 @@ import public_abi
 
 def main():
     header = public_abi.flat_header(sys.argv[1])
-    # Not hbbp_error, which nearly all take, and which is filled in one place.
+    # hbbp_error is excluded: nearly all functions take it, and one function fills it.
     growing = public_abi.growing_structs(header) - {'hbbp_error'}
     source = pathlib.Path(sys.argv[2]).read_text()
     main_body = source[source.index('\nint main('):]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""One version everywhere: CMake, Meson, version.h, hbbp.pc, Python, newest node of libhbbp.map, Cargo.
+"""Checks that there is one version everywhere: CMake, Meson, version.h, hbbp.pc, Python, newest node of libhbbp.map, Cargo.
 
-usage: check_version.py CMAKE_VERSION SOURCE_FOLDER HBBP_PC
+usage: check_version.py CMAKE_VERSION SOURCE_DIRECTORY HBBP_PC
 """
 import pathlib
 import re

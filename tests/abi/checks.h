@@ -1,4 +1,4 @@
-/* Checks of programs that use the C ABI: a failure is reported, and the program goes on.
+/* Checks of programs that use the C ABI: a failure is reported, and the program continues.
  * main ends with `return end_of_checks();`. */
 #ifndef HBBP_TESTS_ABI_CHECKS_H_
 #define HBBP_TESTS_ABI_CHECKS_H_
@@ -20,7 +20,7 @@ static void report(const char *file, int line, const char *what) {
     if (!(condition)) report(__FILE__, __LINE__, #condition); \
   } while (0)
 
-/* The call fails with that status, says so in the error, and its one-line message names `word`. */
+/* The call fails with that status, the error contains it, and its one-line message names `word`. */
 #define CHECK_FAILS(expected, word, call)                                             \
   do {                                                                                \
     HBBP_INIT(hbbp_error, error);                                                     \
@@ -41,7 +41,7 @@ static void report(const char *file, int line, const char *what) {
     }                                                                 \
   } while (0)
 
-/* Element `index` of a list, which has it. */
+/* Copies element `index` of a list, which must exist. */
 #define CHECK_ELEMENT(copy, handle, index, output)                                      \
   do {                                                                                  \
     size_t check_copied = 0;                                                            \
@@ -49,7 +49,7 @@ static void report(const char *file, int line, const char *what) {
     if (check_copied != 1) report(__FILE__, __LINE__, #copy " has no element " #index); \
   } while (0)
 
-/* Element `index` of a list that each source has. */
+/* Copies element `index` of a list that each source has. */
 #define CHECK_ELEMENT_OF_SOURCE(copy, handle, source, index, output)                            \
   do {                                                                                          \
     size_t check_copied = 0;                                                                    \
@@ -57,7 +57,7 @@ static void report(const char *file, int line, const char *what) {
     if (check_copied != 1) report(__FILE__, __LINE__, #copy " has no element " #index);         \
   } while (0)
 
-/* What api.h promises of every list, whatever is in it. */
+/* Checks the promises of api.h for every list. */
 #define CHECK_LIST(type, count_of, copy, handle_name, array_name, handle)                         \
   do {                                                                                            \
     type check_array[2];                                                                          \
@@ -94,7 +94,7 @@ static void report(const char *file, int line, const char *what) {
     CHECK(check_array[1].struct_size == 0x55555555);                                              \
   } while (0)
 
-/* With a set flag, `call` fails and leaves `output`, a pointer to a handle, as it was; with a flag
+/* With a set flag, `call` fails and does not change `output`, a pointer to a handle; with a flag
  * that is not set it makes one, reports progress, and `destroy` frees it. `call` gets `work`. */
 #define CHECK_WORK(output, destroy, call)                                         \
   do {                                                                            \

@@ -1,6 +1,6 @@
-/* What of a session stays open: the files of modules with samples, as long as it or a profile
- * lives, out of the program's way. The program keeps its own descriptors, however many profiles it
- * has. */
+/* Tests what a session keeps open: the files of modules with samples, as long as it or a profile
+ * lives, in numbers that the program does not use. The program keeps its own descriptors, however
+ * many profiles it has. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -18,7 +18,7 @@ __attribute__((noinline)) static void work(void) {
   for (int i = 0; i < 20000000; ++i) __asm__ volatile("");
 }
 
-/* Of LIMIT. */
+/* Counts open descriptors up to LIMIT. */
 static int open_descriptors(void) {
   int count = 0;
   for (int number = 0; number < LIMIT; ++number) count += fcntl(number, F_GETFD) != -1;
@@ -38,7 +38,7 @@ static hbbp_session *stopped_session(void) {
   return session;
 }
 
-/* Of which an analysis was made, with blocks of this program's code. */
+/* Returns a profile that was analysed, with blocks of this program's code. */
 static hbbp_profile *analysed_profile(hbbp_session *session) {
   hbbp_profile *profile = NULL;
   CHECK_OK(hbbp_session_snapshot(session, NULL, &profile, &error));
@@ -49,7 +49,7 @@ static hbbp_profile *analysed_profile(hbbp_session *session) {
   return profile;
 }
 
-/* Files that an exec closes, in the upper half of the numbers. */
+/* Checks files that an exec closes, in the upper half of the numbers. */
 static void check_kept(int before) {
   int kept = 0;
   for (int number = 0; number < LIMIT; ++number) {

@@ -1,4 +1,4 @@
-"""What nm and readelf say of a shared library."""
+"""Reads a shared library by nm and readelf."""
 import re
 import subprocess
 
@@ -8,7 +8,7 @@ def _output(*command):
 
 
 def exported_symbols(library):
-    """{name: version node, or '' if it has none} of all that the library defines."""
+    """Returns {name: version node, or '' if it has none} of everything that the library defines."""
     symbols = {}
     listing = _output('nm', '-D', '--defined-only', '--with-symbol-versions', library)
     for line in listing.splitlines():
@@ -21,22 +21,22 @@ def exported_symbols(library):
 
 
 def dynamic_entries(library, tag):
-    """The values of DT_<tag>, such as NEEDED or SONAME."""
+    """Returns the values of DT_<tag>, such as NEEDED or SONAME."""
     return re.findall(rf'\({tag}\).*\[(.*)\]', _output('readelf', '-d', library))
 
 
 def needed_besides_libc(library):
-    """What the loader loads with it, without libc and itself."""
+    """Returns what the loader loads with it, without libc and itself."""
     return sorted({*dynamic_entries(library, 'NEEDED')} - {'libc.so.6', 'ld-linux-x86-64.so.2'})
 
 
 def binds_now(library):
-    """Everything is bound when it is loaded, nothing when it is first called."""
+    """Returns whether everything is bound when it is loaded, nothing when it is first called."""
     return re.search(r'\(FLAGS_1\).*\bNOW\b', _output('readelf', '-d', library)) is not None
 
 
 def map_nodes(text):
-    """{version node, or '' if unnamed: exported names} of a linker version script, in order."""
+    """Returns {version node, or '' if unnamed: exported names} of a linker version script, in order."""
     text = re.sub(r'/\*.*?\*/|#[^\n]*', '', text, flags=re.S)
     nodes = {}
     for name, body in re.findall(r'(\w[\w.]*)?\s*\{(.*?)\}', text, flags=re.S):

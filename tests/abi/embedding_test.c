@@ -1,5 +1,5 @@
-/* What a host may rely on that profiles others: feeds on many threads have nothing in common, a
- * feed can be asked while samples are added to it, and nothing of the process is touched.
+/* Tests promises to a host that profiles others: feeds on many threads share nothing, a feed can be
+ * queried while samples are added to it, and nothing of the process is changed.
  *
  * usage: embedding_test CORPUS/profile_file/FILE */
 #define _GNU_SOURCE /* for sigaction */
@@ -55,7 +55,8 @@ static void add_samples(const code_feed *of) {
   CHECK_OK(hbbp_feed_add_samples(of->feed, of->source, samples, BATCH, sizeof(*samples), &error));
 }
 
-/* Samples in the only block that the feed can have; checks all that is known of it. */
+/* Adds samples in the only block that the feed can have, and checks everything that is known of it.
+ */
 static uint64_t samples_in_block(const code_feed *of) {
   hbbp_profile *profile = NULL;
   CHECK_OK(hbbp_feed_snapshot(of->feed, NULL, &profile, &error));
@@ -78,7 +79,7 @@ static uint64_t samples_in_block(const code_feed *of) {
   return info.samples;
 }
 
-/* Every worker has feeds of code of its own at the same address of the same process. */
+/* Every worker has feeds of its own code at the same address of the same process. */
 static void *work(void *number) {
   const uint32_t nops = 3 + *(const uint32_t *)number;
   for (int round = 0; round < ROUNDS; ++round) {
@@ -132,7 +133,7 @@ static void test_asked_while_fed(void) {
   hbbp_feed_destroy(one.feed);
 }
 
-/* What a library could change behind the back of its host. */
+/* Properties of the process that a library could change unnoticed. */
 typedef struct process_state {
   struct sigaction actions[NSIG];
   sigset_t mask;
@@ -142,8 +143,8 @@ typedef struct process_state {
   int descriptors;
 } process_state;
 
-static int entries_of(const char *folder) {
-  DIR *const opened = opendir(folder);
+static int entries_of(const char *directory) {
+  DIR *const opened = opendir(directory);
   int entries = 0;
   while (opened != NULL && readdir(opened) != NULL) ++entries;
   if (opened != NULL) closedir(opened);
@@ -193,8 +194,8 @@ static void test_process_is_untouched(const char *profile_file) {
   hbbp_profile_destroy(loaded);
 
   char recording[4096];
-  const size_t folders = strlen(profile_file) - strlen(strstr(profile_file, "/profile_file/"));
-  snprintf(recording, sizeof(recording), "%.*s/perf_data/file", (int)folders, profile_file);
+  const size_t directories = strlen(profile_file) - strlen(strstr(profile_file, "/profile_file/"));
+  snprintf(recording, sizeof(recording), "%.*s/perf_data/file", (int)directories, profile_file);
   hbbp_profile *imported = NULL;
   CHECK_OK(hbbp_profile_import(recording, NULL, NULL, &imported, &error));
   CHECK(hbbp_profile_source_count(imported) > 0);

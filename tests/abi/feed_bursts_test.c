@@ -1,5 +1,6 @@
-/* Bursts of taken branches that a host has decoded (HBBP_SOURCE_SWBT of a feed): the order of their
- * branches, and what each stream weighs: period / extent, or without an extent period / streams. */
+/* Tests bursts of taken branches that a host has decoded (HBBP_SOURCE_SWBT of a feed): the order of
+ * their branches, and the weight of each stream: period / extent, or without an extent period /
+ * streams. */
 #include <math.h>
 #include <stdint.h>
 
@@ -46,7 +47,7 @@ static void add(hbbp_feed *feed, const hbbp_feed_sample *burst) {
   CHECK_OK(hbbp_feed_add_samples(feed, 0, burst, 1, sizeof(*burst), &error));
 }
 
-/* Ends the feed. Counts of the two blocks; 0 for one without a count. */
+/* Ends the feed, and gets the counts of the two blocks; 0 for one without a count. */
 static void count_blocks(hbbp_feed *feed, double *first, double *second) {
   hbbp_profile *profile = NULL;
   hbbp_analysis *analysis = NULL;
@@ -70,7 +71,7 @@ static void count_blocks(hbbp_feed *feed, double *first, double *second) {
 
 static int nearly(double value, double expected) { return fabs(value - expected) < 1e-6; }
 
-/* The one stream of two branches is of the code from the older one's target on. */
+/* The one stream of two branches starts at the target of the older one. */
 static void test_order(void) {
   const hbbp_branch_entry branches[] = {to_second, to_first};
   hbbp_feed *feed = new_feed(HBBP_EVENT_TAKEN_BRANCHES);
@@ -95,7 +96,7 @@ static void test_without_extent(hbbp_event event) {
   CHECK(nearly(second, 2 * (PERIOD / 4.0 + 500 / 4.0)));
 }
 
-/* Ten instructions are in the four streams; the burst says twenty, ten, or nothing. */
+/* Ten instructions are in the four streams; the burst declares twenty, ten, or nothing. */
 static void test_extent(void) {
   const hbbp_branch_entry branches[] = {to_second, to_first, to_second, to_first, to_second};
   double first, second;
@@ -117,7 +118,7 @@ static void test_extent(void) {
   CHECK(nearly(first, 2 * weights) && nearly(second, 2 * weights));
 }
 
-/* What the branches were is in the profile, as observed. */
+/* The profile has the branches as observed. */
 static void test_branches(void) {
   const hbbp_branch_entry branches[] = {to_second, to_first, to_second};
   hbbp_feed *feed = new_feed(HBBP_EVENT_TAKEN_BRANCHES);

@@ -1,4 +1,4 @@
-/* Feeding, by the C ABI: what is refused, sizes of structs, and generated code down to its blocks.
+/* Tests feeding through the C ABI: what is refused, sizes of structs, and blocks of generated code.
  */
 #include <hbbp/hbbp.h>
 #include <linux/perf_event.h>
@@ -133,7 +133,7 @@ static void test_sources(void) {
   ibs.ibs = HBBP_IBS_OP;
   CHECK_OK(hbbp_feed_add_source(feed, &ibs, NULL, &error));
 
-  /* A host that knows less, and one that knows more. */
+  /* The structs are those of an older host, and of a newer one. */
   struct {
     hbbp_feed_source known;
     uint64_t newer;
@@ -197,7 +197,7 @@ static void test_samples(void) {
   CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "branch_count",
               hbbp_feed_add_samples(feed, stacks, &sample, 1, SAMPLE_BYTES, &error));
 
-  /* Of a host with larger structs. */
+  /* The structs are those of a newer host. */
   struct {
     hbbp_feed_sample known;
     uint64_t newer;
@@ -240,7 +240,7 @@ static void test_events(void) {
   hbbp_feed_destroy(feed);
 }
 
-/* A function that is replaced by another one at its address. */
+/* A function is replaced by another one at its address. */
 static void test_generated_code(void) {
   static const uint8_t old_code[] = {0x31, 0xc0, 0xff, 0xc8, 0x75, 0xfc, 0xc3}; /* loop */
   static const uint8_t new_code[] = {0x90, 0x90, 0xc3};

@@ -1,4 +1,4 @@
-/* A host's allocator that counts, checks how it is called, and fails now and then. */
+/* A host's allocator that counts, checks its calls, and fails now and then. */
 #ifndef HBBP_TESTS_ABI_HEAP_H_
 #define HBBP_TESTS_ABI_HEAP_H_
 
@@ -45,7 +45,7 @@ static void heap_deallocate(void *memory, size_t size, size_t alignment, void *u
   atomic_fetch_sub(&own->live_bytes, (long long)size);
 }
 
-/* All was given back; nothing may come from now on. */
+/* Everything was freed; nothing may be allocated from now on. */
 static void check_heap(heap *own) {
   CHECK(atomic_load(&own->live_blocks) == 0);
   CHECK(atomic_load(&own->live_bytes) == 0);

@@ -1,7 +1,7 @@
-/* What a host gives to feeds and to imports, through the C ABI: log, memory, allocator; and flags
- * that cancel snapshots and the reading of source lines.
+/* Tests what a host passes to feeds and to imports through the C ABI: log, memory, allocator; and
+ * flags that cancel snapshots and the reading of source lines.
  *
- * usage: host_feed_test FOLDER
+ * usage: host_feed_test DIRECTORY
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -63,7 +63,7 @@ static hbbp_feed *new_feed(const hbbp_feed_options *options) {
   return feed;
 }
 
-/* `count` samples, each at an address of its own. */
+/* Adds `count` samples, each at an address of its own. */
 static void add_samples(hbbp_feed *feed, uint64_t first, uint64_t count) {
   enum { BATCH = 1000 };
   hbbp_feed_sample samples[BATCH];
@@ -218,7 +218,7 @@ static void test_allocator_of_feeding(hbbp_feed_order order, int fail_every) {
   hbbp_profile *profile = snapshot(feed);
   hbbp_feed_destroy(feed);
   check_heap(&own);
-  /* A profile is not of that memory. */
+  /* A profile does not use that memory. */
   CHECK(samples_of(profile) + info.dropped == SAMPLES);
   hbbp_profile_destroy(profile);
   CHECK(atomic_load(&own.wrong) == 0);
@@ -228,7 +228,7 @@ static void test_allocator_of_feeding(hbbp_feed_order order, int fail_every) {
 
 enum { STACKS = 20000 };
 
-/* Text of perf script with branches that are all different. */
+/* Writes text of perf script with branches that are all different. */
 static void write_text(const char *path) {
   FILE *file = fopen(path, "w");
   CHECK(file != NULL);
@@ -270,7 +270,7 @@ static void test_import(const char *text) {
   CHECK(strstr(kept.all, "no memory") != NULL);
   hbbp_profile_destroy(profile);
 
-  /* Where nothing at all can be counted, there is no profile. */
+  /* If there is no memory for any count, there is no profile. */
   memset(&own, 0, sizeof(own));
   own.fail_every = 1;
   profile = NULL;
@@ -398,7 +398,7 @@ static void test_source_lines(void) {
   analysis_options.debug = &debug;
   hbbp_analysis *analysis = NULL;
   hbbp_analysis *other = NULL;
-  hbbp_cancel_set(cancel, 1); /* which is no flag of the analysis itself */
+  hbbp_cancel_set(cancel, 1); /* the analysis itself does not use this flag */
   CHECK_OK(hbbp_analysis_create(profile, &analysis_options, NULL, &analysis, &error));
   CHECK_OK(hbbp_analysis_create(profile, NULL, NULL, &other, &error));
   hbbp_profile_destroy(profile);

@@ -1,5 +1,5 @@
-/* What a host gives to a session, through the C ABI: log, budgets, allocator, threads, flags that
- * cancel work; several sessions at once, and many one after the other.
+/* Tests what a host passes to a session through the C ABI: log, budgets, allocator, threads, flags
+ * that cancel work; several sessions at once, and many one after the other.
  *
  * usage: host_test [--soak] [PROFILE]
  */
@@ -34,7 +34,7 @@ __attribute__((noinline)) static void spin_a_bit(void) {
   for (int i = 0; i < 20000; ++i) __asm__ volatile("");
 }
 
-/* CPU time of this thread, in spin_a_bit. Returns how long it really was. */
+/* Uses CPU time of this thread in spin_a_bit. Returns how long it really took. */
 static uint64_t spin(uint64_t for_ns) {
   const uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
   uint64_t spent = 0;
@@ -91,7 +91,7 @@ static void test_log(void) {
   CHECK(kept.others == 0);
   hbbp_session_destroy(kept.session);
 
-  /* Less urgent ones are not wanted; a failure is logged as it is returned. */
+  /* Less urgent messages are not logged; the log and the call report the same failure. */
   memset(&kept, 0, sizeof(kept));
   const uint32_t no_thread = 0x7ffffff0;
   options.threads = &no_thread;
@@ -183,7 +183,7 @@ static void test_cancel(const char *path) {
   CHECK(hbbp_analysis_block_count(analysis) == blocks);
   hbbp_analysis_destroy(analysis);
 
-  /* What is made of an analysis, whose description of code was begun and not finished. */
+  /* The results use an analysis whose instruction table was begun and not finished. */
   CHECK_OK(hbbp_analysis_create(profile, NULL, NULL, &analysis, &error));
   hbbp_mix *mix = NULL;
   hbbp_cancel_set(cancel, 1);
@@ -199,7 +199,7 @@ static void test_cancel(const char *path) {
   hbbp_cancel_destroy(NULL);
 }
 
-/* A snapshot of a session that runs; it samples on. */
+/* A snapshot of a running session is cancelled; the session continues. */
 static void test_cancelled_snapshot(void) {
   HBBP_INIT(hbbp_session_options, options);
   options.source = source_of_this_machine;
@@ -238,7 +238,7 @@ static void test_cancelled_snapshot(void) {
 
 /* Budgets -------------------------------------------------------------------------------------- */
 
-/* Nanoseconds that samples of the first source stand for, of one thread. */
+/* Returns the nanoseconds that samples of the first source stand for, in one thread. */
 static double sampled_ns(hbbp_session *session) {
   hbbp_profile *profile = NULL;
   CHECK_OK(hbbp_session_snapshot(session, NULL, &profile, &error));
@@ -303,7 +303,7 @@ static void test_max_overhead(void) {
   hbbp_session_destroy(session);
 }
 
-/* Some ten thousand addresses. */
+/* Runs code with some ten thousand addresses. */
 __attribute__((noinline)) static void run_long_code(void) {
   for (int i = 0; i < 200; ++i) {
     __asm__ volatile(".rept 8192\n inc %%eax\n rol $3, %%edx\n .endr" ::: "eax", "edx");
@@ -485,7 +485,7 @@ static void wait_for_samples(hbbp_session *session, uint64_t samples) {
   CHECK(info.samples >= samples);
 }
 
-/* Each session has a worker thread of the program; this one controls them and is in neither. */
+/* Each session has a worker thread of the program; this thread controls them and is in neither. */
 static void test_thread_sets(hbbp_source_kind first, hbbp_source_kind second) {
   static const int numbers[2] = {0, 1};
   pthread_t workers[2];
@@ -559,11 +559,11 @@ static void test_one_tracer(void) {
 /* Thousands of sessions ------------------------------------------------------------------------ */
 
 static size_t count_entries(const char *path) {
-  DIR *folder = opendir(path);
+  DIR *directory = opendir(path);
   size_t count = 0;
-  for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;)
+  for (const struct dirent *entry; directory != NULL && (entry = readdir(directory)) != NULL;)
     count += entry->d_name[0] != '.';
-  if (folder != NULL) closedir(folder);
+  if (directory != NULL) closedir(directory);
   return count;
 }
 
@@ -598,7 +598,7 @@ static resources resources_now(void) {
   return now;
 }
 
-/* Samples per millisecond of CPU time. */
+/* Returns samples per millisecond of CPU time. */
 static double run_sessions(hbbp_source_kind source, int count, uint64_t length_ns) {
   double samples = 0, milliseconds = 0;
   for (int i = 0; i < count; ++i) {
@@ -629,7 +629,7 @@ typedef struct dispositions {
 
 static void get_dispositions(dispositions *all) {
   memset(all, 0, sizeof(*all));
-  /* Those of libc itself cannot be asked for. */
+  /* libc does not allow to query its own signals. */
   for (int i = 1; i < 65; ++i) (void)sigaction(i, NULL, &all->of_signal[i]);
 }
 
@@ -642,7 +642,8 @@ static void check_dispositions(const dispositions *before) {
   }
 }
 
-/* Those of the second group and of the last one are as many and as long, and must give as much. */
+/* The sessions of the second group and of the last one are equal in number and length, and must
+ * have equally many samples. */
 static void test_many(hbbp_source_kind source, int count) {
   enum { GROUP = 100, MEASURED_NS = 2000000, OTHERS_NS = 200000 };
   dispositions before;

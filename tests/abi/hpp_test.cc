@@ -1,4 +1,4 @@
-// hbbp.hpp as a program that is compiled as C++17 sees it.
+// Tests hbbp.hpp in a program that is compiled as C++17.
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -43,7 +43,7 @@ void Check(bool condition, const char* what, int line) {
 }
 #define CHECK(condition) Check((condition), #condition, __LINE__)
 
-// Without exceptions an error would end the program: such cases are left out then.
+// Without exceptions an error would end the program, so such cases are excluded then.
 #if defined(__cpp_exceptions)
 template <typename Body>
 hbbp_status StatusOf(Body&& body) {
@@ -74,7 +74,7 @@ void Work() {
   }
 }
 
-// True if this machine can sample.
+// Returns true if this machine can sample.
 bool Start(hbbp::session* session) {
   hbbp_error failure = {};
   failure.struct_size = sizeof(failure);
@@ -84,8 +84,8 @@ bool Start(hbbp::session* session) {
   return status == HBBP_OK;
 }
 
-// Each function that takes a hbbp::work.
-void TestWork(const std::string& profile_path, const std::string& folder) {
+// Calls each function that takes a hbbp::work.
+void TestWork(const std::string& profile_path, const std::string& directory) {
   hbbp::cancel_flag flag;
   CHECK(!flag.is_set());
   const auto profile = hbbp::profile::load(profile_path, flag);
@@ -93,7 +93,7 @@ void TestWork(const std::string& profile_path, const std::string& folder) {
   hbbp::feed feed;
   const hbbp::analysis analysis(profile, {}, flag);
   const std::uint32_t tid = profile.threads().at(0).tid;
-  const std::string copy = folder + "/copy";
+  const std::string copy = directory + "/copy";
   for (const bool is_set : {true, false}) {
     flag.set(is_set);
     CHECK(flag.is_set() == is_set);
@@ -152,14 +152,14 @@ void TestAllocator() {
   CHECK(info.period_factor >= 1);
 }
 
-void TestErrors(const std::string& folder) {
+void TestErrors(const std::string& directory) {
   CHECK_STATUS(HBBP_ERROR_INVALID_STATE, hbbp::session().stop());
-  CHECK_STATUS(HBBP_ERROR_NOT_FOUND, hbbp::profile::load(folder + "/none"));
-  CHECK_STATUS(HBBP_ERROR_NOT_FOUND, hbbp::profile::import_recording(folder + "/none"));
+  CHECK_STATUS(HBBP_ERROR_NOT_FOUND, hbbp::profile::load(directory + "/none"));
+  CHECK_STATUS(HBBP_ERROR_NOT_FOUND, hbbp::profile::import_recording(directory + "/none"));
   CHECK_STATUS(HBBP_ERROR_INVALID_ARGUMENT, hbbp::profile::merge({}));
   hbbp_import_options import = {};
   import.max_memory = 1;
-  CHECK_STATUS(HBBP_ERROR_INVALID_ARGUMENT, hbbp::profile::import_recording(folder, import));
+  CHECK_STATUS(HBBP_ERROR_INVALID_ARGUMENT, hbbp::profile::import_recording(directory, import));
   hbbp_session_options options = {};
   options.period = options.frequency_hz = 1;
   CHECK_STATUS(HBBP_ERROR_INVALID_ARGUMENT, hbbp::session{options});
@@ -168,11 +168,11 @@ void TestErrors(const std::string& folder) {
   CHECK(with_code.snapshot().modules().size() == 1);
   CHECK_STATUS(HBBP_ERROR_INVALID_ARGUMENT, with_code.add_code(memory_to_read, 0, ""));
   CHECK_STATUS(HBBP_ERROR_INVALID_ARGUMENT, hbbp::taxonomy("["));
-  CHECK_STATUS(HBBP_ERROR_NOT_FOUND, hbbp::taxonomy::load(folder + "/none"));
+  CHECK_STATUS(HBBP_ERROR_NOT_FOUND, hbbp::taxonomy::load(directory + "/none"));
 }
 
-// Of a session that never started.
-void TestEmpty(const std::string& folder) {
+// Tests the profile of a session that never started.
+void TestEmpty(const std::string& directory) {
   const hbbp::profile empty = hbbp::session().snapshot();
   CHECK(empty.sources().empty() && empty.threads().empty() && empty.modules().empty());
   CHECK(empty.slices().empty());
@@ -181,7 +181,7 @@ void TestEmpty(const std::string& folder) {
   CHECK_STATUS(HBBP_ERROR_NOT_FOUND, empty.select_thread(1));
   CHECK_STATUS(HBBP_ERROR_INVALID_ARGUMENT, empty.select({}));
   CHECK_STATUS(HBBP_ERROR_INVALID_ARGUMENT, empty.counters(0));
-  CHECK_STATUS(HBBP_ERROR_NOT_FOUND, empty.save(folder + "/none/profile"));
+  CHECK_STATUS(HBBP_ERROR_NOT_FOUND, empty.save(directory + "/none/profile"));
 
   const hbbp::analysis analysis(empty);
   CHECK(analysis.blocks().empty() && analysis.functions().empty() && analysis.branches().empty());
@@ -209,7 +209,7 @@ void TestEmpty(const std::string& folder) {
   CHECK_STATUS(HBBP_ERROR_BAD_FORMAT, hbbp::analysis(empty, options));
 }
 
-// What needs no profile.
+// Tests what needs no profile.
 void TestNames() {
   const std::vector<hbbp_capability> capabilities = hbbp::capabilities().list();
   CHECK(capabilities.size() == 16);
@@ -327,7 +327,7 @@ double TotalOf(const hbbp::profile& profile) {
   return hbbp::analysis(profile).instruction_mix().total();
 }
 
-// Samples in the first and in the fourth.
+// There are samples in the first and in the fourth slice.
 void TestSlices(const hbbp::profile& profile) {
   const std::vector<hbbp_slice> slices = profile.slices();
   CHECK(slices.size() == 4);
@@ -351,7 +351,7 @@ void TestSlices(const hbbp::profile& profile) {
   CHECK(std::abs(TotalOf(hbbp::profile::merge({&profile, &profile})) - 2 * mix.total()) < 1e-9);
 }
 
-// What a view was asked of may move, and go where an analysis of it stays.
+// A view may move after a query, also to the owner of its analysis.
 void TestViews(hbbp::profile profile) {
   const hbbp_profile* const handle = profile.get();
   const std::uint64_t samples = profile.info().samples;
@@ -370,7 +370,7 @@ void TestViews(hbbp::profile profile) {
   CHECK(part.info().samples == samples);
 }
 
-// A loop of two instructions, 100 times in each slice that has a sample.
+// Tests a loop of two instructions, 100 times in each slice that has a sample.
 void TestLoop(const hbbp::profile& profile) {
   const hbbp::analysis analysis(profile);
   CHECK(analysis.info().estimator == HBBP_ESTIMATOR_STREAMS);
@@ -442,7 +442,7 @@ struct PushedSource {
   int destroys = 0;
 };
 
-// A source that the host has written, alone and then stopped.
+// Tests a source of the host, alone and then stopped.
 void TestExternalSource() {
   PushedSource source;
   hbbp_source_ops ops = {};
@@ -481,7 +481,7 @@ void TestExternalSource() {
   CHECK(source.starts == 1 && source.stops == 1 && source.destroys == 1);
 }
 
-int TestSession(const std::string& folder) {
+int TestSession(const std::string& directory) {
   hbbp_session_options options = {};
   options.source = HBBP_SOURCE_EBS;
   options.event = HBBP_EVENT_TASK_CLOCK;
@@ -496,7 +496,7 @@ int TestSession(const std::string& folder) {
   CHECK(moved.info().running == 0);
   const hbbp::profile profile = moved.snapshot();
   TestLists(profile);
-  const std::string path = folder + "/profile";
+  const std::string path = directory + "/profile";
   profile.save(path);
   const hbbp::profile loaded = hbbp::profile::load(path);
   CHECK(hbbp::analysis(loaded).blocks().size() == hbbp::analysis(profile).blocks().size());
@@ -509,19 +509,20 @@ int TestSession(const std::string& folder) {
 
 int main(int argc, char** argv) {
   const char* const temporary = getenv("TMPDIR");
-  std::string folder = std::string(temporary != nullptr ? temporary : "/tmp") + "/hbbp-hpp-XXXXXX";
-  if (mkdtemp(folder.data()) == nullptr) {
+  std::string directory =
+      std::string(temporary != nullptr ? temporary : "/tmp") + "/hbbp-hpp-XXXXXX";
+  if (mkdtemp(directory.data()) == nullptr) {
     std::perror("mkdtemp");
     return 1;
   }
-  TestErrors(folder);
-  TestEmpty(folder);
+  TestErrors(directory);
+  TestEmpty(directory);
   TestNames();
   TestFeed();
   TestExternalSource();
   TestAllocator();
-  if (argc > 1) TestWork(argv[1], folder);
-  const int skipped = TestSession(folder);
-  CHECK(rmdir(folder.c_str()) == 0);
+  if (argc > 1) TestWork(argv[1], directory);
+  const int skipped = TestSession(directory);
+  CHECK(rmdir(directory.c_str()) == 0);
   return failures != 0 ? 1 : skipped;
 }

@@ -1,5 +1,5 @@
-/* Code that the program generates itself, by the C ABI: what is refused, and two functions at one
- * address, one after the other.
+/* Tests code that the program generates itself through the C ABI: what is refused, and two
+ * functions at one address, one after the other.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -71,7 +71,7 @@ static void test_refusals(void) {
   hbbp_session_destroy(session);
 }
 
-/* The count of the only block that has this mnemonic, in the function of that name. */
+/* Returns the count of the only block that has this mnemonic, in the function of that name. */
 static double count_of(const hbbp_analysis *analysis, const char *name, const char *mnemonic) {
   double count = 0;
   for (size_t i = 0; i < hbbp_analysis_block_count(analysis); ++i) {
@@ -92,7 +92,7 @@ static double count_of(const hbbp_analysis *analysis, const char *name, const ch
   return count;
 }
 
-/* Each function has its own samples, though both were at one address. */
+/* Each function has its own samples, though both were at the same address. */
 static int test_replaced_code(hbbp_source_kind source) {
   HBBP_INIT(hbbp_session_options, options);
   options.source = source;
@@ -122,7 +122,7 @@ static int test_replaced_code(hbbp_source_kind source) {
   const double added = count_of(analysis, "adding", "add");
   const double subtracted = count_of(analysis, "subtracting", "sub");
   CHECK(count_of(analysis, "adding", "sub") == 0 && count_of(analysis, "subtracting", "add") == 0);
-  /* 3 to 1, by samples that may be a hundred. */
+  /* The ratio is 3 to 1, by samples that may be as few as a hundred. */
   CHECK(added > 1.5 * subtracted && added < 6 * subtracted);
   hbbp_analysis_destroy(analysis);
   return 0;
@@ -135,8 +135,8 @@ static uint64_t memory_of(hbbp_session *session) {
   return info.memory_bytes;
 }
 
-/* What there is no memory for leaves nothing behind: not in the count of bytes, nor where it was
- * to be. Sanitizers end the program instead. */
+/* Code without memory leaves nothing behind, neither in the count of bytes nor at its address.
+ * Sanitizers end the program instead. */
 static void test_no_memory(void) {
   enum { MAX_MORE = 50 << 20, SIZE = 200 << 20 };
   void *code = mmap(NULL, SIZE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -1,4 +1,4 @@
-/* A program that was compiled for a later version and finds this library: what it may rely on.
+/* A program that was compiled for a later version and loads this library, with its guarantees.
  * The later version is this one, with a field more in some structs and one more ABI version.
  * usage: newer_client PROFILE */
 #include <hbbp/hbbp.h>
@@ -25,10 +25,10 @@ static hbbp_error error;
 int main(int argc, char **argv) {
   error.struct_size = sizeof(error);
   REQUIRE(argc == 2);
-  /* It asks before it uses what was added. */
+  /* It checks the version before it uses additions. */
   REQUIRE(hbbp_abi_version() < LATER_ABI_VERSION);
 
-  /* An option that it leaves 0 costs nothing; one that it sets is refused, by name and place. */
+  /* An option that stays 0 is accepted; one that is set is refused, by name and offset. */
   later_session_options options = {.known = {.struct_size = sizeof(options)}};
   hbbp_session *session = NULL;
   REQUIRE(hbbp_session_create(&options.known, &session, &error) == HBBP_OK);
@@ -37,10 +37,10 @@ int main(int argc, char **argv) {
   options.added = 1;
   REQUIRE(hbbp_session_create(&options.known, &session, &error) == HBBP_ERROR_VERSION);
   REQUIRE(session == NULL);
-  char place[64];
-  snprintf(place, sizeof(place), "hbbp_session_options has a field at byte %zu ",
+  char field[64];
+  snprintf(field, sizeof(field), "hbbp_session_options has a field at byte %zu ",
            sizeof(hbbp_session_options));
-  REQUIRE(strncmp(error.message, place, strlen(place)) == 0);
+  REQUIRE(strncmp(error.message, field, strlen(field)) == 0);
 
   /* A result that this library does not know is 0. */
   hbbp_profile *profile = NULL;
@@ -59,7 +59,7 @@ int main(int argc, char **argv) {
   hbbp_analysis_destroy(analysis);
   hbbp_profile_destroy(profile);
 
-  /* An enumerator that it does not know is refused. */
+  /* An enumerator that this library does not know is refused. */
   later_session_options with_source = {
       .known = {.struct_size = sizeof(with_source), .source = 1000}};
   REQUIRE(hbbp_session_create(&with_source.known, &session, &error) == HBBP_ERROR_INVALID_ARGUMENT);

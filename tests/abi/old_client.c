@@ -9,7 +9,7 @@
 
 static hbbp_error error;
 
-/* A struct of an old program ends where new ones go on. */
+/* A struct of an old program ends where new ones continue. */
 #define WITH_NEIGHBOUR(type, name)      \
   struct {                              \
     type it;                            \

@@ -1,4 +1,4 @@
-"""What the public headers promise, apart from any implementation: one header without comments, its
+"""The declarations of the public headers, without an implementation: one header without comments, its
 functions and constants, and a library that has them and nothing else, so that the ABI tools need
 not read the whole of libhbbp.
 """
@@ -8,17 +8,17 @@ import subprocess
 
 import elf
 
-# Macros that are no values, or change with every release.
+# Macros that are not values, or change with every release.
 _NO_CONSTANT = re.compile(r'HBBP_(API|EXTERN_C_\w+|VERSION_\w+|ABI_VERSION)$')
 
-# Elements of arrays whose size an argument tells.
+# Elements of arrays whose size is an argument.
 SIZED_BY_ARGUMENT = {'hbbp_feed_event', 'hbbp_feed_sample'}
 
 _STRUCT = re.compile(r'\bstruct (\w+) \{(.*?)\}', flags=re.S)
 
 
 def flat_header(include):
-    """All public C headers as one, without comments. `include` is the folder that has hbbp/."""
+    """Returns all public C headers as one, without comments. `include` is the directory with hbbp/."""
     seen, system = set(), []
 
     def text_of(path):
@@ -33,14 +33,14 @@ def flat_header(include):
         return re.sub(r'^#include "(.*)"\n',
                       lambda match: text_of(path.parent / match.group(1)), text, flags=re.M)
 
-    folder = pathlib.Path(include) / 'hbbp'
-    text = ''.join(text_of(path) for path in sorted(folder.glob('*.h')))
+    directory = pathlib.Path(include) / 'hbbp'
+    text = ''.join(text_of(path) for path in sorted(directory.glob('*.h')))
     text = ''.join(f'#include <{name}>\n' for name in system) + text
     return re.sub(r'\n{3,}', '\n\n', re.sub(r'[ \t]+$', '', text, flags=re.M)).strip() + '\n'
 
 
 def functions(header):
-    """{name: declaration without the semicolon}."""
+    """Returns {name: declaration without the semicolon}."""
     found = re.findall(r'^HBBP_API\b([^;(]*?(\w+)\s*\([^;]*\));', header, flags=re.M)
     return {name: ' '.join(declaration.split()) for declaration, name in found}
 
@@ -50,13 +50,13 @@ def _fields(body):
 
 
 def growing_structs(header):
-    """Names of structs that may get fields at their ends, because callers tell their size."""
+    """Returns names of structs that may grow at their ends, because callers pass their size."""
     return SIZED_BY_ARGUMENT | {name for name, body in _STRUCT.findall(header)
                                 if re.match(r'\s*uint32_t struct_size;', body)}
 
 
 def cut_structs(header, old_header):
-    """`header` with its growing structs as long as those of `old_header`: without the fields that
+    """Returns `header` with its growing structs as long as those of `old_header`: without the fields that
     were added at their ends."""
     lengths = {name: len(_fields(body)) for name, body in _STRUCT.findall(old_header)
                if name in growing_structs(header)}
@@ -78,8 +78,8 @@ def abi_version(header):
     return int(re.search(r'define HBBP_ABI_VERSION (\d+)', header).group(1))
 
 
-def constants(header, compiler, folder):
-    """{name: value} of enumerators and of macros that are values."""
+def constants(header, compiler, directory):
+    """Returns {name: value} of enumerators and of macros that are values."""
     names = re.findall(r'^#define (HBBP_\w+) \S', header, flags=re.M)
     for body in re.findall(r'\benum \w*\s*\{(.*?)\}', header, flags=re.S):
         names.extend(re.findall(r'\b(HBBP_\w+)\s*(?:=[^,]*)?(?:,|\s*$)', body))
@@ -87,22 +87,22 @@ def constants(header, compiler, folder):
     prints = ''.join(
         f'printf(_Generic(({name}), float: "{name} %.17g\\n", double: "{name} %.17g\\n", '
         f'default: "{name} %lld\\n"), ({name}));\n' for name in names)
-    source = pathlib.Path(folder) / 'constants.c'
+    source = pathlib.Path(directory) / 'constants.c'
     source.write_text(header + '#include <stdio.h>\nint main(void) {\n' + prints +
                       'return 0;\n}\n')
-    program = pathlib.Path(folder) / 'constants'
+    program = pathlib.Path(directory) / 'constants'
     subprocess.run([compiler, '-std=c11', '-w', source, '-o', program], check=True)
     listed = subprocess.run([program], check=True, text=True, stdout=subprocess.PIPE).stdout
     return dict(line.split() for line in listed.splitlines())
 
 
-def make_library(header, symbols, soname, compiler, folder):
-    """A library with debug information that has those functions of `header` that `symbols`, {name:
-    version node}, lists. Gives its path."""
-    folder = pathlib.Path(folder)
+def make_library(header, symbols, soname, compiler, directory):
+    """Makes a library with debug information that has those functions of `header` that `symbols`, {name:
+    version node}, lists. Returns its path."""
+    directory = pathlib.Path(directory)
     bodies = ''.join(f'{declaration} {{ __builtin_trap(); }}\n'
                      for name, declaration in functions(header).items() if name in symbols)
-    source, script, library = (folder / name for name in ('abi.c', 'abi.map', soname))
+    source, script, library = (directory / name for name in ('abi.c', 'abi.map', soname))
     source.write_text(f'{header}\n{bodies}')
     nodes = {}
     for name, node in symbols.items():
@@ -112,12 +112,12 @@ def make_library(header, symbols, soname, compiler, folder):
         for node, names in nodes.items()))
     subprocess.run(
         [compiler, '-std=c11', '-w', '-g', '-gdwarf-4', '-O1', '-shared', '-fPIC', '-nostdlib',
-         f'-fdebug-prefix-map={folder}=.', f'-Wl,-soname,{soname}', f'-Wl,--version-script={script}',
+         f'-fdebug-prefix-map={directory}=.', f'-Wl,-soname,{soname}', f'-Wl,--version-script={script}',
          source, '-o', library], check=True)
     return library
 
 
-def library_of(library, header, compiler, folder):
-    """make_library, with the symbols that the real library exports."""
+def library_of(library, header, compiler, directory):
+    """Calls make_library with the symbols that the real library exports."""
     soname = elf.dynamic_entries(library, 'SONAME')[0]
-    return make_library(header, elf.exported_symbols(library), soname, compiler, folder)
+    return make_library(header, elf.exported_symbols(library), soname, compiler, directory)

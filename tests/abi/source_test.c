@@ -1,5 +1,5 @@
-/* A source that the host has written, as a part of a session (source.h): when its callbacks run,
- * what becomes of their errors and samples, and what is refused. */
+/* Tests a source of the host as a part of a session (source.h): when its callbacks run, the results
+ * of their errors and samples, and what is refused. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -20,7 +20,7 @@ enum { PERIOD = 100, SAMPLES_OF_A_DRAIN = 10, SKIPPED = 77 };
 static const uint8_t loop_code[] = {0xff, 0xc8, 0x75, 0xfc, 0xc3};
 static const uint64_t loop_address = UINT64_C(0x7e0000000000);
 
-/* A source of which each drain gives some samples. Counts of calls are read in other threads. */
+/* A source whose drains add some samples. Counts of calls are read in other threads. */
 typedef struct host_source {
   atomic_int starts, drains, stops, destroys;
   atomic_int after_destroy;
@@ -100,7 +100,7 @@ static hbbp_status drain_source(void *context, hbbp_feed *feed, uint32_t *has_en
   CHECK(feed == atomic_load(&source->feed));
   CHECK(*has_ended == 0);
   if (atomic_load(&source->fails_to_drain) != HBBP_OK) {
-    *has_ended = 1; /* of no meaning with an error */
+    *has_ended = 1; /* it is ignored if there is an error */
     return leave(source, &source->fails_to_drain, error);
   }
   CHECK(atomic_load(&source->drains_left) != 0); /* not called after its end */
@@ -201,7 +201,7 @@ static void pause_ms(int milliseconds) {
   nanosleep(&pause, NULL);
 }
 
-/* Until `*value` is at least that, for at most ten seconds. */
+/* Waits until `*value` is at least that, for at most ten seconds. */
 static void wait_for(const atomic_int *value, int minimum) {
   for (int i = 0; i < 1000 && atomic_load(value) < minimum; ++i) pause_ms(10);
   CHECK(atomic_load(value) >= minimum);
@@ -304,7 +304,7 @@ static void test_order_of_calls(void) {
   check_profile(session, &source);
   CHECK(info_of(session).samples == (uint64_t)drains * SAMPLES_OF_A_DRAIN + 3);
 
-  /* A stopped session may be started again: its feed is a new one, its counts go on. */
+  /* A stopped session may be started again: its feed is a new one, its counts continue. */
   CHECK_OK(hbbp_session_start(session, &error));
   CHECK(source.starts == 2);
   wait_for(&source.drains, drains + 1);
@@ -402,7 +402,7 @@ static void test_failing_drain_and_stop(void) {
 
 /* The feed of a session ------------------------------------------------------------------------ */
 
-/* A source without `drain`: a thread of the host adds what it has. */
+/* A source without `drain`: a thread of the host adds its samples. */
 static void test_feed_of_session(void) {
   hbbp_session *session = new_session(HBBP_SOURCE_EXTERNAL, NULL);
   host_source source = new_source();
@@ -429,7 +429,7 @@ static void test_feed_of_session(void) {
   CHECK(source.destroys == 1);
 }
 
-/* Samples, and code, of another process. With pid 0 they are of this one. */
+/* Adds samples and code of another process. With pid 0 they belong to this one. */
 static void test_other_processes(void) {
   hbbp_session *session = new_session(HBBP_SOURCE_EXTERNAL, NULL);
   host_source source = new_source();
@@ -473,7 +473,7 @@ __attribute__((noinline)) static void spin(void) {
   } while (end - begin < 100000000);
 }
 
-/* 77 if this machine does not let it sample. */
+/* Returns 77 if this machine does not allow sampling. */
 static int test_next_to_built_in(void) {
   hbbp_session *session = new_session(HBBP_SOURCE_EBS, NULL);
   host_source source = new_source();
@@ -504,7 +504,7 @@ static int test_next_to_built_in(void) {
   CHECK(info_of(session).samples == samples);
   hbbp_profile_destroy(profile);
 
-  /* If it cannot start, neither does what is built in. */
+  /* If it cannot start, neither does the built-in source. */
   source.fails_to_start = HBBP_ERROR_BUSY;
   CHECK_FAILS(HBBP_ERROR_BUSY, "device", hbbp_session_start(session, &error));
   spin();
@@ -531,8 +531,8 @@ static void *ask_often(void *session) {
   return NULL;
 }
 
-/* Asked by other threads meanwhile, started and stopped often; `enter` checks that callbacks of
- * one source never run at the same time. */
+/* Other threads query the session, which is started and stopped often; `enter` checks that
+ * callbacks of one source never run concurrently. */
 static void test_threads(void) {
   enum { THREADS = 3, RUNS = 20 };
   hbbp_session *session = new_session(HBBP_SOURCE_EXTERNAL, NULL);

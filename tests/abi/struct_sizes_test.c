@@ -1,8 +1,8 @@
-/* Structs as hosts that were compiled with other headers have them: every function that reads or
- * writes one takes shorter ones and longer ones as docs/reference/abi.md says, and touches nothing
- * behind them. check_sizes_tested.py sees to it that no function is missing here.
- * usage: struct_sizes_test PROFILE PERF_SCRIPT
- * PROFILE has sources of all kinds, threads, modules and slices. */
+/* Tests structs of hosts that were compiled with other headers: every function that reads or writes
+ * one accepts shorter ones and longer ones by the rules of docs/reference/abi.md, and touches
+ * nothing after them. check_sizes_tested.py checks that no function is missing here. usage:
+ * struct_sizes_test PROFILE PERF_SCRIPT PROFILE has sources of all kinds, threads, modules and
+ * slices. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -33,7 +33,7 @@ static void require(hbbp_status status, const char *what) {
   exit(1);
 }
 
-/* `size` bytes in front of memory that cannot be touched. */
+/* Returns `size` bytes in front of memory that cannot be accessed. */
 static unsigned char *at_the_edge(size_t size) {
   static unsigned char *edge = NULL;
   if (edge == NULL) {
@@ -57,7 +57,7 @@ static void set_size(void *bytes, size_t size) {
   memcpy(bytes, &struct_size, sizeof(struct_size));
 }
 
-/* What the functions are asked about. */
+/* Arguments of the functions. */
 static hbbp_capabilities *capabilities;
 static hbbp_session *session; /* never started */
 static hbbp_feed *feed;
@@ -130,7 +130,7 @@ OUTPUT(hbbp_pivot_cell, hbbp_pivot_get_cell, pivot, 0, HBBP_PIVOT_ALL, 0, output
 
 typedef hbbp_status (*copy_function)(size_t count, size_t size, void *output, size_t *copied);
 
-/* The first element, and the one behind it if there is one. */
+/* Copies the first element, and the second if there is one. */
 static void test_output_array(const char *function, size_t known, copy_function copy) {
   unsigned char full[2 * LARGEST];
   size_t copied = 0;
@@ -159,7 +159,7 @@ static void test_output_array(const char *function, size_t known, copy_function 
   }
 }
 
-/* The arguments behind the function are the handle, and the source where each source has a list. */
+/* The arguments after the function are the handle, and the source if each source has a list. */
 #define OUTPUT_ARRAY(type, function, ...)                                                          \
   static hbbp_status copy_by_##function(size_t count, size_t size, void *output, size_t *copied) { \
     return function(__VA_ARGS__, 0, count, size, output, copied, &error);                          \
@@ -191,7 +191,7 @@ OUTPUT_ARRAY(hbbp_loop, hbbp_loops_copy, loops)
 
 typedef hbbp_status (*read_function)(const void *input);
 
-/* `example` is valid. What is cut off must count as 0, whatever lies there. */
+/* `example` is valid. Bytes that are cut off must count as 0, whatever their values. */
 static void test_input(const char *function, const void *example, size_t known,
                        read_function read_input) {
   unsigned char whole[LARGEST + 8];
@@ -228,7 +228,7 @@ static void test_input(const char *function, const void *example, size_t known,
 #define INPUT(name, function, ...) \
   static hbbp_status read_by_##name(const void *input) { return function(__VA_ARGS__); }
 
-/* Of a function that makes a handle at &created. */
+/* Tests a function that makes a handle at &created. */
 #define INPUT_OF_NEW(name, handle, destroy, function, ...) \
   static hbbp_status read_by_##name(const void *input) {   \
     handle *created = NULL;                                \
@@ -258,7 +258,7 @@ INPUT_OF_NEW(hbbp_pivot_create, hbbp_pivot, hbbp_pivot_destroy, hbbp_pivot_creat
 INPUT(hbbp_session_add_code, hbbp_session_add_code, session, input, &error)
 INPUT(hbbp_feed_add_source, hbbp_feed_add_source, feed, input, NULL, &error)
 
-/* hbbp_work_options of each function that may take long. */
+/* These take the hbbp_work_options of each function that may take long. */
 INPUT_OF_NEW(work_of_session, hbbp_profile, hbbp_profile_destroy, hbbp_session_snapshot, session,
              input, &created, &error)
 INPUT_OF_NEW(work_of_feed, hbbp_profile, hbbp_profile_destroy, hbbp_feed_snapshot, feed, input,
@@ -330,7 +330,7 @@ static void test_hbbp_session_create(void) {
   test_input("hbbp_session_create", &options, sizeof(options), read_by_hbbp_session_create);
 }
 
-/* That the options of a session, a feed and an import point to. */
+/* The options of a session, a feed and an import point to it. */
 static const hbbp_allocator *given_allocator;
 
 static hbbp_status read_allocator(const void *input) {
@@ -633,7 +633,7 @@ static void make_objects(const char *path) {
       {0x7001, 0x7000, 0}, {0x7001, 0x7000, 0}, {0x7001, 0x7000, 0}};
   const hbbp_feed_sample stack = {.pid = 7, .tid = 7, .branches = branches, .branch_count = 3};
   require(hbbp_feed_add_samples(feed, lbr, &stack, 1, sizeof(stack), &error), "stack");
-  /* Of a load that missed the L1 cache. */
+  /* These are registers of a load that missed the L1 cache. */
   const uint64_t registers[] = {0x2c30006186a, 0x7000, 0x10002550001, 0x13, 0x31960092, 0x1234, 0};
   const hbbp_feed_sample op = {.ip = 0x7000,
                                .pid = 7,

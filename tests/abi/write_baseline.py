@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes what check_abi.py compares with: hbbp.h.txt, all public headers as one, and libhbbp.abi, what
-abidw says of them.
+"""Writes the baseline of check_abi.py: hbbp.h.txt, all public headers as one, and libhbbp.abi, the output
+of abidw for them.
 
-usage: write_baseline.py LIBRARY INCLUDE_FOLDER BASELINE_FOLDER C_COMPILER
+usage: write_baseline.py LIBRARY INCLUDE_DIRECTORY BASELINE_DIRECTORY C_COMPILER
 """
 import pathlib
 import subprocess
@@ -17,8 +17,8 @@ def main():
     header = public_abi.flat_header(include)
     baseline = pathlib.Path(baseline)
     baseline.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder:
-        stub = public_abi.library_of(library, header, compiler, folder)
+    with tempfile.TemporaryDirectory() as directory:
+        stub = public_abi.library_of(library, header, compiler, directory)
         subprocess.run(
             ['abidw', '--no-corpus-path', '--no-comp-dir-path', '--no-show-locs', '--no-elf-needed',
              '--type-id-style', 'hash', '--out-file', baseline / 'libhbbp.abi', stub], check=True)

@@ -1,16 +1,16 @@
-"""Every function of the C ABI stands in a paragraph with a comment that says since when it is there.
+"""Checks that every function of the C ABI is in a paragraph with a comment that has its first version.
 
-usage: check_documented.py INCLUDE_FOLDER VERSION_SCRIPT
+usage: check_documented.py INCLUDE_DIRECTORY VERSION_SCRIPT
 """
 import pathlib
 import re
 import sys
 
 
-def comments(folder):
-    """{function: what is said in the paragraph of its declaration}"""
+def comments(directory):
+    """Returns {function: text of the paragraph of its declaration}."""
     found = {}
-    for header in sorted(folder.rglob('*.h')):
+    for header in sorted(directory.rglob('*.h')):
         for paragraph in re.split(r'\n\n(?=/\*|HBBP|#)', header.read_text()):
             comment = ' '.join(re.findall(r'/\*.*?\*/', paragraph, re.DOTALL))
             for name in re.findall(r'^HBBP_API [^;]*?\b(hbbp_\w+)\(', paragraph, re.MULTILINE | re.DOTALL):

@@ -1,6 +1,6 @@
-"""The man pages have every command and option, and man finds nothing to warn of.
+"""Checks that the man pages have every command and option, and that man has no warnings.
 
-usage: man_pages_test.py FOLDER HBBP
+usage: man_pages_test.py DIRECTORY HBBP
 """
 import pathlib
 import re
@@ -14,13 +14,13 @@ def run(*words, **options):
 
 
 def main():
-    folder, hbbp = pathlib.Path(sys.argv[1]), sys.argv[2]
+    directory, hbbp = pathlib.Path(sys.argv[1]), sys.argv[2]
     listed = re.search(r'Commands:\n(.*?)\n\n', run(hbbp, '--help').stdout, re.DOTALL).group(1)
     names = [line.split()[0] for line in listed.splitlines()]
     assert len(names) > 5, names
     problems = []
     for name in names:
-        page = folder / f'hbbp-{name}.1'
+        page = directory / f'hbbp-{name}.1'
         if not page.is_file():
             problems.append(f'no page of {name}')
             continue
@@ -31,7 +31,7 @@ def main():
         if '.SH EXAMPLES' not in text:
             problems.append(f'{page.name}: no examples')
     if shutil.which('groff'):
-        for page in sorted(folder.glob('*.1')):
+        for page in sorted(directory.glob('*.1')):
             warnings = run('groff', '-man', '-ww', '-Tutf8', '-z', '-K', 'utf8', page).stderr
             problems += [f'{page.name}: {line}' for line in warnings.splitlines()]
     for problem in problems:

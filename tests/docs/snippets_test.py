@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Compiles and runs what a document shows.
+"""Compiles and runs the code in a document.
 
 usage: snippets_test.py DOCUMENT.md
 
 The environment names the command (HBBP_TOOL), the headers (HBBP_INCLUDE), the library (HBBP_LIBRARY), the
-compilers (CC, CXX) and the folder of the Python package (HBBP_PYTHON, may be empty). Fenced blocks by their
+compilers (CC, CXX) and the directory of the Python package (HBBP_PYTHON, may be empty). Fenced blocks by their
 language, with comments of the document above them that readers do not see:
 
   sh                      every option of an hbbp command must exist;
-                          after <!-- run --> the block is run, all of a document in one folder
+                          after <!-- run --> the block is run, all of a document in one directory
   c, cpp                  compiled, with warnings as errors; a program is linked, what has no main is the body of a
                           function after the declarations of <!-- given: ... -->; run after <!-- run -->
   python                  compiled; after <!-- run --> run
@@ -32,8 +32,8 @@ class Failure(Exception):
     pass
 
 
-def run(words, folder, **options):
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=SECONDS,
+def run(words, directory, **options):
+    done = subprocess.run(words, cwd=directory, capture_output=True, text=True, timeout=SECONDS,
                           stdin=subprocess.DEVNULL, **options)
     if done.returncode != 0:
         raise Failure(f'{" ".join(map(str, words))[:200]}: status {done.returncode}\n{done.stdout}{done.stderr}')
@@ -42,9 +42,9 @@ def run(words, folder, **options):
 
 class Document:
 
-    def __init__(self, path, folder):
+    def __init__(self, path, directory):
         self.text = path.read_text()
-        self.folder = folder
+        self.directory = directory
         self.tool = pathlib.Path(os.environ['HBBP_TOOL'])
         self.help = {}
         self.environment = dict(os.environ, PATH=f'{self.tool.parent}:{os.environ["PATH"]}',
@@ -52,7 +52,7 @@ class Document:
                                 PYTHONPATH=os.environ.get('HBBP_PYTHON', ''))
 
     def check(self):
-        """(blocks checked, failures)"""
+        """Returns (blocks checked, failures)."""
         failures, checked = [], 0
         for match in BLOCK.finditer(self.text):
             comments, language, code = match.groups()
@@ -71,13 +71,13 @@ class Document:
         for line in code.replace('\\\n', ' ').splitlines():
             self.check_options(line)
         if '<!-- run -->' in comments:
-            run(['sh', '-eu', '-c', code], self.folder, env=self.environment)
+            run(['sh', '-eu', '-c', code], self.directory, env=self.environment)
 
     def check_options(self, line):
         try:
             words = shlex.split(line, comments=True)
         except ValueError:
-            return  # a quotation that goes on
+            return  # it is a quotation that continues
         while 'hbbp' in words:
             words = words[words.index('hbbp') + 1:]
             if not words or words[0].startswith('-'):
@@ -92,7 +92,7 @@ class Document:
 
     def options_of(self, command):
         if command not in self.help:
-            text = run([self.tool, command, '--help'], self.folder)
+            text = run([self.tool, command, '--help'], self.directory)
             self.help[command] = set(re.findall(r'(?<![\w-])(--?[a-zA-Z][-\w]*)', text))
         return self.help[command]
 
@@ -104,15 +104,15 @@ class Document:
 
     def compile(self, code, comments, suffix, compiler, standard):
         is_program = re.search(r'\bmain\(', code)
-        source = self.folder / f'snippet.{suffix}'
+        source = self.directory / f'snippet.{suffix}'
         source.write_text(code if is_program else self.as_function(code, comments, suffix))
         words = [compiler, standard, *WARNINGS, '-I', os.environ['HBBP_INCLUDE'], source, '-o', 'snippet']
         if not is_program:
-            run([*words, '-c'], self.folder)
+            run([*words, '-c'], self.directory)
             return
-        run([*words, os.environ['HBBP_LIBRARY'], '-pthread', '-lm'], self.folder)
+        run([*words, os.environ['HBBP_LIBRARY'], '-pthread', '-lm'], self.directory)
         if '<!-- run -->' in comments:
-            run(['./snippet'], self.folder, env=self.environment)
+            run(['./snippet'], self.directory, env=self.environment)
 
     def as_function(self, code, comments, suffix):
         given = '\n'.join(re.findall(r'<!-- given:\s(.*?)-->', comments, re.DOTALL))
@@ -129,7 +129,7 @@ class Document:
         except SyntaxError as error:
             raise Failure(str(error)) from error
         if '<!-- run -->' in comments:
-            run([sys.executable, '-c', code], self.folder, env=self.environment)
+            run([sys.executable, '-c', code], self.directory, env=self.environment)
 
     def check_json(self, code, comments):
         try:
@@ -140,8 +140,8 @@ class Document:
 
 def main():
     path = pathlib.Path(sys.argv[1])
-    with tempfile.TemporaryDirectory(prefix='hbbp-docs-') as folder:
-        checked, failures = Document(path, pathlib.Path(folder)).check()
+    with tempfile.TemporaryDirectory(prefix='hbbp-docs-') as directory:
+        checked, failures = Document(path, pathlib.Path(directory)).check()
     for failure in failures:
         print(f'{path.name}: {failure}')
     print(f'{checked} snippets, {len(failures)} failures')

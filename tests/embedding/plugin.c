@@ -1,4 +1,4 @@
-/* What a plugin does that profiles its host: one session, from start to mix. */
+/* A plugin that profiles its host: one session, from start to mix. */
 #include <hbbp/hbbp.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static int fail(const char *what, const hbbp_error *error) {
   return -1;
 }
 
-/* How many samples there were; -1 after a failure; -2 where there are no perf events. */
+/* Returns the number of samples; -1 after a failure; -2 where there are no perf events. */
 __attribute__((visibility("default"))) long plugin_run(int source) {
   HBBP_INIT(hbbp_error, error);
   HBBP_INIT(hbbp_session_options, options);

@@ -1,5 +1,5 @@
-/* Loads a plugin that uses libhbbp, has it profile, unloads it, a hundred times; nothing must be
- * left that grows. usage: plugin_host PLUGIN SOURCE unloads|stays SOURCE is a HBBP_SOURCE_ value.
+/* Loads a plugin that uses libhbbp, runs it and unloads it, a hundred times; nothing may grow from
+ * round to round. usage: plugin_host PLUGIN SOURCE unloads|stays SOURCE is a HBBP_SOURCE_ value.
  * `stays`: the plugin has libhbbp inside and handlers of signals, so that its code has to stay.
  * Exit status 77: there are no perf events here. */
 #define _GNU_SOURCE
@@ -24,11 +24,11 @@ struct left {
 };
 
 static long entries(const char *path) {
-  DIR *folder = opendir(path);
+  DIR *directory = opendir(path);
   long count = 0;
-  if (folder == NULL) return -1;
-  while (readdir(folder) != NULL) ++count;
-  closedir(folder);
+  if (directory == NULL) return -1;
+  while (readdir(directory) != NULL) ++count;
+  closedir(directory);
   return count;
 }
 
@@ -58,10 +58,10 @@ static struct left measure(void) {
 
 static int failures = 0;
 
-static void expect(const char *what, long now, long most) {
-  printf("%s: %ld, at most %ld\n", what, now, most);
-  if (now > most) {
-    fprintf(stderr, "%s: %ld, at most %ld\n", what, now, most);
+static void expect(const char *what, long now, long limit) {
+  printf("%s: %ld, at most %ld\n", what, now, limit);
+  if (now > limit) {
+    fprintf(stderr, "%s: %ld, at most %ld\n", what, now, limit);
     ++failures;
   }
 }
@@ -95,21 +95,21 @@ int main(int argc, char **argv) {
   struct left untouched = measure();
   struct left warm = untouched;
   long samples = 0;
-  /* Of each quarter of the rounds, since what one leaves goes up and down. */
-  long least_bytes[4] = {LONG_MAX, LONG_MAX, LONG_MAX, LONG_MAX};
+  /* Minimum of each quarter of the rounds, since the bytes after a round vary. */
+  long min_bytes[4] = {LONG_MAX, LONG_MAX, LONG_MAX, LONG_MAX};
   for (int round = 0; round < ROUNDS; ++round) {
     if (round == WARM_UP) warm = measure();
     samples += run_once(path, source);
     const long bytes = (long)mallinfo2().uordblks;
-    long *const least = &least_bytes[round / (ROUNDS / 4)];
-    if (bytes < *least) *least = bytes;
+    long *const minimum = &min_bytes[round / (ROUNDS / 4)];
+    if (bytes < *minimum) *minimum = bytes;
   }
   const struct left end = measure();
   expect("threads", end.threads, untouched.threads);
   expect("descriptors", end.descriptors, untouched.descriptors);
   expect("mappings", end.mappings, warm.mappings + 2); /* the heap may be in several pieces */
-  /* What is kept for ever may come late, once; what leaks comes in every quarter. */
-  const long growth[] = {least_bytes[2] - least_bytes[1], least_bytes[3] - least_bytes[2]};
+  /* Memory that is kept for ever may be allocated late, once; a leak grows in every quarter. */
+  const long growth[] = {min_bytes[2] - min_bytes[1], min_bytes[3] - min_bytes[2]};
   expect("bytes that the heap grew by", growth[0] < growth[1] ? growth[0] : growth[1],
          100 * (ROUNDS / 4));
   void *still_there = dlopen(path, RTLD_NOW | RTLD_NOLOAD);

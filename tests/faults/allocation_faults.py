@@ -2,8 +2,8 @@
 
 usage: allocation_faults.py HBBP FAILING_MALLOC PROGRAM [--all] [--source NAME] [--only N]
 
-PROGRAM must print and end as it does alone, or not be run at all: exit status 2 and a message.
-Nothing may be left behind but the profile, which `hbbp info` can read.
+PROGRAM must print and end as it does alone, or not run at all: exit status 2 and a message.
+No file may remain except the profile, which `hbbp info` can read.
 """
 import argparse
 import concurrent.futures
@@ -31,12 +31,12 @@ class Bench:
         self.expected = plain.returncode, plain.stdout
 
     def run(self, nth, goes_on):
-        """(what is wrong or None, how many failed, of how many)"""
-        folder = pathlib.Path(tempfile.mkdtemp(prefix='hbbp-faults-'))
+        """Returns (what is wrong or None, how many failed, of how many)."""
+        directory = pathlib.Path(tempfile.mkdtemp(prefix='hbbp-faults-'))
         try:
-            work = folder / 'work'
+            work = directory / 'work'
             work.mkdir()
-            report = folder / 'report'
+            report = directory / 'report'
             environment = {**os.environ, 'LD_PRELOAD': self.options.library,
                            'HBBP_FAULT_NTH': str(nth), 'HBBP_FAULT_REPORT': str(report)}
             if goes_on:
@@ -53,7 +53,7 @@ class Bench:
             failed = sum(int(line.split()[0]) for line in lines)
             return self.judge(done, work), failed, sum(int(line.split()[2]) for line in lines)
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(directory, ignore_errors=True)
 
     def judge(self, done, work):
         left = [path.name for path in work.iterdir() if path.name != 'out.data']
@@ -99,7 +99,7 @@ def why_not_here(options):
 
 
 def numbers(last, everything):
-    """Each of the first ones, and ever fewer of the later ones."""
+    """Yields each of the first ones, and ever fewer of the later ones."""
     dense, growth = (last, 1) if everything else (24, 6)
     n = 1
     while n <= last:

@@ -1,14 +1,14 @@
-// Every allocation behind the C ABI fails once, and then all from each one on: the function says
-// HBBP_ERROR_NO_MEMORY or does without, nothing leaks, and what it was called with works on.
+// Makes every allocation behind the C ABI fail once, and then all from each one on: the function
+// returns HBBP_ERROR_NO_MEMORY or works without, nothing leaks, and its handle remains usable.
 //
 // usage: allocations_test [--all] [--only WORD]
 //   --all   the n-th allocation for each n; else for each n up to some dozens, and ever fewer of
 //           the later ones
 //
-// Source lines are left out: libdw ends the process where it has no memory
+// Source lines are not tested: libdw ends the process if it has no memory
 // (docs/reference/security.md).
 //
-// The functions of the allocator below are those of this program and of all its libraries.
+// The allocator functions below are those of this program and of all its libraries.
 #include <execinfo.h>
 #include <hbbp/hbbp.h>
 #include <malloc.h>
@@ -38,7 +38,7 @@ void __libc_free(void* memory);
 namespace {
 
 std::atomic<bool> is_armed{false};
-std::atomic<bool> fails_on{false};  // and not only once
+std::atomic<bool> fails_on{false};  // true: all later ones fail too
 std::atomic<long> allocations_left{0};
 std::atomic<long> failed{0};
 std::atomic<long> live{0};
@@ -94,7 +94,7 @@ namespace {
 
 int problems = 0;
 
-// Says where a failure was not caught.
+// Reports where a failure was not caught.
 [[noreturn]] void OnTerminate() {
   is_armed = false;
   std::fprintf(stderr, "an exception left the library; it was thrown below:\n");
@@ -115,14 +115,14 @@ struct Subject {
   hbbp_feed* feed = nullptr;
   hbbp_profile* profile = nullptr;
   hbbp_profile* result = nullptr;
-  hbbp_analysis* analysis = nullptr;  // of `profile`
+  hbbp_analysis* analysis = nullptr;  // analysis of `profile`
   hbbp_mix* mix = nullptr;
   hbbp_pivot* pivot = nullptr;
   hbbp_taxonomy* taxonomy = nullptr;
   hbbp_ratios* ratios = nullptr;
   hbbp_loops* loops = nullptr;
   hbbp_capabilities* capabilities = nullptr;
-  double number = 0;  // what the operation found
+  double number = 0;  // the result of the operation
 
   void Destroy() {
     hbbp_session_destroy(session);
@@ -143,9 +143,9 @@ struct Operation {
   std::string name;
   std::function<void(Subject*)> prepare;
   std::function<hbbp_status(Subject*, hbbp_error*)> run;
-  // Does the operation find the same number each time?
+  // Whether the operation returns the same number each time.
   bool is_exact = true;
-  // Of a session that samples: how many allocations there are depends on its worker.
+  // For a running session the number of allocations depends on its worker.
   bool has_worker = false;
 };
 
@@ -187,7 +187,7 @@ void Start(Subject* subject, hbbp_source_kind source) {
   Spin(3'000'000);
 }
 
-// One iteration of an operation. False if nothing failed.
+// Runs one iteration of an operation. Returns false if nothing failed.
 bool RunOnce(const Operation& operation, long n, bool persists, double expected) {
   Subject subject;
   operation.prepare(&subject);
@@ -207,7 +207,7 @@ bool RunOnce(const Operation& operation, long n, bool persists, double expected)
   if (status == HBBP_ERROR_NO_MEMORY && std::strstr(error.message, "memory") == nullptr) {
     Report(operation.name, n, persists, "the message does not say that there is no memory");
   }
-  // The same handle once more, with memory.
+  // The same handle is used once more, with memory.
   if (status != HBBP_OK) {
     status = operation.run(&subject, &error);
     if (status != HBBP_OK) {
@@ -235,7 +235,7 @@ double Expected(const Operation& operation) {
 }
 
 void Try(const Operation& operation, bool all) {
-  // What is allocated once and kept is there after these.
+  // Allocations that are made once and kept exist after these.
   Expected(operation);
   const double expected = Expected(operation);
   constexpr int kMaxCalm = 3;
@@ -466,11 +466,11 @@ class Operations {
   }
 
   const std::string path_;
-  const std::string link_;  // to it
+  const std::string link_;  // a link to it
   std::vector<Operation> all_;
 };
 
-// Of this program. False if there is no such source here.
+// Traces this program. Returns false if there is no such source here.
 bool Record(hbbp_source_kind source, const std::string& path) {
   Subject subject;
   HBBP_INIT(hbbp_error, error);

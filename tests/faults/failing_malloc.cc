@@ -1,5 +1,6 @@
-// A library to be preloaded: one allocation of libhbbp-preload in the program fails, or all from
-// one on. An allocation is that library's if its code asks for it, or if its worker does.
+// A library to be preloaded, which makes one allocation of libhbbp-preload in the program fail, or
+// all from one on. An allocation belongs to that library if its code requests it, or its worker
+// does.
 //
 //   HBBP_FAULT_NTH     which one, counted from 1; 0: none
 //   HBBP_FAULT_ON      if set, all later ones too
@@ -41,7 +42,7 @@ int FindLibrary(dl_phdr_info* info, size_t, void*) {
   return 1;
 }
 
-// In the order of constructors, before those of the library.
+// The constructor runs before those of the library.
 void ReadSettings() {
   const char* const number = getenv("HBBP_FAULT_NTH");
   fails_on = getenv("HBBP_FAULT_ON") != nullptr;

@@ -1,12 +1,12 @@
-// Runs a command and makes one system call of hbbp fail in it: `hbbp record` itself, or what it
-// loads into a program. Calls that the program makes by itself are never touched.
+// Runs a command and makes one system call of hbbp fail in it: in `hbbp record` itself, or in the
+// library that it loads into a program. Calls of the program itself are never changed.
 //
 // usage: inject_syscall [--report FILE] [--time-limit SECONDS]
 //          [--context NAME --call CALL --nth N (--error NUMBER | --short)] -- COMMAND ARG...
 //
-// It traces the command and all that it starts with ptrace. At the entry of each system call it
-// decides whose call it is: hbbp's, if the instruction or a return address on the stack is in the
-// code of hbbp or of libhbbp-preload. Each call of hbbp's has a context:
+// It traces the command and all processes that it starts with ptrace. At the entry of each system
+// call it decides whose call it is: hbbp's, if the instruction or a return address on the stack is
+// in the code of hbbp or of libhbbp-preload. Each call of hbbp's has a context:
 //   command   the process `hbbp`
 //   launch    its child, before it becomes the program
 //   worker    the worker thread in the program
@@ -49,7 +49,7 @@ constexpr int kOptions = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_
                          PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
 constexpr int kExitFailed = 125;
 
-// Of calls that hbbp may make; others go by their numbers.
+// Names of calls that hbbp may make; others are shown by number.
 constexpr std::pair<long, const char*> kNames[] = {
     {SYS_access, "access"},
     {SYS_arch_prctl, "arch_prctl"},
@@ -161,17 +161,17 @@ struct CodeRange {
 };
 
 struct Process {
-  std::vector<CodeRange> code;  // of hbbp
+  std::vector<CodeRange> code;  // code of hbbp
   bool is_complete = false;     // `code` will not grow
-  bool is_hbbp = false;         // the executable is
-  uint64_t entry = 0;           // which the auxiliary vector on the stack has, too
+  bool is_hbbp = false;         // whether the executable is hbbp
+  uint64_t entry = 0;           // also in the auxiliary vector on the stack
 };
 
 struct Thread {
   pid_t process = 0;
   bool is_worker = false;
-  std::optional<long> result;    // that its system call is to have
-  uint64_t original_length = 0;  // of a shortened one
+  std::optional<long> result;    // the result that its system call will have
+  uint64_t original_length = 0;  // of a shortened call
   bool is_shortened = false;
 };
 
@@ -254,7 +254,7 @@ const CodeRange* FindRange(const Process& process, uint64_t address) {
   return nullptr;
 }
 
-// Addresses in our code on the stack, innermost first. Some may be left over from earlier calls.
+// Returns addresses in our code on the stack, innermost first. Some may remain from earlier calls.
 std::vector<uint64_t> OurAddresses(pid_t tid, const Process& process, uint64_t stack_pointer) {
   constexpr uint64_t kPage = 4096, kPages = 32;
   static std::vector<uint64_t> words(kPage * kPages / sizeof(uint64_t));
@@ -269,7 +269,7 @@ std::vector<uint64_t> OurAddresses(pid_t tid, const Process& process, uint64_t s
   const ssize_t got = ::process_vm_readv(tid, &local, 1, remote.data(), remote.size(), 0);
   std::vector<uint64_t> found;
   for (size_t i = 0; got > 0 && i < static_cast<size_t>(got) / sizeof(uint64_t); ++i) {
-    // No call returns to where code begins, but the dynamic linker has that address in its frames.
+    // No call returns to the start of code, but the dynamic linker has that address in its frames.
     const CodeRange* range = FindRange(process, words[i]);
     if (range == nullptr || words[i] == range->start || words[i] == process.entry) continue;
     found.push_back(words[i]);
@@ -290,8 +290,8 @@ std::string Describe(const Process& process, const std::vector<uint64_t>& addres
   return text;
 }
 
-// Calls that cannot fail, that end something, or that the program makes through a function that we
-// interpose: their failure is the program's.
+// Calls that cannot fail, that end something, or that the program makes through an interposed
+// function: their failure is the program's.
 bool IsExempt(const std::string& context, const __ptrace_syscall_info& info) {
   const long call = static_cast<long>(info.entry.nr);
   static const std::set<long> kNever = {
@@ -301,14 +301,14 @@ bool IsExempt(const std::string& context, const __ptrace_syscall_info& info) {
   static const std::set<long> kOfProgram = {SYS_execve, SYS_rt_sigaction, SYS_rt_sigprocmask,
                                             SYS_sigaltstack};
   if (kNever.contains(call)) return true;
-  // libc aborts where a wake-up fails, which it cannot.
+  // libc aborts if a wake-up fails, which cannot happen.
   if (call == SYS_futex && (info.entry.args[1] & FUTEX_CMD_MASK) == FUTEX_WAKE) return true;
   return context == "program" && kOfProgram.contains(call);
 }
 
-// Empty: not a call of hbbp's.
-std::string ContextOf(pid_t tid, Thread* thread, const __ptrace_syscall_info& info,
-                      std::vector<uint64_t>* addresses) {
+// Returns an empty string if it is not a call of hbbp's.
+std::string DescribeContext(pid_t tid, Thread* thread, const __ptrace_syscall_info& info,
+                            std::vector<uint64_t>* addresses) {
   Process& process = processes[thread->process];
   FindCode(thread->process, &process);
   if (process.code.empty()) return "";
@@ -330,7 +330,7 @@ void SetRegisters(pid_t tid, void (*change)(user_regs_struct*, Thread*), Thread*
 
 void OnEntry(pid_t tid, Thread* thread, const __ptrace_syscall_info& info) {
   std::vector<uint64_t> addresses;
-  const std::string context = ContextOf(tid, thread, info, &addresses);
+  const std::string context = DescribeContext(tid, thread, info, &addresses);
   const long call = static_cast<long>(info.entry.nr);
   if (context.empty() || IsExempt(context, info)) return;
   const int count = ++counts[{context, call}];
@@ -343,14 +343,14 @@ void OnEntry(pid_t tid, Thread* thread, const __ptrace_syscall_info& info) {
         tid,
         [](user_regs_struct* registers, Thread* changed) {
           changed->original_length = registers->rdx;
-          // What is as short as this goes through pipes, which do not part it.
+          // Transfers as short as this pass through pipes, which do not split them.
           constexpr uint64_t kMaxWhole = 16;
           if (registers->rdx > kMaxWhole) registers->rdx /= 2;
         },
         thread);
     return;
   }
-  // A break that cannot move stays where it is.
+  // A break that cannot move keeps its address.
   thread->result = call == SYS_brk ? 0 : -settings.error;
   SetRegisters(
       tid, [](user_regs_struct* registers, Thread*) { registers->orig_rax = ~0ull; }, thread);
@@ -436,7 +436,7 @@ volatile sig_atomic_t time_is_over = 0;
 
 void OnAlarm(int) { time_is_over = 1; }
 
-// Nothing is left to do at system calls.
+// System calls need not be traced any longer.
 bool IsDone(const Thread& thread) {
   return !injected.empty() && !thread.result && !thread.is_shortened;
 }
@@ -447,7 +447,7 @@ void KillAll() {
   }
 }
 
-// Until all have ended. Returns the wait status of the command.
+// Runs until all have ended. Returns the wait status of the command.
 int Trace(FILE* report) {
   constexpr unsigned kSecondsForStrays = 2;
   struct sigaction action = {};

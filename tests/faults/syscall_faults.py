@@ -1,18 +1,18 @@
-"""Makes the system calls of `hbbp record` fail, one in each run, and looks at what comes out.
+"""Makes the system calls of `hbbp record` fail, one in each run, and checks the outcome.
 
 usage: syscall_faults.py HBBP INJECT_SYSCALL PROGRAM [--all] [--sources NAME,...] [--only TEXT]
                          [--jobs N]
 
-First it lists the calls that are made with each source (inject_syscall.cc says in which contexts),
-then it runs PROGRAM once for each of them, each error that the call may have, and the first few
-times that it is made; without --all, once for each call and one error. Each run must end in one of
-these ways, and prints a line of a table:
+First it lists the calls that are made with each source (inject_syscall.cc describes the contexts), then
+it runs PROGRAM once for each of them, each error that the call may have, and the first few calls;
+without --all, once for each call and one error. Each run must end in one of these ways, and prints a
+line of a table:
   recorded  the program ran as it does alone, and there is a profile with the usual number of samples
-  noted     the program ran as it does alone; something is missing, and a message or a note says what
+  noted     the program ran as it does alone; something is missing, and a message or a note describes it
   refused   the program was not run, exit status 2, and a message that names the failure
   no profile  the program ran as it does alone, and a message names the failure
-Anything else is an error: another output or exit status, a crash, a hang, files or processes left
-behind, a profile that cannot be read, samples that are missing without a word.
+Anything else is an error: another output or exit status, a crash, a hang, remaining files or
+processes, a profile that cannot be read, samples that are missing without a message.
 """
 import argparse
 import collections
@@ -102,10 +102,10 @@ class Bench:
         self.usual_samples = {}
 
     def run(self, source, injection=()):
-        folder = pathlib.Path(tempfile.mkdtemp(prefix='hbbp-faults-'))
+        directory = pathlib.Path(tempfile.mkdtemp(prefix='hbbp-faults-'))
         try:
-            report = folder / 'report'
-            work = folder / 'work'
+            report = directory / 'report'
+            work = directory / 'work'
             work.mkdir()
             file = work / 'out.data'
             arguments = [self.options.inject, '--report', report, '--time-limit', str(TIME_LIMIT_S),
@@ -117,7 +117,7 @@ class Bench:
             files = sorted(path.name for path in work.iterdir())
             return Run(done.returncode, done.stdout, done.stderr, text, files, self.info(file))
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(directory, ignore_errors=True)
 
     def info(self, file):
         if not file.exists():
@@ -127,8 +127,8 @@ class Bench:
         return json.loads(result.stdout) if result.returncode == 0 else {'unreadable': result.stderr}
 
     def calls(self, source):
-        """{(context, call): how many}, of the last of some runs in which nothing fails."""
-        # What a busy machine does to one run is not what runs with faults are to be measured by.
+        """Returns {(context, call): how many} for the last of some runs in which nothing fails."""
+        # The effects of a busy machine on one run must not be the standard for runs with faults.
         runs = [self.run(source) for _ in range(3)]
         for run in runs:
             if run.status != self.status or run.out != self.out or not run.info:
@@ -142,9 +142,9 @@ class Bench:
         return found
 
     def samples_alone(self, source):
-        """Of a run whose calls are not listed, which takes several times as much CPU time."""
-        with tempfile.TemporaryDirectory() as folder:
-            file = pathlib.Path(folder) / 'out.data'
+        """Returns the samples of a run whose calls are not listed, since that takes several times as much CPU time."""
+        with tempfile.TemporaryDirectory() as directory:
+            file = pathlib.Path(directory) / 'out.data'
             subprocess.run([self.options.hbbp, 'record', *SOURCES[source], '-o', file, '--',
                             self.options.program], stdin=subprocess.DEVNULL, capture_output=True, check=False)
             return samples(self.info(file))
@@ -185,7 +185,7 @@ class Bench:
         if 'stray' in words:
             return 'leaves processes behind', ''
         others = [name for name in run.files if name != 'out.data']
-        # What refuses to go cannot be removed.
+        # A file that must not be removed cannot be checked.
         may_stay = case.context == 'command' and case.call in (
             'fcntl', 'getdents64', 'newfstatat', 'openat', 'rmdir', 'unlink', 'unlinkat')
         if others and not may_stay and 'what was recorded is in' not in run.err:
@@ -209,7 +209,7 @@ class Bench:
         if 'unreadable' in run.info:
             return 'the profile cannot be read: ' + run.info['unreadable'], ''
         notes = ' '.join(source[name] or '' for source in run.info['sources']
-                         for name in ('note', 'rung'))
+                         for name in ('note', 'method'))
         notes += ' '.join(module['problem'] for module in run.info['modules'])
         counters = any(source.get('counters', {}).get(name) for source in run.info['sources']
                        for name in ('missed-threads', 'threads-by-timer'))
@@ -239,7 +239,7 @@ def names_failure(case, text):
 
 
 def errors_of(context, call):
-    # Of a pipe.
+    # This is the first byte of a pipe.
     if (context, call) == ('launch', 'read'):
         return ['EINTR']
     return ERRORS.get(call, DEFAULT_ERRORS).split()
@@ -251,7 +251,7 @@ def cases_of(source, calls, everything):
         for error in errors_of(context, call) if everything else errors_of(context, call)[:1]:
             for nth in range(1, min(count, few if everything else 1) + 1):
                 yield Case(source, context, call, nth, error)
-        # Where a call has many purposes, each time has another meaning.
+        # A call with many purposes has another meaning each time.
         if everything and context in ('worker', 'program', 'command') and errors_of(context, call):
             for nth in range(few + 1, min(count, 60) + 1):
                 yield Case(source, context, call, nth, errors_of(context, call)[0])
@@ -273,7 +273,7 @@ def parse():
 
 
 def why_not_here(options):
-    """None, if the program can be profiled and traced here."""
+    """Returns None if the program can be profiled and traced here."""
     run = subprocess.run([options.inject, '--report', os.devnull, '--', options.hbbp, 'doctor',
                           '--format', 'json'], capture_output=True, text=True, check=False)
     if run.returncode != 0:

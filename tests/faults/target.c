@@ -1,5 +1,5 @@
-// target [PERCENT]: a program to inject faults into. It works in two threads, so much of what it
-// usually does, prints a checksum, and exits with 7.
+// target [PERCENT]: a program to inject faults into. It works in two threads, a percentage of the
+// usual amount, prints a checksum, and exits with 7.
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>

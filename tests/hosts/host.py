@@ -1,8 +1,8 @@
-"""What a host is: a program or a server, its load, and how one sees that nothing harmed it.
+"""Describes a host: a program or a server, its load, and how to check that nothing harmed it.
 
-A Batch ends by itself; a Server is loaded, looked at and ended. Where a command, a file or a text says
-{work}, {programs}, {library} or {port}, it gets the directory of the run, that of the small programs, the
-library that load_libraries loads, or a free port.
+A Batch ends by itself; a Server gets load, is checked and ended. In commands, files and texts {work},
+{programs}, {library} and {port} stand for the directory of the run, that of the small programs, the
+library that load_libraries loads, and a free port.
 """
 import dataclasses
 import typing
@@ -12,54 +12,54 @@ import typing
 class Host:
     name: str
     command: list
-    # Debian packages that have it, for the message of what is skipped.
+    # Debian packages that contain it, for the message if it is skipped.
     packages: str = ''
-    # {name: text}: written to the directory before.
+    # {name: text} of files that are written to the directory before.
     files: dict = dataclasses.field(default_factory=dict)
-    # Commands that run before, not profiled, once.
+    # Commands that run once before, without a profile.
     prepare: list = dataclasses.field(default_factory=list)
     environment: dict = dataclasses.field(default_factory=dict)
-    # Not as root: some refuse to be.
-    as_nobody: bool = False
-    # Takes a second or two, needs nothing but what the build made: runs in CI.
+    # It must not run as root, because some refuse that.
+    as_unprivileged: bool = False
+    # It takes a second or two, needs nothing but the build, and runs in CI.
     is_fast: bool = False
-    # Forks without exec; sessions that restart are wanted in the children, too.
+    # It forks without exec; sessions that restart must restart in the children, too.
     forks: bool = False
-    # What must not be restarted, with the reason: sessions of the library need something of the program.
+    # Ways that are excluded, with the reason: sessions of the library need something of the program.
     why_no_restart: str = ''
-    # What of 'descriptors', 'threads' and 'mappings' comes and goes by itself.
+    # Which of 'descriptors', 'threads' and 'mappings' change by themselves.
     changes: tuple = ()
-    # Of the time that it may take: strace is stopped at branches of its own, and sees those of what it runs.
+    # Factor of the time limit: strace is stopped at branches of its own, and observes those of its children.
     patience: int = 1
-    # Shorter than a sample takes, or ends before there can be a profile.
+    # It is shorter than the sampling period, or ends before there can be a profile.
     may_lack_samples: bool = False
-    # Modes that give up a burst which leaves what it began in, as it may be with all of this host's.
+    # Modes that end a burst early if it leaves the code that it began in, which may be all bursts of this host.
     may_lack_bursts_in: tuple = ()
 
 
 @dataclasses.dataclass
 class Batch(Host):
-    # Compared byte by byte with those of the plain run.
+    # Files that are compared byte by byte with those of the plain run.
     compares_stdout: bool = True
     outputs: list = dataclasses.field(default_factory=list)
-    # Given stdout and stderr as one text, says what is wrong, or ''.
+    # Gets stdout and stderr as one text, and returns what is wrong, or ''.
     check: typing.Callable = lambda text: ''
-    # Of the plain run: another one says that the host does not do here what it is for.
+    # Checks the plain run: another output shows that the host does not do its work here.
     status: int = 0
-    # Of stdout, before it is compared.
+    # Edits stdout, before it is compared.
     normalize: typing.Callable = lambda text: text
 
 
 @dataclasses.dataclass
 class Server(Host):
-    # Commands, run one after another, twice: the first time warms it up.
+    # Commands that run one after another, twice: the first time is a warm-up.
     load: list = dataclasses.field(default_factory=list)
-    # Given what the load printed, says what is wrong, or ''.
+    # Gets the output of the load, and returns what is wrong, or ''.
     check: typing.Callable = lambda text: ''
-    # Given the directory and what the load printed: the 99th percentile in ms, and requests a second.
+    # Gets the directory and the output of the load; returns the 99th percentile in ms, and requests per second.
     latency: typing.Callable = lambda work, text: (0.0, 0.0)
-    # Given the port: speaks to the server, returns what is compared with the plain run.
+    # Gets the port, queries the server, and returns what is compared with the plain run.
     ask: typing.Callable = lambda port: ''
-    # Succeeds once it takes requests, which may be after it listens.
+    # Succeeds once the server accepts requests, which may be after it listens.
     ready: list = dataclasses.field(default_factory=list)
     stop_signal: str = 'SIGTERM'

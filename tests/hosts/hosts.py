@@ -10,14 +10,14 @@ from host import Batch, Server
 
 SOURCE = pathlib.Path(__file__).resolve().parent
 POSTGRES = '/usr/lib/postgresql/15/bin/'
-# A session of the library is the program's own, to be stopped before it forbids its system calls.
+# A session of the library belongs to the program, which must stop it before it forbids its system calls.
 OWN_SESSION = 'who starts a session stops it before the filter is set'
-# Of programs that are about processes of a single thread.
+# The reason for programs that need processes of a single thread.
 ONE_THREAD = 'the thread that starts the sessions is one more'
 
 
 def small(name, *arguments, suffix='', **options):
-    """One of tests/hosts/programs."""
+    """Returns one of tests/hosts/programs."""
     command = ['{programs}/' + name, *map(str, arguments)]
     return Batch(name=name + suffix, command=command, is_fast=True, **options)
 
@@ -54,7 +54,7 @@ SMALL = [
 
 
 def of_integration(name, *arguments, **options):
-    """One of tests/integration/programs."""
+    """Returns one of tests/integration/programs."""
     command = ['{integration}/' + name, *map(str, arguments)]
     return Batch(name=name, command=command, is_fast=True, **options)
 
@@ -262,7 +262,7 @@ def python_tests_passed(text):
 
 
 def what_matters_of_gdb(text):
-    """The breakpoints that were hit, by whatever thread, what the program says, and how it ended."""
+    """Keeps the breakpoints that were hit, by whatever thread, the program's output, and how it ended."""
     lines = [line for line in text.splitlines() if re.search('hit Breakpoint|^sum |exited normally', line)]
     return re.sub(r'process \d+|Thread \d+', 'N', '\n'.join(lines))
 
@@ -283,8 +283,8 @@ RUNTIMES = [
     Batch('make -j2', ['make', '-j2', '-s', '-C', '{work}'], packages='make gcc', files=make_files(12),
           outputs=['program', *[f'part{i}.o' for i in range(12)]]),
     Batch('strace', ['strace', '-f', '-o', '/dev/null', '{programs}/steady', '150'], packages='strace', patience=10),
-    # A debugger stops at each SIGTRAP, and so at each sample, if it is not told to throw them away.
-    # Told to pass them on, gdb kills the program by those of its own breakpoints.
+    # A debugger stops at each SIGTRAP, and so at each sample, unless it is configured to discard them.
+    # If it passes them on, gdb kills the program by those of its own breakpoints.
     Batch('gdb', ['gdb', '-batch', '-nx', '-ex', 'set debuginfod enabled off', '-ex', 'set startup-with-shell off',
                   '-ex', 'handle SIGTRAP nostop noprint', '-ex', 'break SteadyStep', '-ex', 'run', '-ex', 'ignore 1 20', '-ex', 'continue', '-ex',
                   'frame 0', '-ex', 'delete', '-ex', 'continue', '--args', '{programs}/steady', '60'], packages='gdb',
@@ -297,7 +297,7 @@ REDIS_KEYS = 500
 
 
 def ask_redis(port):
-    """Writes keys, reads them again, and has a script of Lua work on them."""
+    """Writes keys, reads them again, and runs a script of Lua on them."""
     with socket.create_connection(('127.0.0.1', port), timeout=20) as connection:
         stream = connection.makefile('rwb')
         for i in range(REDIS_KEYS):
@@ -309,7 +309,7 @@ def ask_redis(port):
 
 
 def redis_latency(work, text):
-    """Of the lines of --csv: "test","rps","avg","min","p50","p95","p99","max"."""
+    """Parses the lines of --csv: "test","rps","avg","min","p50","p95","p99","max"."""
     rows = [[field.strip('"') for field in line.split(',')] for line in text.splitlines()
             if line.startswith('"') and not line.startswith('"test"')]
     return max(float(row[6]) for row in rows), sum(float(row[1]) for row in rows) / len(rows)
@@ -329,7 +329,7 @@ def ask_memcached(port, prefix='key'):
 
 
 def ask_memcached_at_once(port):
-    """By four clients, so that its threads wait for one another's locks."""
+    """Loads the server by four clients, so that its threads wait for one another's locks."""
     with concurrent.futures.ThreadPoolExecutor(4) as clients:
         return ' '.join(answer for _ in range(5)
                         for answer in clients.map(lambda name: ask_memcached(port, name), 'abcd'))
@@ -387,7 +387,7 @@ def pgbench_failed(text):
 
 
 def pgbench_times(work):
-    """Of each transaction since this was asked last, in microseconds."""
+    """Returns the latency of each transaction since the last call, in microseconds."""
     times = []
     for log in pathlib.Path(work).glob('pgbench_log.*'):
         times += [int(line.split()[2]) for line in log.read_text().splitlines()]
@@ -414,7 +414,7 @@ SERVERS = [
     Server('PostgreSQL', [POSTGRES + 'postgres', '-D', '{work}/data', '-p', '{port}', '-c',
                           'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories={work}', '-c', 'fsync=off', '-c',
                           'max_connections=20'],
-           packages='postgresql', as_nobody=True, forks=True,
+           packages='postgresql', as_unprivileged=True, forks=True,
            prepare=[[POSTGRES + 'initdb', '-D', '{work}/data', '-U', 'bench', '-A', 'trust', '-N']],
            load=[[POSTGRES + 'pgbench', '-i', '-q', '-s', '1', *PG_CONNECTION, 'postgres'],
                  [POSTGRES + 'pgbench', '-n', '-c', '4', '-j', '1', '-T', '3', '-l', *PG_CONNECTION, 'postgres'],
@@ -441,6 +441,6 @@ SERVERS = [
            packages='memcached', ask=ask_memcached_at_once),
 ]
 
-# Killed at any moment: soak.py does it to this one.
+# soak.py kills this one at any moment.
 KILLED = small('steady', 1000, suffix=', killed')
 SMALL.append(KILLED)

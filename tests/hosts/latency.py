@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Compares the latency of servers under hbbp record, as it is without options, with that of plain ones.
+"""Compares the latency of servers under hbbp record, with default options, with that of plain ones.
 
 usage: latency.py [--build DIR] [--host NAME]... [--rounds N] [--starts N] [--seconds N] [--control]
 
-Two servers run side by side, one of them profiled, and take the same load in turn, for some seconds each, the
-plain one first in every other round. After N rounds both are started anew, since one process may be luckier
-with its memory than another. Prints the median of the ratios of the rounds, of 99th percentiles and of
-requests a second, each with the interval that holds the true median at 95 %. --control: neither is profiled,
-which shows what the machine itself does. Wants a machine with nothing else to do.
+Two servers run at once, one of them profiled, and get the same load in turn, for some seconds each, the
+plain one first in every second round. After N rounds both are started anew, since the memory layout of a
+process may be faster by chance. Prints the median of the ratios of the rounds, of 99th percentiles and of
+requests per second, each with the interval that contains the true median at 95 %. --control: neither is
+profiled, which shows the effect of the machine itself. It needs a machine without other load.
 """
 import argparse
 import contextlib
@@ -25,7 +25,7 @@ CONNECTIONS = 4
 
 
 class Compared(soak.Runner):
-    """A server that runs while another does, profiled with the defaults or not at all."""
+    """One of two concurrent servers, profiled with the defaults or not at all."""
 
     def wrapped(self, command, way, mode):
         if way == 'record':
@@ -50,7 +50,7 @@ def percentile_99(times):
     return sorted(times)[len(times) * 99 // 100]
 
 
-# Each gives the 99th percentile in microseconds, and requests a second.
+# Each returns the 99th percentile in microseconds, and requests per second.
 
 
 def load_postgres(runner, seconds):
@@ -60,7 +60,7 @@ def load_postgres(runner, seconds):
 
 
 def exchange(connection, request, end, seconds):
-    """Sends a request, waits for all of its answer, sends the next."""
+    """Sends a request, waits for the whole answer, sends the next."""
     times = []
     stop = time.monotonic() + seconds
     while time.monotonic() < stop:
@@ -96,7 +96,7 @@ LOADS = {'PostgreSQL': load_postgres, 'redis': load_redis, 'nginx': load_nginx, 
 
 
 def interval_of_median(values):
-    """By ranks, so that no distribution is assumed: the order statistics at n/2 -+ 0.98 sqrt(n)."""
+    """Returns an interval by ranks, which assumes no distribution: the order statistics at n/2 -+ 0.98 sqrt(n)."""
     ordered = sorted(values)
     reach = 0.98 * math.sqrt(len(ordered))
     low = max(0, math.floor(len(ordered) / 2 - reach))

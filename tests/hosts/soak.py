@@ -9,7 +9,7 @@ usage: soak.py [--build DIR] [--group NAME]... [--host NAME]...
   restart  restart_sessions.so in the program: a session of libhbbp each second
   killed   SIGKILL at some moment, of the program and of hbbp
 
-A host was harmed if it ends otherwise than it does without a profiler, prints or writes something else, does
+A host was harmed if it ends differently than without a profiler, prints or writes something else, does
 not end in time, or has more descriptors, threads or mappings after each session. Percentiles of servers are
 reported only. Prints a table; exit status 1 if any host was harmed, 77 if all were skipped.
 """
@@ -46,14 +46,14 @@ GROUPS = {
     'small': hosts.SMALL,
     'runtimes': hosts.RUNTIMES,
     'servers': hosts.SERVERS,
-    'vector': None,  # of vector.py
+    'vector': None,  # only in vector.py
 }
 NOBODY = 65534
 SKIPPED = 77
 PERIOD_NS = 1_000_000
 # Verification stops at each branch of a burst; the fast hosts have fewer bursts then.
 VERIFY_PERIOD_OF_FAST_NS = 2_000_000
-# A program may take so many times as long as it does alone, and so much more. Verification stops at each branch, and the
+# A program may take longer than alone by this factor, and these seconds. Verification stops at each branch, and the
 # shorter the period the more of it is verified.
 SLOWDOWN = {'verify': 200}
 SLOWDOWN_OF_SHORT_PERIODS = {'verify': 2000}
@@ -63,9 +63,9 @@ SLACK_SECONDS = 20
 START_SECONDS = 20
 RESTART_MS = 1000
 RESTART_MS_OF_FAST = 100
-# Sessions before a process is judged by what it kept of each.
+# Number of sessions before leaks per session are judged.
 SESSIONS_TO_JUDGE = 4
-# Of a server under the second round of its load, over the plain one: descriptors, threads, mappings.
+# Maximum growth of a server under the second round of its load, over the plain one: descriptors, threads, mappings.
 MAX_GROWTH = (2, 2, 24)
 KILLS = 6
 KILLS_OF_FAST = 3
@@ -81,16 +81,16 @@ class Harmed(Exception):
 
 @dataclasses.dataclass
 class Result:
-    """Of one run; `harm` is empty if nothing happened to it."""
+    """The result of one run; `harm` is empty if the host was not harmed."""
     seconds: float = 0
-    # With starting, stopping and what is asked of it.
+    # This includes starting, stopping and queries.
     minutes: float = 0
     harm: str = ''
     samples: int = 0
-    # Branches that mode verify compared, and those that were wrong by reason.
+    # These are branches that mode verify compared, and those that were wrong by reason.
     verified: int = 0
     disagreements: dict = dataclasses.field(default_factory=dict)
-    # What sessions said that could not start.
+    # These are messages of sessions that could not start.
     refusals: set = dataclasses.field(default_factory=set)
     latency_ms: float = 0
     rate: float = 0
@@ -103,7 +103,7 @@ def free_port():
 
 
 def status_of(returncode):
-    """As a shell and hbbp record have it."""
+    """Returns the exit status in the convention of a shell and hbbp record."""
     return returncode if returncode >= 0 else 128 - returncode
 
 
@@ -120,7 +120,7 @@ def descendants(pid):
 
 
 def program_of(tool):
-    """The process that `tool`, which has helpers of its own, records; None before it has begun."""
+    """Returns the process that `tool`, which has helpers of its own, records; None before it has begun."""
     executable = os.readlink(f'/proc/{tool}/exe')
     for child in children_of(tool):
         with contextlib.suppress(OSError):
@@ -130,8 +130,8 @@ def program_of(tool):
 
 
 def usage_of(pids, seconds=0):
-    """(descriptors, threads, mappings) of all of them together; of each process the least within some time."""
-    least = {}
+    """Returns the sum of (descriptors, threads, mappings) over processes, each the minimum within some time."""
+    minimum = {}
     end = time.monotonic() + seconds
     while True:
         for pid in pids:
@@ -139,9 +139,9 @@ def usage_of(pids, seconds=0):
                 process = pathlib.Path(f'/proc/{pid}')
                 found = (len(os.listdir(process / 'fd')), len(os.listdir(process / 'task')),
                          (process / 'maps').read_text().count('\n'))
-                least[pid] = tuple(map(min, least.get(pid, found), found))
+                minimum[pid] = tuple(map(min, minimum.get(pid, found), found))
         if time.monotonic() >= end:
-            return tuple(map(sum, zip((0, 0, 0), *least.values())))
+            return tuple(map(sum, zip((0, 0, 0), *minimum.values())))
         time.sleep(0.02)
 
 
@@ -179,7 +179,7 @@ class Runner:
         return {**os.environ, 'LC_ALL': 'C.UTF-8', **self.host.environment, **dict(extra)}
 
     def identity(self):
-        if not self.host.as_nobody or os.geteuid() != 0:
+        if not self.host.as_unprivileged or os.geteuid() != 0:
             return {}
         return {'user': NOBODY, 'group': NOBODY, 'extra_groups': []}
 
@@ -204,13 +204,13 @@ class Runner:
             what = f'install {self.host.packages}' if self.host.packages else 'it was not built'
             raise Skipped(f'no {os.path.basename(program)}: {what}')
         for path in [self.work, *self.work.rglob('*')]:
-            if self.host.as_nobody and os.geteuid() == 0:
+            if self.host.as_unprivileged and os.geteuid() == 0:
                 os.chown(path, NOBODY, NOBODY)
 
     # How it is started -------------------------------------------------------------------------
 
     def wrapped(self, command, way, mode):
-        """The command and the additions to its environment."""
+        """Returns the command and the additions to its environment."""
         if way == 'record':
             period = ['-e', 'task-clock', '-c', str(self.period)] if self.period else []
             return [str(self.options.build.tool), 'record', *MODES[mode], *period, '-o', str(self.profile), '--',
@@ -226,7 +226,7 @@ class Runner:
 
     @contextlib.contextmanager
     def started(self, way, mode):
-        """The process in a session of its own, all of which is killed at the end."""
+        """Starts the process in a session of its own, all of which is killed at the end."""
         for path in self.work.glob('profile.data*'):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         self.log.unlink(missing_ok=True)
@@ -263,7 +263,7 @@ class Runner:
         return (self.work / name).read_bytes().decode('latin-1')
 
     def last_message(self):
-        """What else than the summary was said."""
+        """Returns messages other than the summary."""
         summary = ('exit status', 'bursts of', 'samples of', 'busiest modules', 'wrote', 'next:')
         lines = [line for line in self.printed('stderr').strip().splitlines()
                  if not (line.startswith('hbbp record: ') and any(word in line for word in summary))]
@@ -279,7 +279,7 @@ class Runner:
         return digest.hexdigest()
 
     def run_batch(self, way, mode):
-        """(status, stdout, digest) and the seconds that it took."""
+        """Returns (status, stdout, digest) and the duration in seconds."""
         for name in self.host.outputs:
             (self.work / name).unlink(missing_ok=True)
         begin = time.monotonic()
@@ -333,7 +333,7 @@ class Runner:
         return False
 
     def run_server(self, way, mode):
-        """(status, answers), seconds of load, its growth, p99 in ms and requests a second."""
+        """Returns (status, answers), seconds of load, its growth, p99 in ms and requests per second."""
         self.port = free_port()
         self.write_files()
         with self.started(way, mode) as process:
@@ -342,13 +342,13 @@ class Runner:
             self.run_load()
             answers = self.host.ask(self.port)
             main = process.pid if way != 'record' else program_of(process.pid)
-            # What a session has while it runs is not left behind; between two of them it has nothing.
+            # Resources of a running session are not leaks; between two sessions there are none.
             seconds_of_usage = 2 * RESTART_MS / 1000 if way == 'restart' else 0
             before = usage_of([main, *descendants(main)], seconds_of_usage)
             text = self.run_load()
             answers += self.host.ask(self.port)
             seconds = time.monotonic() - begin
-            # Connections that were closed are given up by now.
+            # Closed connections have timed out by now.
             time.sleep(0.5)
             after = usage_of([main, *descendants(main)], seconds_of_usage)
             if way == 'restart':
@@ -385,7 +385,7 @@ class Runner:
             raise Harmed('no samples: ' + (self.printed('stderr').strip().splitlines() or ['no message'])[-1][:200])
 
     def judge_sessions(self, result):
-        """Of restart_sessions.so."""
+        """Judges the log of restart_sessions.so."""
         lines = self.log.read_text(errors='replace').splitlines() if self.log.exists() else []
         kept = collections.defaultdict(list)
         for line in lines:
@@ -403,9 +403,9 @@ class Runner:
             for index, what in enumerate(('descriptors', 'threads', 'mappings')):
                 if what in self.host.changes:
                     continue
-                least = min(row[index] for row in rows)
-                if least > 0:
-                    raise Harmed(f'{least} {what} leaked by each of {len(rows)} sessions')
+                minimum = min(row[index] for row in rows)
+                if minimum > 0:
+                    raise Harmed(f'{minimum} {what} leaked by each of {len(rows)} sessions')
 
     def run(self, way, mode):
         result = Result()
@@ -435,14 +435,14 @@ class Runner:
             if a != b:
                 shown = f': {a!r} became {b!r}' if len(str(a)) + len(str(b)) < 120 else ''
                 raise Harmed(f'another {name}{shown}{self.last_message()}')
-        for what, mine, plain, most in zip(('descriptors', 'threads', 'mappings'), growth, self.plain.growth, MAX_GROWTH):
-            if mine - max(plain, 0) > most:
+        for what, mine, plain, limit in zip(('descriptors', 'threads', 'mappings'), growth, self.plain.growth, MAX_GROWTH):
+            if mine - max(plain, 0) > limit:
                 raise Harmed(f'{mine} more {what} after the second round of load, {plain} when plain')
 
     # Killed ------------------------------------------------------------------------------------
 
     def run_killed(self, mode):
-        """Kills the program, or hbbp itself, at some moment; the rest must end well."""
+        """Kills the program, or hbbp itself, at some moment; the others must end properly."""
         result = Result()
         try:
             for attempt in range(KILLS_OF_FAST if self.options.fast else KILLS):
@@ -492,7 +492,7 @@ def cell(results):
 
 
 def notes(plain, by_column):
-    """What else was seen: disagreements, percentiles, harm."""
+    """Describes further observations: disagreements, percentiles, harm."""
     found = []
     for column, results in by_column.items():
         for reason in sorted({result.harm for result in results if result.harm}):
@@ -528,7 +528,7 @@ def table(rows, columns, skipped):
 
 
 class Build:
-    """Where cmake put what is run."""
+    """The paths of the build."""
 
     def __init__(self, directory):
         build = pathlib.Path(directory).resolve()
@@ -559,7 +559,7 @@ def arguments():
 
 
 def chosen_names(options):
-    """[(group, name)]"""
+    """Returns [(group, name)]."""
     found = []
     for group in options.group or GROUPS:
         if group == 'vector':
@@ -577,7 +577,7 @@ def find_host(group, name, directory):
 
 
 def columns_of(options):
-    """[(title, way, mode, period)]; the period is part of the title where there are several."""
+    """Returns [(title, way, mode, period)]; the period is part of the title if there are several."""
     columns = []
     for way in options.way:
         for period in options.period if way == 'record' else options.period[:1]:
@@ -594,7 +594,7 @@ def applies(host, way):
 
 
 def run_host(options, host):
-    """The plain result and {column: results}."""
+    """Returns the plain result and {column: results}."""
     by_column = {}
     with Runner(options, host) as runner:
         runner.measure_plain()
@@ -613,7 +613,7 @@ def run_host(options, host):
 
 
 def main():
-    # Whatever was started is ended when this is.
+    # Everything that was started ends with this process.
     signal.signal(signal.SIGTERM, lambda *unused: sys.exit(128 + signal.SIGTERM))
     options = arguments()
     options.mode = options.mode or list(MODES)

@@ -1,4 +1,4 @@
-"""Hosts of vector code: bench/vector_workloads.py."""
+"""Lists hosts of vector code from bench/vector_workloads.py."""
 import pathlib
 import sys
 
@@ -9,7 +9,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'bench'))
 import vector_workloads  # noqa: E402
 
 
-# A second each, in CI.
+# They take a second each, in CI.
 FAST = ('dgemm-avx2', 'dgemm-avx512', 'filter-avx2', 'filter-avx512', 'json-avx2', 'x264-avx2')
 
 
@@ -18,7 +18,7 @@ def names():
 
 
 def host(name, directory):
-    """None if this machine lacks it; its inputs go into `directory`."""
+    """Returns None if this machine lacks it; its inputs are made in `directory`."""
     for _, command in vector_workloads.prepare(directory, names=[name]):
         return Batch(name, command, packages=vector_workloads.PACKAGES, is_fast=name in FAST)
     return Batch(name, [name], packages=vector_workloads.PACKAGES)

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Installs Debian packages of libhbbp into a system that has nothing else, made by debootstrap from
-# where this machine has its packages from, and uses and removes them there. Takes about a minute and
-# needs root. Exit status 77: that cannot be done here.
-# usage: clean_root_test.sh FOLDER_WITH_PACKAGES
+# Installs Debian packages of libhbbp into a system that has nothing else, made by debootstrap from this machine's
+# Debian mirrors, and uses and removes them there. Takes about a minute and needs root. Exit status 77: that is
+# impossible here.
+# usage: clean_root_test.sh DIRECTORY_WITH_PACKAGES
 set -eu
 
 skip() {
@@ -18,7 +18,7 @@ ls "$packages"/libhbbp*_*.deb "$packages"/hbbp-tools_*.deb >/dev/null 2>&1 ||
 command -v debootstrap >/dev/null || skip "no debootstrap"
 unshare --mount --pid --fork true 2>/dev/null || skip "no namespaces of mounts and processes"
 
-# Lines of the packages that Debian, and nobody else, has.
+# Prints the sources of packages that only Debian has.
 sources=$(apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT) $(ORIGIN)' \
   'Created-By: Packages' | sed -n 's/ Debian$//p' | sort -u)
 [ -n "$sources" ] || skip "apt has no lists of Debian here; apt-get update"
@@ -34,7 +34,7 @@ rm "$root.log"
 echo "$sources" >"$root/etc/apt/sources.list"
 apt-config dump | grep -i '^Acquire::.*proxy' >"$root/etc/apt/apt.conf.d/90proxy" || true
 cp /etc/resolv.conf "$root/etc/"
-# It may be lost, and is not for long.
+# The system may be lost in a crash, and is needed only briefly.
 echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/unsafe"
 mkdir "$root/packages" "$root/test"
 cp "$packages"/*.deb "$root/packages"
@@ -54,7 +54,7 @@ mount -t devpts devpts /dev/pts
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C
 echo 'APT::Sandbox::User "root";' >/etc/apt/apt.conf.d/91sandbox
 apt-get update -qq
-# The library alone brings nothing to develop with.
+# The library alone installs no files for development.
 apt-get install -qq -y --no-install-recommends /packages/libhbbp0_*.deb >/dev/null
 ! dpkg-query -W gcc libc6-dev libelf-dev 2>/dev/null || fail "libhbbp0 installs compilers"
 ldconfig -p | grep -q libhbbp.so.0 || fail "the loader does not find libhbbp.so.0"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs a build into a prefix of its own and uses it from there as strangers would.
+# Installs a build into a prefix of its own and uses it from there like other projects.
 # usage: install_test.sh STEP, with the variables of tests/install/CMakeLists.txt set
 set -eu
 
@@ -12,7 +12,7 @@ expect() {
   [ "$2" = "$3" ] || fail "$1: '$2', expected '$3'"
 }
 
-# A fresh folder for one step.
+# Makes a fresh directory for one step.
 fresh() {
   rm -rf "${WORK:?}/$1"
   mkdir -p "$WORK/$1"
@@ -32,7 +32,7 @@ step_install() {
   expect "public headers" "$(cd "$PREFIX/include/hbbp" && find . -type f | sort)" \
     "$(cd "$SOURCE/include/hbbp" && find . -type f | sort)"
   if grep -rIl -e "$BUILD" -e "$SOURCE" "$PREFIX/$LIBDIR/cmake" "$PREFIX/$LIBDIR/pkgconfig"; then
-    fail "these files name the build or the source folder"
+    fail "these files name the build or the source directory"
   fi
 }
 
@@ -54,7 +54,7 @@ step_cmake_static() {
   if readelf -d consumer_c | grep 'NEEDED.*libhbbp'; then fail "not linked statically"; fi
 }
 
-# Extra words make `cc` see -lhbbp as the archive, which lies beside the shared library.
+# Extra words make `cc` link the archive for -lhbbp, which lies next to the shared library.
 pkg_config_consumer() {
   export PKG_CONFIG_PATH="$PREFIX/$LIBDIR/pkgconfig"
   expect "version in hbbp.pc" "$(pkg-config --modversion hbbp)" "$VERSION"
@@ -65,7 +65,7 @@ pkg_config_consumer() {
   "$CXX" -std=c++17 $cflags "$TESTS/consumer/consumer.cc" $libs -Wl,-rpath,"$PREFIX/$LIBDIR" -o cpp
   "$CXX" -std=c++17 -fno-exceptions -fno-rtti $cflags "$TESTS/consumer/consumer.cc" $libs \
     -Wl,-rpath,"$PREFIX/$LIBDIR" -o no_exceptions
-  # A library of somebody who links it: nothing of libhbbp shows in what it exports.
+  # A library that links libhbbp exports nothing of it.
   "$CC" -std=c11 -shared -fPIC -Dmain=plugin_main $cflags "$TESTS/consumer/consumer.c" $libs \
     -Wl,-rpath,"$PREFIX/$LIBDIR" -o plugin.so
   ./c
@@ -84,7 +84,8 @@ step_pkg_config_static() {
   LINK_AS=-l:libhbbp.a pkg_config_consumer --static
 }
 
-# An agent that is static altogether, as its half of the library needs libc alone, and one that is not; the
+# One agent is linked statically, since its half of the library needs libc alone, and one is not; the command analyses
+# their profiles.
 # command analyses what they saved.
 step_collect() {
   fresh collect
@@ -111,7 +112,7 @@ step_collect() {
   cmake/agent agent.profile
 }
 
-# $1: what Meson calls the way to libhbbp.
+# $1 is Meson's name for the source of libhbbp.
 meson_setup() {
   cp "$TESTS"/consumer/* .
   sed -i "s,../../support/,$SOURCE/tests/support/," consumer.c
@@ -128,15 +129,15 @@ step_meson() {
   build/consumer_cpp
 }
 
-# Building the library again would take minutes: that it would be built and linked is enough, as the
-# build of Meson is tested by itself.
+# Building the library again would take minutes: it suffices that it would be built and linked, as the build of Meson is
+# tested by itself.
 step_meson_subproject() {
   fresh meson_subproject
   mkdir subprojects
   ln -s "$SOURCE" subprojects/hbbp
   meson_setup forcefallback
   meson introspect --targets build |
-    grep -q '"[^"]*subprojects/hbbp/lib/libhbbp.so[^"]*"' || fail "libhbbp is no target"
+    grep -q '"[^"]*subprojects/hbbp/lib/libhbbp.so[^"]*"' || fail "libhbbp is not a target"
   ninja -C build -t inputs consumer_c | grep -q '^subprojects/hbbp/lib/.*libhbbp.so' ||
     fail "consumer_c does not link libhbbp of the subproject"
   if ninja -C build -t targets all | grep 'tools/hbbp:'; then fail "its command is built, too"; fi
@@ -147,8 +148,7 @@ has_archive() {
   [ "$("$CC" -print-file-name="$archive")" != "$archive" ]
 }
 
-# All that there is an archive of is linked statically, so that where that is everything the whole
-# program is.
+# Every library with an archive is linked statically, so where all have one the whole program is static.
 step_static_host() {
   fresh static_host
   export PKG_CONFIG_PATH="$PREFIX/$LIBDIR/pkgconfig"
@@ -212,7 +212,7 @@ step_cmake_static_program() {
   "$CMAKE" --build .
   expect_static static_program
   ./static_program
-  # Without it, what is missing is said.
+  # Without it, a message names what is missing.
   "$CMAKE" -S "$TESTS/static_program" -B without -DCMAKE_PREFIX_PATH="$PREFIX" \
     -DCMAKE_C_COMPILER="$CC" >without.log 2>&1 && fail "configures without libZydis.a"
   grep -q libZydis.a without.log || { cat without.log; fail "does not say what is missing"; }
@@ -226,7 +226,7 @@ step_command() {
 command_from_prefix() {
   hbbp="$PREFIX/bin/hbbp"
   expect "hbbp --version" "$("$hbbp" --version)" "hbbp $VERSION"
-  # A program that waits for nothing, for about a second.
+  # The program waits for nothing, for about a second.
   if ! "$hbbp" record -o profile -- sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done' \
     2>record.log; then
     cat record.log
@@ -240,7 +240,7 @@ command_from_prefix() {
   "$hbbp" info bursts | grep 'taken in' || fail "no bursts of a shell"
 }
 
-# A field of the package that the library, the headers or the command are in.
+# Returns a field of the package with the library, the headers or the command.
 field() {
   dpkg-deb -f "$WORK/packages/$1_${VERSION}_$(dpkg --print-architecture).deb" "$2"
 }
@@ -277,7 +277,7 @@ step_packages() {
     "usr/$LIBDIR/libhbbp.so.$soversion
 usr/$LIBDIR/libhbbp.so.$VERSION"
   expect_in "dependencies of $library" "$(field "$library" Depends)" 'libc6 (>= .*libzydis'
-  # What dpkg gets beside the files: nothing that it would run.
+  # These are the control files for dpkg: it must not run any.
   expect "control files of $library" "$(dpkg-deb --ctrl-tarfile ./"$library"_*.deb | tar -t | sort)" \
     "./
 ./control
@@ -304,14 +304,14 @@ usr/$LIBDIR/pkgconfig/hbbp.pc"
   expect_in "dependencies of hbbp-tools" "$(field hbbp-tools Depends)" "^$library (= $VERSION), "
   expect_in "files of hbbp-tools" "$(files_of hbbp-tools)" '^usr/share/man/man1/hbbp.1.gz$'
   if field hbbp-tools Depends | grep python; then fail "hbbp-tools depends on Python"; fi
-  # Everything that is installed is in one of them, but for the project's own texts.
+  # Everything that is installed is in one of them, except the project's own texts.
   for package in "$library" "$collect" libhbbp-dev hbbp-tools; do files_of $package; done |
     sed 's,^usr/,,;s,^\(share/man/.*\)\.gz$,\1,' | grep -v '^share/doc/' | sort >packaged
   (cd "$PREFIX" && find . -type f -o -type l) | sed 's,^\./,,' | grep -v '^share/doc/' | sort >installed
   diff installed packaged >&2 || fail "packages and cmake --install differ"
 }
 
-# Without installing them, as any user.
+# The packages are used without installing them, as any user.
 step_packages_use() {
   [ -e "$WORK/packages/installed" ] || { echo "SKIPPED: no packages were made"; exit 0; }
   fresh packages_use

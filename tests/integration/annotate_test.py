@@ -1,4 +1,4 @@
-"""hbbp annotate on a program that was recorded: its instructions are those of objdump, its counts
+"""Tests hbbp annotate on a recorded program: its instructions are those of objdump, its counts
 those of hbbp blocks, its lines those of addr2line."""
 import csv
 import http.server
@@ -61,8 +61,8 @@ class AnnotateTest(record_support.RecordTest):
 
     def setUp(self):
         super().setUp()
-        self.source = self.folder / 'loop.cc'
-        self.program = self.folder / 'loop'
+        self.source = self.directory / 'loop.cc'
+        self.program = self.directory / 'loop'
         self.source.write_text(SOURCE)
         self.build('-O1', '-g')
 
@@ -91,7 +91,7 @@ class AnnotateTest(record_support.RecordTest):
         found = [(row['address'][2:], row['instruction'].split()[0]) for row in rows]
         expected = self.objdump()
         self.assertEqual([address for address, _ in found], [address for address, _ in expected])
-        # The first letters, because AT&T's names have sizes behind them.
+        # Only the first letters are compared, because AT&T's names end with sizes.
         for (address, ours), (_, theirs) in zip(found, expected):
             self.assertEqual(ours[:2], theirs[:2], address)
 
@@ -235,13 +235,13 @@ class AnnotateTest(record_support.RecordTest):
 
     def test_missing_source_and_debug_files_are_named(self):
         self.record(self.program)
-        moved = self.source.rename(self.folder / 'elsewhere.cc')
+        moved = self.source.rename(self.directory / 'elsewhere.cc')
         text = self.annotate()
         self.assertIn(f'note: there is no source file {self.source}', text)
         self.assertIn('loop.cc:13\n', text)
         moved.rename(self.source)
 
-        debug = self.folder / 'loop.debug'
+        debug = self.directory / 'loop.debug'
         subprocess.run(['objcopy', '--only-keep-debug', self.program, debug], check=True)
         subprocess.run(['objcopy', '--strip-debug', f'--add-gnu-debuglink={debug}', self.program],
                        check=True)
@@ -256,7 +256,7 @@ class AnnotateTest(record_support.RecordTest):
 
     def test_debug_file_of_another_build_is_refused(self):
         self.record(self.program)
-        debug = self.folder / 'loop.debug'
+        debug = self.directory / 'loop.debug'
         recorded = self.program.read_bytes()
         self.build('-O2', '-g')
         subprocess.run(['objcopy', '--only-keep-debug', self.program, debug], check=True)
@@ -287,7 +287,7 @@ class AnnotateTest(record_support.RecordTest):
         with http.server.HTTPServer(('127.0.0.1', 0), Server) as server:
             threading.Thread(target=server.serve_forever, daemon=True).start()
             self.addCleanup(server.shutdown)
-            environment = {**os.environ, 'DEBUGINFOD_CACHE_PATH': str(self.folder / 'cache'),
+            environment = {**os.environ, 'DEBUGINFOD_CACHE_PATH': str(self.directory / 'cache'),
                            'DEBUGINFOD_URLS': f'http://127.0.0.1:{server.server_port}/'}
             environment.pop('http_proxy', None)
             text = self.annotate('--function', FUNCTION, env=environment)
@@ -301,14 +301,14 @@ class AnnotateTest(record_support.RecordTest):
             self.assertEqual(len(asked), 1)
             self.assertRegex(asked[0], '/buildid/[0-9a-f]{40}/debuginfo')
 
-    def test_replaced_program_is_told(self):
+    def test_replaced_program_is_reported(self):
         self.record(self.program)
         self.build('-O2', '-g')
         error = self.refused('annotate', self.file, '--function', FUNCTION)
         self.assertIn(f'{self.program}: build ID', error)
         self.assertIn('was replaced', error)
 
-    def test_replaced_program_is_told_where_other_modules_have_code(self):
+    def test_replaced_program_is_reported_where_other_modules_have_code(self):
         self.build('-O1', '-g', '-DWITH_LIBRARY')
         self.record(self.program)
         self.build('-O2', '-g')

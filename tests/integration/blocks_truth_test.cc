@@ -1,4 +1,4 @@
-// Whatever BlockMap calls a block must run as a whole: valgrind counts how often each instruction
+// Checks that every block of BlockMap runs as a whole: valgrind counts how often each instruction
 // of real programs ran, and within a block all of them must have run equally often.
 #include <algorithm>
 #include <cstdint>
@@ -77,10 +77,10 @@ Violations CompareObject(const tools::TruthObject& object) {
   return result;
 }
 
-void CheckProgram(const TemporaryFolder& folder, const std::string& command) {
-  const std::string output = folder.File("callgrind.out");
+void CheckProgram(const TemporaryFolder& directory, const std::string& command) {
+  const std::string output = directory.File("callgrind.out");
   INFO(command);
-  // Otherwise what runs in the PLT counts for the call instruction.
+  // Otherwise the PLT's instructions would count for the call instruction.
   REQUIRE(RunCommand(
       "valgrind --tool=callgrind --dump-instr=yes --skip-plt=no --callgrind-out-file=" + output +
       " " + command));
@@ -100,17 +100,17 @@ void CheckProgram(const TemporaryFolder& folder, const std::string& command) {
 
 TEST_CASE("blocks of bzip2 run as a whole") {
   if (!HasProgram("valgrind") || !HasProgram("bzip2")) HBBP_SKIP("no valgrind or no bzip2");
-  const TemporaryFolder folder;
+  const TemporaryFolder directory;
   std::string text;
   for (int i = 0; i < 5000; ++i) text += std::to_string(i * i % 9973) + (i % 7 ? " " : "\n");
-  folder.Write("in", text);
-  CheckProgram(folder, "bzip2 -kc " + folder.File("in"));
+  directory.Write("in", text);
+  CheckProgram(directory, "bzip2 -kc " + directory.File("in"));
 }
 
 TEST_CASE("blocks of lua run as a whole") {
   if (!HasProgram("valgrind") || !HasProgram("lua5.4")) HBBP_SKIP("no valgrind or no lua5.4");
-  const TemporaryFolder folder;
-  folder.Write("in.lua", R"(
+  const TemporaryFolder directory;
+  directory.Write("in.lua", R"(
 local t = {}
 for i = 1, 3000 do t[i] = (i * 7919) % 1000 end
 table.sort(t)
@@ -123,13 +123,13 @@ local n = 0
 for i = 1, 2000 do n = n + f[i % 50 + 1](i) // 3 ~ (i & 5) end
 print(n, #s, pcall(error, "x"))
 )");
-  CheckProgram(folder, "lua5.4 " + folder.File("in.lua"));
+  CheckProgram(directory, "lua5.4 " + directory.File("in.lua"));
 }
 
 TEST_CASE("blocks of perl run as a whole") {
   if (!HasProgram("valgrind") || !HasProgram("perl")) HBBP_SKIP("no valgrind or no perl");
-  const TemporaryFolder folder;
-  folder.Write("in.pl", R"(
+  const TemporaryFolder directory;
+  directory.Write("in.pl", R"(
 my %h;
 for my $i (1 .. 2000) { $h{$i % 97} .= sprintf("%x,", $i * $i); }
 my $n = 0;
@@ -139,7 +139,7 @@ $s =~ s/(\w)\|/$1-/g;
 eval { die "x" };
 print "$n $s $@";
 )");
-  CheckProgram(folder, "perl " + folder.File("in.pl"));
+  CheckProgram(directory, "perl " + directory.File("in.pl"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-"""A headless Chromium that looks at a page: what it drew, complained of and asked the network for."""
+"""Opens a page in a headless Chromium, and records its drawing, its errors and its network requests."""
 import importlib.util
 import json
 import os
@@ -28,7 +28,7 @@ def why_no_browser():
     return None
 
 
-# The contrast of two colors, as WCAG 2 defines it.
+# Computes the contrast of two colors, as WCAG 2 defines it.
 CONTRAST = '''
 const channel = (c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
 const luminance = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
@@ -39,7 +39,7 @@ const contrast = (one, other) => {
 };
 '''
 
-# Of every text that is seen, with what is behind it.
+# Lists every visible text with its background.
 CONTRASTS = CONTRAST + '''
 const behind = (element) => {
   for (; element; element = element.parentElement) {
@@ -77,7 +77,7 @@ class Browser:
         self.driver.quit()
 
     def forget(self):
-        """What it shows, complained of and asked for."""
+        """An open page, with its errors and requests."""
         self.driver.get('about:blank')
         self.complaints()
         self.requests()
@@ -100,7 +100,7 @@ class Browser:
         return self.driver.find_elements('css selector', selector)
 
     def click(self, selector):
-        """As a reader does: fails if something else is in front."""
+        """Clicks like a reader: fails if something else is in front."""
         element = self.find(selector)
         self.js('arguments[0].scrollIntoView({block: "center"})', element)
         element.click()
@@ -115,7 +115,7 @@ class Browser:
         return [' '.join(text.split()) for text in found]
 
     def press(self, *keys):
-        """Keys for whatever has the focus."""
+        """Sends keys to the element with the focus."""
         from selenium.webdriver.common.action_chains import ActionChains
         from selenium.webdriver.common.keys import Keys
         for key in keys:
@@ -125,7 +125,7 @@ class Browser:
         return [entry['message'] for entry in self.driver.get_log('browser')]
 
     def requests(self):
-        """Addresses that were asked for since the last call, but for data: and about:."""
+        """Returns addresses that were requested since the last call, except data: and about:."""
         messages = [json.loads(entry['message'])['message']
                     for entry in self.driver.get_log('performance')]
         addresses = [message['params']['request']['url'] for message in messages
@@ -133,14 +133,14 @@ class Browser:
         return [address for address in addresses if not address.startswith(('data:', 'about:'))]
 
     def widths(self):
-        """Of what there is and of what is seen."""
+        """Returns the widths of the document and of its visible part."""
         return self.js('return [document.documentElement.scrollWidth, innerWidth]')
 
     def contrasts(self):
         return self.js(CONTRASTS)
 
     def contrast(self, one, other):
-        """Of two custom properties of the style sheet."""
+        """Returns the contrast of two custom properties of the style sheet."""
         return self.js(CONTRAST + '''
             const colorOf = (name) => {
               const probe = document.body.appendChild(document.createElement("span"));

@@ -1,9 +1,9 @@
-"""Exact counts for tests: hbbp count, valgrind, and what their files have."""
+"""Makes exact counts for tests by hbbp count and valgrind, and reads their files."""
 import collections
 import os
 import subprocess
 
-# What valgrind has not, the C library of the counted program shall not use either.
+# The C library of the counted program must not use what valgrind lacks.
 ENVIRONMENT = dict(
     os.environ,
     GLIBC_TUNABLES='glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX512DQ,-AVX512CD,-RTM,'
@@ -11,14 +11,14 @@ ENVIRONMENT = dict(
 
 
 def symbols(path):
-    """{name: address} of a file's symbol table."""
+    """Returns {name: address} of a file's symbol table."""
     listing = subprocess.run(['nm', path], capture_output=True, text=True, check=True).stdout
     rows = [line.split() for line in listing.splitlines()]
     return {row[2]: int(row[0], 16) for row in rows if len(row) == 3}
 
 
 class Counts:
-    """A file of callgrind's format: {path: {address: count}} and {address: function}."""
+    """Reads a file of callgrind's format: {path: {address: count}} and {address: function}."""
 
     def __init__(self, path):
         self.modules = collections.defaultdict(collections.Counter)

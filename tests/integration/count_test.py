@@ -1,4 +1,4 @@
-"""hbbp count: every executed instruction, of every thread and process."""
+"""Tests hbbp count: every executed instruction, of every thread and process."""
 import os
 import pty
 import shutil
@@ -26,7 +26,7 @@ class CountTest(record_support.RecordTest):
         return os.path.realpath(path), count_support.symbols(path)['loop']
 
     def loops(self, path, loop, file=None):
-        """How often the loop of the program ran: its two instructions must agree."""
+        """Returns how often the loop of the program ran: its two instructions must have equal counts."""
         counts = Counts(file or self.file).modules[path]
         self.assertEqual(counts[loop], counts[loop + 3])
         return counts[loop]
@@ -42,7 +42,7 @@ class CountTest(record_support.RecordTest):
         of = counts.of(path)
         self.assertEqual(of[symbols['_start']], 1)
         self.assertEqual(of[symbols['loop']], 1000)
-        # lea, lea, mov, then rep movsb: its 100 iterations are one execution.
+        # The code is lea, lea, mov, then rep movsb: its 100 iterations are one execution.
         self.assertEqual(of[symbols['copies'] + 7 + 7 + 5], 10)
         self.assertEqual(of[symbols['odd']], 10)
         self.assertEqual(counts.functions[os.path.realpath(path)]['odd'], 35)
@@ -62,7 +62,7 @@ class CountTest(record_support.RecordTest):
 
     def test_vfork_and_exec(self):
         path, loop = self.counted('execs')
-        # 30 before its own exec, 100 after it, with another load address.
+        # It runs 30 times before its own exec, and 100 times after it, with another load address.
         self.assertEqual(self.loops(path, loop), 130)
         self.assertEqual([self.loops(path, loop, file) for file in self.children().values()],
                          [100])
@@ -101,7 +101,7 @@ class CountTest(record_support.RecordTest):
             self.assertGreater(Counts(self.file).total(), 10000)
 
     def test_same_number_twice(self):
-        # Without the C library's random start-up: what the kernel hands over differs in each run.
+        # The C library's random start-up is excluded: the kernel's data differs in each run.
         totals = []
         for _ in range(2):
             self.count(program('exact'))
@@ -130,8 +130,8 @@ class CountTest(record_support.RecordTest):
         self.assertIn('cannot start /no/such/program: No such file', message)
 
     def test_output_that_cannot_be_written(self):
-        message = self.refused('count', '-o', '/no/such/folder/out', program('exact'))
-        self.assertIn('/no/such/folder', message)
+        message = self.refused('count', '-o', '/no/such/directory/out', program('exact'))
+        self.assertIn('/no/such/directory', message)
 
     def test_refused_ptrace(self):
         path = record_support.PROGRAMS / 'refuse_perf'
@@ -165,7 +165,7 @@ class CountTest(record_support.RecordTest):
         path = program('exact')
         self.count(path)
         ours = Counts(self.file).of(path)
-        file = self.folder / 'callgrind'
+        file = self.directory / 'callgrind'
         count_support.valgrind('callgrind', '--dump-instr=yes', '--skip-plt=no',
                                f'--callgrind-out-file={file}', program=[path])
         theirs = Counts(file).of(path)

@@ -1,4 +1,4 @@
-"""The examples that bring counts of blocks together with other tools: valgrind, perf and gdb."""
+"""Tests the examples that combine counts of blocks with other tools: valgrind, perf and gdb."""
 import collections
 import os
 import pathlib
@@ -16,7 +16,7 @@ EXAMPLES = pathlib.Path(os.environ['HBBP_EXAMPLES'])
 BUILT_EXAMPLES = pathlib.Path(os.environ['HBBP_BUILT_EXAMPLES'])
 
 
-# Goes on once the process has neither run nor been ready to run for half a second.
+# Continues once the process has neither run nor been ready to run for half a second.
 FIRST_VALGRIND = """#!/bin/sh
 kill -STOP $PPID
 (
@@ -47,12 +47,12 @@ class ExamplesTest(record_support.RecordTest):
 
     def run_lackey(self, *command, status=0, **environment):
         result = subprocess.run([BUILT_EXAMPLES / 'lackey_blocks', self.file, *command], capture_output=True,
-                                text=True, timeout=record_support.TIMEOUT_S, env={**ENVIRONMENT, **environment}, cwd=self.folder)
+                                text=True, timeout=record_support.TIMEOUT_S, env={**ENVIRONMENT, **environment}, cwd=self.directory)
         self.assertEqual(result.returncode, status, result)
         return result
 
     def counted_by_lackey(self, path):
-        """{address: count} of the instructions of a module, all of whose counts must be known exactly."""
+        """Returns {address: count} of the instructions of a module, all of whose counts must be exact."""
         counts = collections.Counter()
         rows = [row for row in self.rows('blocks', self.file) if row['module'] == path]
         listing = subprocess.run(['objdump', '-d', '--no-show-raw-insn', path], capture_output=True, text=True,
@@ -70,9 +70,9 @@ class ExamplesTest(record_support.RecordTest):
     def assert_counts_of_lackey_are_exact(self, *command):
         self.run_lackey(*command)
         self.assertEqual([source['unmapped'] for source in self.info()['sources']], [0])
-        for file in self.folder.glob('*.gz'):
+        for file in self.directory.glob('*.gz'):
             file.unlink()
-        exact = self.folder / 'count.out'
+        exact = self.directory / 'count.out'
         result = self.run_tool('count', '-o', exact, '--', *command, timeout=record_support.TIMEOUT_S, env=ENVIRONMENT)
         self.assertEqual(result.returncode, 0, result)
         path = os.path.realpath(command[0])
@@ -89,7 +89,7 @@ class ExamplesTest(record_support.RecordTest):
 
     @needs('valgrind')
     def test_lackey_counts_gzip_exactly(self):
-        text = self.folder / 'text'
+        text = self.directory / 'text'
         text.write_text('counts of blocks, blocks of counts\n' * 20)
         self.assert_counts_of_lackey_are_exact(shutil.which('gzip'), '-k', text)
 
@@ -100,11 +100,11 @@ class ExamplesTest(record_support.RecordTest):
 
     @needs('valgrind')
     def test_lackey_knows_the_mappings_of_a_program_that_is_faster_than_it(self):
-        """Stopped until the program waits for it, or has ended."""
-        wrapper = self.folder / 'valgrind'
+        """Keeps the reader stopped until the program waits for it, or has ended."""
+        wrapper = self.directory / 'valgrind'
         wrapper.write_text(FIRST_VALGRIND.format(valgrind=shutil.which('valgrind')))
         wrapper.chmod(0o755)
-        result = self.run_lackey(program('exact'), PATH=f'{self.folder}:{os.environ["PATH"]}')
+        result = self.run_lackey(program('exact'), PATH=f'{self.directory}:{os.environ["PATH"]}')
         self.assertRegex(result.stdout, r'^ +1000 times 4 instructions at 0x401005 of .*/exact, loop\n')
 
     def test_lackey_without_valgrind_or_program(self):
@@ -114,15 +114,15 @@ class ExamplesTest(record_support.RecordTest):
             self.assertIn('nothing was executed', self.run_lackey('/nothing', status=1).stderr)
 
     def run_other(self, *command):
-        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=record_support.TIMEOUT_S, cwd=self.folder,
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=record_support.TIMEOUT_S, cwd=self.directory,
                               stdin=subprocess.DEVNULL)
         if 'not supported' in done.stderr or 'not permitted' in done.stderr + done.stdout:
             self.skipTest(done.stderr or done.stdout)
         return done
 
     def record_by_perf(self, script, *arguments, until):
-        """What the script prints of a recording of a program that runs for longer and longer, until its
-        samples are in the blocks that the test is about: how many there are is up to the machine."""
+        """Returns the script's output for a recording of a program that runs for longer and longer, until its
+        samples are in the tested blocks: their number depends on the machine."""
         for trips in (100_000, 400_000, 1_600_000, 6_400_000):
             done = self.run_other('perf', 'record', '-e', 'cpu-clock:u', '-c', 250000, '-o', 'perf.data',
                                   program('loops'), 'trips', trips)
@@ -148,13 +148,13 @@ class ExamplesTest(record_support.RecordTest):
         without = sum('in no block of the profile' in line for line in lines)
         self.assertEqual(total, f'{len(lines) - without} samples in blocks of {self.file}, {without} in none; '
                                 'taken-branches')
-        # perf names the label before an instruction; the loop behind it is that long. This profile has the
-        # counts: 30 rounds of 175 and of 140 iterations.
+        # perf names the label before an instruction; the loop after it has that length. This profile has the counts: 30
+        # rounds of 175 and of 140 iterations.
         for label, size, count in (('VaryingInner', 8, '5,250'), ('NestedInner', 12, '4,200')):
             address = count_support.symbols(program('loops'))[label]
-            places = [(int(re.search(rf' {label}\+(0x[0-9a-f]+): ', line)[1], 16), line) for line in lines
+            locations = [(int(re.search(rf' {label}\+(0x[0-9a-f]+): ', line)[1], 16), line) for line in lines
                       if f' {label}+' in line]
-            in_loop = [line for offset, line in places if offset < size]
+            in_loop = [line for offset, line in locations if offset < size]
             self.assertGreater(len(in_loop), 0)
             for line in in_loop:
                 self.assertIn(f': 0x{address:x}-0x{address + size:x}, ', line)
@@ -176,7 +176,7 @@ class ExamplesTest(record_support.RecordTest):
         for samples, start, end, count in listed:
             row = hottest[start, end]
             self.assertEqual(count, f'{row["count"]:,.0f}')
-            # Nanoseconds by instruction: a sample is 250,000 of them.
+            # The unit is nanoseconds by instruction: a sample is 250,000 of them.
             self.assertAlmostEqual(int(samples) * 250000 / row['instructions'], row['count'], delta=1)
         self.assertRegex(done.stdout, r'(?m)^note: the source counts nanoseconds')
         done = self.run_other('perf', 'script', '-i', 'perf.data', '-s', script, '/nothing')
@@ -184,7 +184,7 @@ class ExamplesTest(record_support.RecordTest):
 
     @needs('gdb')
     @needs('valgrind')
-    def test_gdb_shows_counts_beside_code(self):
+    def test_gdb_shows_counts_next_to_code(self):
         self.run_lackey(program('loops'), 'trips', '30')
         commands = [f'source {EXAMPLES / "gdb" / "hbbp.py"}', f'hbbp-load {self.file}', 'hbbp-blocks Varying',
                     'hbbp-hot 1', 'break Irreducible', 'run trips 3', 'hbbp-blocks']
@@ -194,7 +194,7 @@ class ExamplesTest(record_support.RecordTest):
         self.assertRegex(listing, r'[0-9]+ blocks of [0-9]+ files')
         self.assertRegex(listing, r'(?m)^# 0x[0-9a-f]+-0x[0-9a-f]+, 3 instructions: 5,250 ± [0-9,]+ times, ')
         self.assertRegex(listing, r'(?m)^loops Nested 0x[0-9a-f]+-0x[0-9a-f]+, 4 instructions: 4,200 ± [0-9,]+ times, ')
-        # Of the file, and, where the frame is, of the process.
+        # Addresses are those of the file and, where the frame is, of the process.
         self.assertRegex(listing, r'(?m)^ +5,250 +0x[0-9a-f]+ <\+11>:\s+add ')
         self.assertRegex(listing, r'(?m)^ +30 +=> 0x[0-9a-f]+ <\+0>:\s+xor ')
         self.assertRegex(listing, r'(?m)^ +1,200 +0x[0-9a-f]+ <\+10>:\s+add ')

@@ -1,4 +1,4 @@
-"""The feed functions of libhbbp (include/hbbp/feed.h), called as any host in Python would."""
+"""Calls the feed functions of libhbbp (include/hbbp/feed.h), as any host in Python would."""
 import ctypes
 import os
 

@@ -1,5 +1,5 @@
-"""Feeding: recordings of real hardware, handed over record by record, give the profile that
-importing them gives."""
+"""Tests that recordings of real hardware, fed record by record, give the same profile as their
+import."""
 import json
 import os
 import pathlib
@@ -41,7 +41,7 @@ class FeedTest(record_support.RecordTest):
         return paths
 
     def feed_in_pieces(self, records, seed):
-        """Pieces that end anywhere; the rest of each is fed again with the next."""
+        """Feeds pieces that end anywhere; the rest of each is fed again with the next."""
         chooser, rest = random.Random(seed), b''
         data = b''.join(records)
         at = 0
@@ -67,7 +67,7 @@ class FeedTest(record_support.RecordTest):
                 build_id_size=len(build_id)))
         error = self.feed_in_pieces(recording.records, seed=path.name)
         self.feed.flush()
-        fed = self.folder / 'fed.data'
+        fed = self.directory / 'fed.data'
         self.feed.save(fed)
         self.feed.close()
         self.feed = None

@@ -1,5 +1,5 @@
-"""hbbp ibs: recordings of real hardware, and more of them made of those with other register values,
-against perf's own decoding of the registers."""
+"""Compares hbbp ibs with perf's own decoding of the registers, on recordings of real hardware and on
+variants of them with other register values."""
 import collections
 import json
 import os
@@ -17,7 +17,7 @@ KERNEL_CODE = 0xffffffff81143000
 KERNEL_MODE = 1
 FIELD = re.compile(r'(\w+) +([0-9]+)(?![0-9a-fx])')
 REGISTER = re.compile(r'^(\w+):\s+([0-9a-f]{16})', re.M)
-# Register bits that perf shows and ours use; what is reserved stays as it was recorded.
+# These register bits are shown by perf and used here; reserved bits stay as recorded.
 OP_DATA_BITS = 0x000001bfffffffff  # without RipInvalid
 OP_DATA3_BITS = 0xfffffffffffff3ff
 
@@ -41,10 +41,10 @@ EVENTS = {
 }
 
 
-def patched(record, address, place, changes):
-    """A sample at another address, with other registers behind the one that has its address."""
-    record = bytearray(record.replace(struct.pack('<Q', address), struct.pack('<Q', place)))
-    rip = record.rindex(struct.pack('<Q', place))
+def patched(record, address, ip, changes):
+    """Returns a sample at another address, with other registers after the one with its address."""
+    record = bytearray(record.replace(struct.pack('<Q', address), struct.pack('<Q', ip)))
+    rip = record.rindex(struct.pack('<Q', ip))
     for number, value in changes.items():
         struct.pack_into('<Q', record, rip + 8 * number, value)
     struct.pack_into('<H', record, 4, struct.unpack_from('<H', record, 4)[0] & ~7 | KERNEL_MODE)
@@ -52,7 +52,7 @@ def patched(record, address, place, changes):
 
 
 def with_records(recorded, records):
-    """The recording with others in place of its records; features move with the end of those."""
+    """Returns the recording with other records; its features move with their end."""
     whole = bytearray(recorded)
     start, size = struct.unpack_from('<QQ', whole, 40)
     features = sum(bin(word).count('1') for word in struct.unpack_from('<4Q', whole, 72))
@@ -83,7 +83,7 @@ class IbsTest(record_support.RecordTest):
         return json.loads(result.stdout)
 
     def decoded_by_perf(self, recording):
-        """[({register: value}, {field: value})] of each op."""
+        """Returns [({register: value}, {field: value})] of each op."""
         if shutil.which('perf') is None:
             raise unittest.SkipTest('no perf here')
         dump = subprocess.run(['perf', 'report', '-D', '-i', recording], capture_output=True,
@@ -104,13 +104,13 @@ class IbsTest(record_support.RecordTest):
         draw = random.Random(3)
         records = []
         for _ in range(count):
-            place = KERNEL_CODE + 16 * int(20 * draw.random() ** 2)
-            records.append(patched(template, address, place, {
+            ip = KERNEL_CODE + 16 * int(20 * draw.random() ** 2)
+            records.append(patched(template, address, ip, {
                 1: draw.getrandbits(64) & OP_DATA_BITS,
                 3: draw.getrandbits(64) & OP_DATA3_BITS,
                 4: 0x7fff0000 + draw.randrange(0, 4096, 8),
             }))
-        recording = self.folder / 'ibs.perf.data'
+        recording = self.directory / 'ibs.perf.data'
         recording.write_bytes(with_records(recorded, records))
         return recording
 
@@ -197,7 +197,7 @@ class IbsTest(record_support.RecordTest):
                                self.file)
         self.assertEqual(json.loads(result.stdout)['total_op-samples'], 200)
 
-    def test_what_is_not_there_is_told(self):
+    def test_what_is_missing_is_reported(self):
         self.import_it(self.data('zen4_genoa.ibs.perf.data'))
         self.assertIn('op-dc-misses', self.refused('ibs', self.file, '--event', 'op-returns'))
         self.assertIn('tag-to-retire', self.refused('ibs', self.file, '--histogram', 'fetch'))

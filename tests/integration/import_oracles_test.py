@@ -1,4 +1,4 @@
-"""hbbp import: ranges and taken branches, against what other tools find in the same recordings."""
+"""Compares ranges and taken branches of hbbp import with those of other tools for the same recordings."""
 import collections
 import os
 import pathlib
@@ -10,7 +10,7 @@ import unittest
 import record_support
 
 LONGEST_INSTRUCTION = 15
-# Not what /usr/bin/perf2bolt-16 leads to, which takes itself for llvm-bolt.
+# /usr/bin/perf2bolt-16 is not used: its target believes to be llvm-bolt.
 PERF2BOLT = '/usr/lib/llvm-16/bin/perf2bolt'
 
 
@@ -30,10 +30,10 @@ class OraclesTest(record_support.RecordTest):
 
     def run_oracle(self, *words, **options):
         return subprocess.run([str(word) for word in words], capture_output=True, text=True,
-                              check=True, cwd=self.folder, **options).stdout
+                              check=True, cwd=self.directory, **options).stdout
 
     def listed(self, recording, *arguments):
-        """(branches, ranges) of hbbp, by (module, address) pairs, as offsets in files."""
+        """Returns (branches, ranges) of hbbp, by (module, address) pairs, as offsets in files."""
         result = self.run_tool('import', '-o', self.file, recording, *arguments)
         self.assertEqual(result.returncode, 0, result)
         branches, ranges = collections.Counter(), collections.Counter()
@@ -49,16 +49,16 @@ class OraclesTest(record_support.RecordTest):
         return branches, ranges
 
     def inside(self, counts, module):
-        """{(offset, offset): number} of what is inside of one file."""
+        """Returns {(offset, offset): number} of ranges or branches inside of one file."""
         return collections.Counter({(start[1], end[1]): number
                                     for (start, end), number in counts.items()
                                     if start[0] == end[0] == str(module)})
 
     def profgen(self, recording, binary, option='--perfscript', *more):
-        """(branches, ranges) of llvm-profgen, added up over its contexts. External ends are left
-        out. Addresses are counted from the first executable segment that it loads."""
+        """Returns (branches, ranges) of llvm-profgen, added up over its contexts, without external ends.
+        Addresses are relative to the first executable segment that it loads."""
         needed('llvm-profgen-19')
-        output = self.folder / 'profgen.txt'
+        output = self.directory / 'profgen.txt'
         self.run_oracle('llvm-profgen-19', '--format=text', '--skip-symbolization',
                         '--ignore-stack-samples', f'{option}={recording}', f'--binary={binary}',
                         f'--output={output}', *more)
@@ -89,7 +89,7 @@ class OraclesTest(record_support.RecordTest):
         text, binary = (self.data(f'profgen/{name}.perf{kind}') for kind in ('script', 'bin'))
         whole = text.read_text()
         prologue = whole.index('// Test for leaf frame ending up in prolog')
-        kept = self.folder / 'kept.perfscript'
+        kept = self.directory / 'kept.perfscript'
         kept.write_text(whole[:prologue])
         expected = self.profgen(text, binary)
         for recording, of_it in ((kept, 1), (text, 2)):
@@ -99,7 +99,7 @@ class OraclesTest(record_support.RecordTest):
         self.assertEqual(sum(found[1].values()), 2 * sum(expected[1].values()))
 
     def test_llvm_profgen_joins_calls_that_leave_the_binary(self):
-        """A call through the PLT into another file: it leaves out the jump in the PLT."""
+        """For a call through the PLT into another file, llvm-profgen ignores the jump in the PLT."""
         name = 'callback-external-addr'
         text, binary = (self.data(f'profgen/{name}.perf{kind}') for kind in ('script', 'bin'))
         branches, ranges = self.listed(text, '--binary', binary)
@@ -120,7 +120,7 @@ class OraclesTest(record_support.RecordTest):
         branches, ranges = self.listed(recording, '--file', f'{binary.name}={binary}')
         return recording, binary, self.inside(branches, binary), self.inside(ranges, binary)
 
-    # Functions of the program, as nm has them; the code is at the same offsets in the file.
+    # These are functions of the program from nm; the code is at the same offsets in the file.
     def functions(self, binary):
         needed('nm')
         functions = {}
@@ -131,9 +131,9 @@ class OraclesTest(record_support.RecordTest):
         return functions
 
     def test_llvm_profgen_on_a_recording(self):
-        """It takes one process at a time and drops ranges that cannot be."""
+        """It takes one process at a time and drops impossible ranges."""
         recording, binary, branches, ranges = self.propeller()
-        text_segment = 0x1000  # from which it counts
+        text_segment = 0x1000  # its offsets are relative to it
         found_branches, found_ranges = collections.Counter(), collections.Counter()
         processes = {thread['pid'] for thread in self.info()['thread_list']
                      if thread['name'] == 'propeller_sampl'}
@@ -156,7 +156,7 @@ class OraclesTest(record_support.RecordTest):
         needed(PERF2BOLT, 'perf')
         recording, binary, branches, ranges = self.propeller()
         functions = self.functions(binary)
-        output = self.folder / 'fdata'
+        output = self.directory / 'fdata'
         self.run_oracle(PERF2BOLT, '-p', recording, '-o', output, binary)
         found = collections.Counter()
         for line in output.read_text().splitlines():
@@ -176,22 +176,22 @@ class OraclesTest(record_support.RecordTest):
                              (passed(source) if falls_through else 0), (hex(source), hex(target)))
 
     def test_perf_script_with_instructions(self):
-        """It walks each range by its instructions, and leaves out those that run backwards."""
+        """It walks each range by its instructions, and ignores those that run backwards."""
         needed('perf')
         recording, binary, _, ranges = self.propeller()
         mapped = re.compile(r'PERF_RECORD_MMAP2 (\d+)/\d+: \[0x([0-9a-f]+)\(0x1000\) @ 0x1000 .*r-xp '
                             r'(/.*/propeller_sample\.bin)$')
         starts = {}
-        script = ['perf', '--buildid-dir', self.folder / 'none', 'script', '-i', recording]
+        script = ['perf', '--buildid-dir', self.directory / 'none', 'script', '-i', recording]
         for line in self.run_oracle(*script, '--show-mmap-events', '-F', 'pid').splitlines():
             found = mapped.search(line)
             if found:
                 pid, start, path = found.groups()
                 starts[pid] = int(start, 16) - 0x1000
-        place = pathlib.Path(f'{self.folder}/root{path}')
-        place.parent.mkdir(parents=True)
-        shutil.copy(binary, place)
-        lines = self.run_oracle(*script, '--symfs', self.folder / 'root', '-F',
+        copy = pathlib.Path(f'{self.directory}/root{path}')
+        copy.parent.mkdir(parents=True)
+        shutil.copy(binary, copy)
+        lines = self.run_oracle(*script, '--symfs', self.directory / 'root', '-F',
                                 'pid,ip,brstackinsn').splitlines()
         walked = collections.Counter()
         base, start, is_first = 0, None, True
@@ -214,7 +214,7 @@ class OraclesTest(record_support.RecordTest):
                          forwards)
 
     def test_create_llvm_prof(self):
-        """How often functions are entered; it knows of calls from functions with ranges only."""
+        """It counts entries of functions, but only calls from functions with ranges."""
         needed('create_llvm_prof')
         recording = self.data('autofdo/test.lbr')
         binary = recording.with_name('test.binary')
@@ -222,7 +222,7 @@ class OraclesTest(record_support.RecordTest):
         load_address = 0x400000
         functions = {name: (start - load_address, end - load_address)
                      for name, (start, end) in self.functions(binary).items()}
-        output = self.folder / 'text.prof'
+        output = self.directory / 'text.prof'
         self.run_oracle('create_llvm_prof', f'--profile={recording}', f'--binary={binary}',
                         '--profiler=perf', '--format=text', f'--out={output}')
         heads = dict(re.findall(r'^(\w+):\d+:(\d+)$', output.read_text(errors='replace'), re.M))

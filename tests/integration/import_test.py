@@ -1,4 +1,4 @@
-"""hbbp import: recordings made here, so that every number is known, and some of real hardware."""
+"""Tests hbbp import on recordings made here, so that every number is known, and some of real hardware."""
 import json
 import os
 import pathlib
@@ -17,7 +17,7 @@ ANY_BRANCH, ANY_CALL = 1 << 3, 1 << 4
 USER = 2
 EXACT_IP = 1 << 14
 BUILD_ID_RECORD, BUILD_ID_FEATURE = 67, 2
-# The title of a window, clearing the screen, and U+009B, which begins sequences as ESC [ does.
+# The text sets the title of a window, clears the screen, and has U+009B, which starts sequences like ESC [.
 ESCAPES = '\033]0;title\007\033[2J\x9b31m\r'
 CONTROL = re.compile('[\0-\x08\x0b-\x1f\x7f-\x9f]')
 
@@ -39,14 +39,14 @@ def sample(ip, pid, time, period, branches, misc=USER):
 
 
 def build_id_record(build_id, path):
-    """Of the header, as before Linux 5.11: 20 bytes without their number."""
+    """Makes a build ID of the header as before Linux 5.11: 20 bytes without their number."""
     name = path.encode() + b'\0'
     name += b'\0' * (-len(name) % 8)
     return record(BUILD_ID_RECORD, USER, struct.pack('<i', -1) + build_id.ljust(24, b'\0') + name)
 
 
 def recording(*records, branch_kinds=ANY_BRANCH, period=1000, precise_ip=0, build_ids=()):
-    """As perf record writes it: one event, instructions, with branch stacks."""
+    """Makes a recording like perf record: one event, instructions, with branch stacks."""
     sample_type = IP | TID | TIME | PERIOD | BRANCH_STACK
     sample_id_all = 1 << 18
     flags = sample_id_all | precise_ip << 15
@@ -68,7 +68,7 @@ class ImportTest(record_support.RecordTest):
 
     def setUp(self):
         super().setUp()
-        self.recording = self.folder / 'perf.data'
+        self.recording = self.directory / 'perf.data'
         self.recording.write_bytes(recording(
             mapping(7, 0x400000, 0x1000, '/opt/server'),
             sample(0x400010, 7, 10, 1000, [(0x400030, 0x400010), (0x400030, 0x400020)]),
@@ -139,7 +139,7 @@ class ImportTest(record_support.RecordTest):
         self.assertEqual(mode(1010, 993, 1000), ('random', 993, 1010))
 
     def test_real_precise_samples_are_exact(self):
-        """Recorded with cycles:ppp: whatever is wanted, nothing is to be corrected."""
+        """In a recording with cycles:ppp nothing is corrected, whatever the option."""
         recorded = self.data('quipper/perf.data.branch-4.14')
         self.import_it(recorded, '--ebs-method', 'ip+1')
         ebs = self.info()['sources'][0]
@@ -147,25 +147,25 @@ class ImportTest(record_support.RecordTest):
         self.assertEqual(ebs['counters'].get('ip-exact'), ebs['samples'])
 
     def test_named_pipe(self):
-        pipe = self.folder / 'pipe'
+        pipe = self.directory / 'pipe'
         os.mkfifo(pipe)
         with subprocess.Popen(['cp', self.recording, pipe]):
             self.import_it(pipe)
         self.assertEqual(self.info()['sources'][0]['samples'], 3)
 
     def test_files_that_moved(self):
-        for how in (['--file', f'server={self.folder}/x'], ['--file', f'/opt/server={self.folder}/x']):
+        for how in (['--file', f'server={self.directory}/x'], ['--file', f'/opt/server={self.directory}/x']):
             self.import_it(self.recording, *how)
             names = [module['name'] for module in self.info()['modules'] if module['samples']]
-            self.assertEqual(names, [f'{self.folder}/x'])
+            self.assertEqual(names, [f'{self.directory}/x'])
         self.import_it(self.recording, '--symfs', '/images')
         names = [module['name'] for module in self.info()['modules'] if module['samples']]
         self.assertEqual(names, ['/images/opt/server'])
 
     def record_library(self, build_id):
-        """A library with that build ID, and a recording of samples in its function, of a header
-        that pads the ID. Returns the library."""
-        library = self.folder / 'built' / 'lib.so'
+        """Makes a library with that build ID, and a recording of samples in its function, whose header
+        pads the ID. Returns the library."""
+        library = self.directory / 'built' / 'lib.so'
         library.parent.mkdir(exist_ok=True)
         source = library.with_suffix('.c')
         source.write_text('int work(int n) { return n * 3 + 1; }\n')
@@ -209,7 +209,7 @@ class ImportTest(record_support.RecordTest):
     def test_symfs_is_searched_by_build_id_and_the_file_named(self):
         build_id = bytes(range(1, 9))
         library = self.record_library(build_id)
-        root = self.folder / 'root'
+        root = self.directory / 'root'
         for path in ('opt/lib.so', '.build-id/01/02030405060708', 'any/where.so'):
             shutil.rmtree(root, ignore_errors=True)
             file = root / path
@@ -225,8 +225,8 @@ class ImportTest(record_support.RecordTest):
             self.assertEqual(row['function'], 'work')
 
     def hostile_library(self):
-        """As record_library, of a function, a file and a process with names that a terminal would obey,
-        in a recording that has paths out of every directory, and a jitdump among them."""
+        """Does the same as record_library, with names of a function, a file and a process that a terminal would
+        obey, and with paths out of every directory, a jitdump among them."""
         library = self.record_library(bytes(range(1, 9)))
         renamed = library.with_name(f'{ESCAPES}.so')
         self.run_command('objcopy', '--redefine-sym', f'work=f{ESCAPES}', library, renamed)
@@ -235,16 +235,16 @@ class ImportTest(record_support.RecordTest):
         self.recording.write_bytes(recording(
             record(3, USER, struct.pack('<II', 7, 7) + name + struct.pack('<IIQ', 7, 7, 1)),
             mapping(7, 0x400000, 0x8000, str(renamed)),
-            mapping(7, 0x500000, 0x1000, f'/opt/{up}{self.folder}/victim'),
-            mapping(7, 0x600000, 0x1000, f'/opt/{up}{self.folder}/jit-7.dump'),
-            mapping(7, 0x700000, 0x1000, f'{up}{self.folder}/victim\033[2J'),
+            mapping(7, 0x500000, 0x1000, f'/opt/{up}{self.directory}/victim'),
+            mapping(7, 0x600000, 0x1000, f'/opt/{up}{self.directory}/jit-7.dump'),
+            mapping(7, 0x700000, 0x1000, f'{up}{self.directory}/victim\033[2J'),
             *(sample(address, 7, 10 + number, 1000, [])
               for number, address in enumerate((self.work, 0x500010, 0x600010, 0x700010)))))
         return renamed
 
     def test_names_of_recordings_are_not_obeyed_by_terminals(self):
         self.hostile_library()
-        file, other = self.file, self.folder / 'merged.data'
+        file, other = self.file, self.directory / 'merged.data'
         for words in (['import', '-o', file, self.recording], ['info', file],
                       ['mix', file, '--by', 'module,function'], ['mix', file, '--by', 'thread'],
                       ['blocks', file], ['annotate', file], ['loops', file], ['diff', file, file],
@@ -259,13 +259,13 @@ class ImportTest(record_support.RecordTest):
     def test_paths_of_recordings_are_only_read(self):
         self.hostile_library()
         for name in ('victim', 'jit-7.dump'):
-            (self.folder / name).write_text('kept')
-        before = {path: path.read_bytes() for path in self.folder.rglob('*') if path.is_file()}
-        for how in ([], ['--symfs', self.folder / 'built']):
+            (self.directory / name).write_text('kept')
+        before = {path: path.read_bytes() for path in self.directory.rglob('*') if path.is_file()}
+        for how in ([], ['--symfs', self.directory / 'built']):
             self.run_tool('import', '-o', self.file, *how, self.recording)
             for command in ('info', 'mix', 'blocks', 'annotate', 'loops'):
                 self.run_tool(command, self.file)
-            after = {path: path.read_bytes() for path in self.folder.rglob('*') if path.is_file()}
+            after = {path: path.read_bytes() for path in self.directory.rglob('*') if path.is_file()}
             self.assertEqual(after.keys() - before.keys(), {self.file})
             self.assertEqual({path: after[path] for path in before}, before)
 
@@ -274,7 +274,7 @@ class ImportTest(record_support.RecordTest):
             self.import_it('-', stdin=recorded)
         self.assertEqual(self.info()['sources'][0]['samples'], 3)
 
-    def test_what_is_left_of_a_cut_recording_is_used_and_the_rest_told(self):
+    def test_what_remains_of_a_cut_recording_is_used_and_the_rest_reported(self):
         whole = self.recording.read_bytes()
         self.recording.write_bytes(whole[:-20])
         message = self.import_it(self.recording)
@@ -300,8 +300,8 @@ class ImportTest(record_support.RecordTest):
         self.assertEqual(blocks.returncode, 0)
         self.assertIn('longest_match', blocks.stdout)
 
-    def test_streams_of_all_recordings_are_explained_or_told(self):
-        """A stream in a file that is here runs from its start to its end, but for a few."""
+    def test_streams_of_all_recordings_are_explained_or_reported(self):
+        """Nearly all streams in files that exist here run from their start to their end."""
         recorded = self.data('autofdo/propeller_sample.perfdata')
         binary = recorded.with_name('propeller_sample.bin')
         self.import_it(recorded, '--file', f'propeller_sample.bin={binary}')

@@ -1,4 +1,4 @@
-"""Code that JITs generate: node, which tells perf of it, and luajit, which does not."""
+"""Tests code that JITs generate: node, which reports it to perf, and luajit, which does not."""
 import collections
 import os
 import re
@@ -48,7 +48,7 @@ class JitTest(record_support.RecordTest):
         path = shutil.which(interpreter)
         if path is None:
             raise unittest.SkipTest(f'no {interpreter} here')
-        (self.folder / name).write_text(text)
+        (self.directory / name).write_text(text)
         return path
 
     def record_jit(self, source, *command):
@@ -57,7 +57,7 @@ class JitTest(record_support.RecordTest):
         return self.info()
 
     def functions(self):
-        """{name of a function of generated code: its share of all instructions}"""
+        """Returns {name of a function of generated code: its share of all instructions}."""
         shares = collections.Counter()
         for row in self.rows('mix', self.file, '--by', 'module,function'):
             if row['module'].startswith(('[anonymous', '[generated')):
@@ -90,7 +90,7 @@ class JitTest(record_support.RecordTest):
         self.check_node('swbt', '--perf-prof')
 
     def test_luajit_loop(self):
-        """The loop that writes into the table is most of what runs; nobody has told its name."""
+        """Most time is in the loop that writes into the table, which has no name."""
         luajit = self.program('luajit', 'sieve.lua', SIEVE)
         self.record_jit('swbt', luajit, 'sieve.lua')
         self.assertGreater(sum(self.functions().values()), 0.5)
@@ -100,7 +100,7 @@ class JitTest(record_support.RecordTest):
         loops = self.rows('loops', self.file)
         generated = [loop for loop in loops if loop['module'].startswith('[anonymous')]
         self.assertTrue(generated, loops)
-        # Pages were copied; what is listed begins and ends where something ran.
+        # Pages were copied; the listing begins and ends where something ran.
         listed = self.rows('annotate', self.file, '--module', '[anonymous]', '--top', '1')
         self.assertGreater(listed[0]['count'], 0)
         self.assertGreater(listed[-1]['count'], 0)
@@ -110,17 +110,17 @@ class JitTest(record_support.RecordTest):
     def perf(self, *words):
         if shutil.which('perf') is None:
             raise unittest.SkipTest('no perf here')
-        return subprocess.run(['perf', *words], cwd=self.folder, capture_output=True, text=True)
+        return subprocess.run(['perf', *words], cwd=self.directory, capture_output=True, text=True)
 
     def import_from_perf(self, *words):
-        """Has perf record into perf.data; `words` are more options, and the program."""
+        """Records with perf into perf.data; `words` are more options, and the program."""
         recorded = self.perf('record', '-e', 'cpu-clock:u', '-c', str(PERF_PERIOD_NS), '-o', 'perf.data', *words)
         if recorded.returncode != 0:
             raise unittest.SkipTest(f'perf: {recorded.stderr.splitlines()[:1]}')
         self.assertEqual(self.run_tool('import', '-o', self.file, 'perf.data').returncode, 0)
 
     def assert_samples(self, expected, module):
-        """`expected` is by function, of modules that begin so."""
+        """Compares samples with `expected`, by function in modules with this prefix."""
         self.assertGreater(sum(expected.values()), 20, expected)
         found = collections.Counter()
         for row in self.rows('mix', self.file, '--by', 'module,function'):
@@ -137,19 +137,19 @@ class JitTest(record_support.RecordTest):
             r'^\s*[0-9a-f]+ (.*) \(.*/jitted-.*\.so\)$', listed, re.MULTILINE)), '[generated')
 
     def lli(self):
-        """A command that runs CRUNCH by LLVM's JIT, which writes a jitdump with lines into the folder."""
+        """Returns a command that runs CRUNCH by LLVM's JIT, which writes a jitdump with lines into the directory."""
         clang, lli = shutil.which('clang-14'), shutil.which('lli-14')
         if clang is None or lli is None:
             raise unittest.SkipTest('no clang-14 or lli-14 here')
-        (self.folder / 'crunch.c').write_text(CRUNCH)
-        subprocess.run([clang, '-O1', '-g', '-S', '-emit-llvm', 'crunch.c', '-o', 'crunch.ll'], cwd=self.folder,
+        (self.directory / 'crunch.c').write_text(CRUNCH)
+        subprocess.run([clang, '-O1', '-g', '-S', '-emit-llvm', 'crunch.c', '-o', 'crunch.ll'], cwd=self.directory,
                        check=True)
-        return ['env', f'JITDUMPDIR={self.folder}', lli, '--jit-kind=mcjit', 'crunch.ll']
+        return ['env', f'JITDUMPDIR={self.directory}', lli, '--jit-kind=mcjit', 'crunch.ll']
 
     def check_lines(self):
-        if not list(self.folder.glob('.debug/jit/*/jit-*.dump')):
-            raise unittest.SkipTest('this LLVM tells perf nothing')
-        source = os.path.realpath(self.folder / 'crunch.c')
+        if not list(self.directory.glob('.debug/jit/*/jit-*.dump')):
+            raise unittest.SkipTest('this LLVM reports nothing to perf')
+        source = os.path.realpath(self.directory / 'crunch.c')
         listed = self.rows('annotate', self.file, '--function', 'crunch')
         self.assertEqual({row['file'] for row in listed}, {source})
         lines = {row['line'] for row in listed if row['instruction'].startswith('imul')}

@@ -1,4 +1,4 @@
-"""Kernel samples: of a kernel made here, of recordings, and of the kernel that runs."""
+"""Tests samples of kernels: one made here, those of recordings, and the running one."""
 import collections
 import os
 import pathlib
@@ -53,7 +53,7 @@ TRACE_POINT, LOOP, TRACED = 5, 10, 32
 
 
 def core_file(*segments):
-    """ELF core format: (address, bytes) each."""
+    """Returns an ELF core file with pieces of (address, bytes)."""
     offset = 64 + 56 * len(segments)
     headers, memory = b'', b''
     for address, content in segments:
@@ -80,27 +80,27 @@ class KernelTest(record_support.RecordTest):
 
     def setUp(self):
         super().setUp()
-        self.vmlinux, self.core = self.folder / 'vmlinux', self.folder / 'core'
-        self.kallsyms, self.recording = self.folder / 'kallsyms', self.folder / 'perf.data'
+        self.vmlinux, self.core = self.directory / 'vmlinux', self.directory / 'core'
+        self.kallsyms, self.recording = self.directory / 'kallsyms', self.directory / 'perf.data'
         self.kallsyms.write_text(''.join(
             f'{address:016x} {rest}\n' for address, rest in
             [(START, 'T _text'), (START, 'T sys_work'), (START + TRACED, 'T traced'),
              (START + 48, 'T __x86_return_thunk'), (START + 64, 'T _etext'),
              (MODULE, 't tiny_irq\t[tiny]'), (MODULE + 3, 't tiny_exit\t[tiny]')]))
-        places = [START] * 2 + [START + LOOP] * 10 + [START + TRACED] * 3 + [MODULE] * 4
+        addresses = [START] * 2 + [START + LOOP] * 10 + [START + TRACED] * 3 + [MODULE] * 4
         self.recording.write_bytes(import_test.recording(
             kernel_mapping(START, 1 << 20, START, '[kernel.kallsyms]_text'),
             kernel_mapping(MODULE, 4096, 0, '/lib/modules/6.1/kernel/drivers/tiny.ko'),
-            *(kernel_sample(place, time + 1) for time, place in enumerate(places))))
+            *(kernel_sample(address, time + 1) for time, address in enumerate(addresses))))
 
     def build_kernel(self):
-        """The static kernel, and its memory, in which the trace point is a call."""
-        source = self.folder / 'kernel.s'
+        """Makes the static kernel, and its memory, in which the trace point is a call."""
+        source = self.directory / 'kernel.s'
         source.write_text(SOURCE)
         try:
             subprocess.run(['cc', '-static', '-nostdlib', f'-Wl,-Ttext={LINKED:#x},-e,_text', '-o',
                             self.vmlinux, source], check=True, capture_output=True)
-            text = self.folder / 'text'
+            text = self.directory / 'text'
             subprocess.run(['objcopy', '-O', 'binary', '-j', '.text', self.vmlinux, text], check=True)
         except (OSError, subprocess.CalledProcessError) as error:
             self.skipTest(f'no kernel can be built here: {error}')
@@ -155,7 +155,7 @@ class KernelTest(record_support.RecordTest):
     def test_shares_are_of_one_sum_whether_code_is_there_or_not(self):
         self.build_kernel()
         self.import_it('--time-quantum', '1ms')
-        files = ('--vmlinux', self.vmlinux)  # which has no kernel modules
+        files = ('--vmlinux', self.vmlinux)  # it has no kernel modules
         total, tiny = 19000, 4000
         for key in ('mnemonic', 'function', 'thread', 'slice', 'line', 'loop', 'groups', 'length'):
             rows = self.rows('mix', self.file, '--by', key, *files)
@@ -172,7 +172,7 @@ class KernelTest(record_support.RecordTest):
         self.assertNotIn('are in code that is missing',
                          self.run_tool('mix', self.file, '--summary', '--where', 'length > 0', *files).stdout)
 
-        page = self.folder / 'report.html'
+        page = self.directory / 'report.html'
         result = self.run_tool('export', self.file, '-o', page, '--blocks', '1', *files)
         self.assertEqual(result.returncode, 0, result)
         report = report_fixture.data_of(page.read_text())
@@ -203,7 +203,7 @@ class KernelTest(record_support.RecordTest):
                          {'sys_work': 12000, 'traced': 3000, 'tiny_irq [tiny]': 4000})
 
     def test_annotate_says_why_functions_have_no_instructions(self):
-        """Without symbols a kernel is one function, which is half of all addresses."""
+        """Without symbols a kernel is one function, which covers half of all addresses."""
         self.import_it()
         for options, function in (((), '[kernel]'), (('--kallsyms', self.kallsyms), 'sys_work')):
             problem = self.kernel_module(*options)['problem']
@@ -227,7 +227,7 @@ class KernelTest(record_support.RecordTest):
         self.build_kernel()
         self.import_it()
         for option, file in (('--vmlinux', self.core), ('--kcore', self.vmlinux),
-                             ('--kallsyms', self.core), ('--kcore', self.folder / 'none')):
+                             ('--kallsyms', self.core), ('--kcore', self.directory / 'none')):
             for command in ('info', 'mix', 'blocks'):
                 self.assertIn(str(file), self.refused(command, self.file, option, file))
         self.core.write_bytes(self.core.read_bytes()[:100])
@@ -236,7 +236,7 @@ class KernelTest(record_support.RecordTest):
         self.assertIn('_text', self.refused('mix', self.file, '--kallsyms', self.kallsyms))
 
     def test_recorded_kernel_samples_as_perf_names_them(self):
-        """Sums of periods by kernel and kernel module; perf knows no functions there either."""
+        """Compares sums of periods by kernel and kernel module; perf knows no functions there either."""
         if shutil.which('perf') is None:
             self.skipTest('no perf here')
         for name in ('hw_and_sw-3.4', 'piped.target-3.4', 'remmap-3.2', 'callgraph_and_branch-3.8'):
@@ -276,7 +276,7 @@ class KernelTest(record_support.RecordTest):
         self.import_it()
         found = self.functions('--where', 'module=[kernel.kallsyms]')
         self.assertEqual(sum(found.values()), 1e6 * sum(expected.values()))
-        # But for one of several names of a place.
+        # One of several names of an address may differ.
         agreed = sum(min(found.get(name, 0), 1e6 * count) for name, count in expected.items())
         self.assertGreater(agreed, 0.95 * sum(found.values()))
 
@@ -290,7 +290,7 @@ class KernelTest(record_support.RecordTest):
     def test_share_of_the_kernel(self):
         _, user, system = self.record_system_calls(3000)
         rows = {row['module']: row['share'] for row in self.rows('mix', self.file, '--by', 'module')}
-        # The kernel's own figures come from 250 ticks a second, or as many as it was built for.
+        # The kernel's own figures come from 250 ticks a second, or its configured number.
         self.assertAlmostEqual(rows['[kernel]'], system / (user + system), delta=0.08)
 
     @needs_root
@@ -304,7 +304,7 @@ class KernelTest(record_support.RecordTest):
         self.assertGreater(len(kernel), 2)
         self.assertEqual([name for name in kernel if name not in named and '[' not in name], [])
         self.assertTrue(any('read' in name for name in list(kernel)[:5]), kernel)
-        # They are in the profile, for when it is looked at elsewhere.
+        # The profile contains them, for analyses on other machines.
         content = self.file.read_bytes()
         for name in kernel:
             self.assertIn(name.encode(), content)

@@ -1,4 +1,4 @@
-"""Trip counts of a program that is known, against exact counts, and slices of time of one with two
+"""Compares trip counts of a known program with exact counts, and tests slices of time of one with two
 phases."""
 import csv
 import json
@@ -12,12 +12,12 @@ from record_support import program
 
 ROUNDS = 2_000_000
 FEW_ROUNDS = 200
-# Beyond standard errors, which are known to 18 % themselves.
+# This is allowed beyond standard errors, which are known to 18 % themselves.
 TOLERANCE = 0.02
 SIGMAS = 5
 PHASE_MS = 600
 SLICE_MS = 50
-# Slices at the bounds of a phase have something of both.
+# Slices at the bounds of a phase contain both phases.
 MOST_MIXED = 4
 
 
@@ -41,16 +41,16 @@ class LoopsTest(record_support.RecordTest):
         return json.loads(result.stdout)
 
     def by_header(self, *options):
-        """{symbol: loop} of the program."""
+        """Returns {symbol: loop} of the program."""
         names = {address: name for name, address in symbols(program('loops')).items()}
         rows = self.loops('--module', 'loops', *options)['rows']
         return {names.get(int(row['header'], 16)): row for row in rows}
 
     def counts_by_callgrind(self):
-        """{symbol: executions} of the labels."""
+        """Returns {symbol: executions} of the labels."""
         if shutil.which('valgrind') is None:
             self.skipTest('no valgrind')
-        out = self.folder / 'callgrind.out'
+        out = self.directory / 'callgrind.out'
         subprocess.run(['valgrind', '--tool=callgrind', '--dump-instr=yes', '--compress-pos=no',
                         '--compress-strings=no', f'--callgrind-out-file={out}', program('loops'),
                         'trips', str(FEW_ROUNDS)], check=True, capture_output=True, timeout=record_support.TIMEOUT_S)
@@ -69,7 +69,7 @@ class LoopsTest(record_support.RecordTest):
     def assert_near(self, row, truth):
         slack = SIGMAS * row['trip_count_error'] + TOLERANCE * truth
         self.assertAlmostEqual(row['trip_count'], truth, delta=slack, msg=row)
-        # An error so large that it says nothing would pass.
+        # A meaningless error, which is too large, would pass.
         self.assertLess(row['trip_count_error'], 0.25 * truth, row)
 
     def check_trips(self, loops, basis):
@@ -93,7 +93,7 @@ class LoopsTest(record_support.RecordTest):
         self.record_by('swbt', program('loops'), 'trips', ROUNDS, options=('-c', 200_000))
         loops = self.by_header()
         self.check_trips(loops, 'branches')
-        # Two loops within each other say the same in counts of blocks.
+        # Counts of blocks of two nested loops carry the same information.
         inner = loops['NestedInner']
         self.assertAlmostEqual(inner['trip_count_by_counts'], 7,
                                delta=SIGMAS * inner['trip_count_by_counts_error'] + 0.35)
@@ -105,7 +105,7 @@ class LoopsTest(record_support.RecordTest):
         self.assertEqual(only, 'Varying')
 
     def check_turns(self, trips, *options):
-        """Loops in turns, of which one takes sixteen times as long for an iteration."""
+        """Two loops run in turns, and iterations of one take sixteen times as long."""
         self.record_by('swbt', program('loops'), 'turns', trips, options=options)
         loops = self.by_header()
         for name in ('MultiplyLoop', 'DivideLoop', 'NestMultiply', 'NestDivide'):
@@ -145,7 +145,7 @@ class LoopsTest(record_support.RecordTest):
         self.assertEqual(len(by_csv['loops']), len(rows))
 
     def test_trip_counts_by_samples(self):
-        # A clock does not count executions, so that ratios of blocks are far off; but they are there.
+        # A clock does not count executions, so ratios of blocks are far off; but they exist.
         self.record_by('ebs', program('loops'), 'trips', 8 * ROUNDS, options=('-c', 100_000))
         loops = self.by_header()
         self.assertEqual(loops['NestedInner']['trip_basis'], 'counts')
@@ -168,7 +168,7 @@ class LoopsTest(record_support.RecordTest):
         for choice, expected in (
                 (('--function', 'Nestd'), "no function Nestd has a count; did you mean 'Nested'?"),
                 (('--module', 'nosuch'), 'no module nosuch with counts; there are: '),
-                (('--module', 'loops', '--function', 'nobody'), 'no function nobody has a count')):
+                (('--module', 'loops', '--function', 'missing'), 'no function missing has a count')):
             for command in ('loops', 'annotate'):
                 self.assertIn(expected, self.refused(command, self.file, *choice))
         self.refused('phases', self.file)
@@ -185,7 +185,7 @@ class LoopsTest(record_support.RecordTest):
         leaders = self.leaders(phases)
         self.assertGreater(leaders.count('Multiply'), PHASE_MS / SLICE_MS / 2, phases)
         self.assertGreater(leaders.count('Divide'), PHASE_MS / SLICE_MS / 2, phases)
-        # All of one before all of the other.
+        # All samples of one phase come before all of the other.
         first = leaders.index('Divide')
         self.assertNotIn('Multiply', leaders[first + 1:], leaders)
         others = [name for name in leaders if name not in ('Multiply', 'Divide')]
@@ -218,7 +218,7 @@ class LoopsTest(record_support.RecordTest):
         phases = self.phases()
         self.check_phases(phases)
         self.check_sum(phases)
-        merged = self.folder / 'merged.data'
+        merged = self.directory / 'merged.data'
         result = self.run_tool('merge', '-o', merged, self.file, self.file)
         self.assertEqual(result.returncode, 0, result)
         twice = self.phases(merged)
@@ -227,19 +227,19 @@ class LoopsTest(record_support.RecordTest):
                          [2 * row['samples'] for row in phases['rows']])
 
     def test_runs_begin_together(self):
-        again = self.folder / 'again.data'
+        again = self.directory / 'again.data'
         for file in (again, self.file):
             result = self.run_tool('record', '--source', 'ebs', '-e', 'task-clock', '-c', 1_000_000, '--time-quantum',
                                    f'{SLICE_MS}ms', '-o', file, '--', program('loops'), 'phases', 200,
                                    timeout=record_support.TIMEOUT_S)
             self.assertEqual(result.returncode, 0, result)
-        result = self.run_tool('merge', '-o', self.folder / 'both.data', again, self.file)
+        result = self.run_tool('merge', '-o', self.directory / 'both.data', again, self.file)
         self.assertEqual(result.returncode, 0, result)
         samples = {}
         for file in (again, self.file):
             for row in self.phases(file)['rows']:
                 samples[row['slice']] = samples.get(row['slice'], 0) + row['samples']
-        both = self.phases(self.folder / 'both.data')
+        both = self.phases(self.directory / 'both.data')
         self.assertEqual({row['slice']: row['samples'] for row in both['rows']}, samples)
 
     def test_slices_in_which_nothing_ran_are_left_out(self):

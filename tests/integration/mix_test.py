@@ -1,4 +1,4 @@
-"""hbbp mix and hbbp diff: any keys, values and conditions, of a program that was recorded."""
+"""Tests hbbp mix and hbbp diff with any keys, values and conditions, on a recorded program."""
 import csv
 import io
 import json
@@ -7,7 +7,7 @@ import subprocess
 
 import record_support
 
-# Two functions of equal loops but for the division in the first one, by two threads.
+# Two threads run two functions with equal loops, except for the division in the first one.
 SOURCE = r'''
 #include <pthread.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ int main(int argc, char** argv) {
 '''
 MANY = 40_000_000
 
-# The same work in two files of one name.
+# The same work is in two files of one name.
 MAIN = r'''
 #include <stdlib.h>
 double Divide(long end);
@@ -58,13 +58,13 @@ class MixTest(record_support.RecordTest):
         super().setUp()
         if shutil.which('gcc') is None:
             self.skipTest('no gcc')
-        source = self.folder / 'floats.c'
+        source = self.directory / 'floats.c'
         source.write_text(SOURCE)
-        self.program = self.folder / 'floats'
+        self.program = self.directory / 'floats'
         subprocess.run(['gcc', '-O1', '-pthread', '-o', self.program, source], check=True)
 
     def record_floats(self, divisions=MANY, multiplications=MANY, name='out.data', options=()):
-        self.file = self.folder / name
+        self.file = self.directory / name
         self.record(self.program, divisions, multiplications, options=options)
         self.assertGreater(self.info()['sources'][0]['samples'], 20)
         return self.file
@@ -101,7 +101,7 @@ class MixTest(record_support.RecordTest):
         self.assertAlmostEqual(totals['Divide'] / sum(
             value for (function, _), value in plain.items() if function == 'Divide'), 1, places=9)
         self.assertAlmostEqual(totals[None] / sum(plain.values()), 1, places=9)
-        # The same as a table of a spreadsheet.
+        # The same cells are shown as a table of a spreadsheet.
         result = self.run_tool('mix', self.file, '--by', 'function', '--columns', 'mnemonic',
                                '--values', 'instructions', '--format', 'csv')
         rows = list(csv.DictReader(io.StringIO(result.stdout)))
@@ -118,13 +118,13 @@ class MixTest(record_support.RecordTest):
         self.assertEqual([row['instructions'] for row in every
                           if row['mnemonic'] == 'divsd' and row['function'] == 'Divide'],
                          [divisions[0]['instructions']])
-        groups = self.folder / 'mine.txt'
+        groups = self.directory / 'mine.txt'
         groups.write_text('[cost]\nslow: category = divide\nfloat: element = double\n')
         rows = {row['cost']: row['instructions'] for row in
                 self.mix('--groups', groups, '--by', 'cost')['rows']}
         self.assertEqual(set(rows), {'slow', 'float', 'other'})
         self.assertAlmostEqual(rows['slow'] / divisions[0]['instructions'], 1, places=9)
-        # What worked before there were expressions: any characters in the value.
+        # The syntax before there were expressions still works: any characters in the value.
         self.assertEqual(self.mix('--where', 'function=f(int, char)')['rows'], [])
 
     def test_values_follow_from_instructions(self):
@@ -153,7 +153,7 @@ class MixTest(record_support.RecordTest):
                     if row['memory'] != 'none')
         self.assertAlmostEqual(rows['memory-instructions']['value'], share, places=9)
         self.assertLess(rows['memory-instructions']['standard_error'], share / 4)
-        # IP samples know no taken branches.
+        # IP samples have no taken branches.
         self.assertIsNone(summary['instructions-by-taken-branch'])
 
     def test_sorting_and_the_first_ones(self):
@@ -169,7 +169,7 @@ class MixTest(record_support.RecordTest):
 
     def test_errors_have_the_nearest_name(self):
         self.record_floats()
-        groups = self.folder / 'bad.txt'
+        groups = self.directory / 'bad.txt'
         groups.write_text('[cost]\nslow: category = devide\n')
         for arguments, expected in (
                 (('--by', 'functoin'), "did you mean 'function'?"),
@@ -198,7 +198,7 @@ class MixTest(record_support.RecordTest):
                 (('--values', 'instructions,'), '--values'),
                 (('--values', 'flops,flops'), '--values'),
                 (('--groups', groups), 'bad.txt: line 2, column 18'),
-                (('--groups', self.folder / 'none.txt'), 'none.txt')):
+                (('--groups', self.directory / 'none.txt'), 'none.txt')):
             with self.subTest(arguments):
                 self.assertIn(expected, self.refused('mix', self.file, *arguments))
 
@@ -212,7 +212,7 @@ class MixTest(record_support.RecordTest):
                 (('--where', 'groups = zzzzzz'), 'long-latency')):
             with self.subTest(arguments):
                 self.assertIn(expected, self.refused('mix', self.file, *arguments))
-        # What another profile may have is no error here.
+        # A key that only another profile has is not an error.
         self.assertEqual(self.mix('--where', 'module = none.so')['rows'], [])
         self.assertTrue(any('nothing matches --where' in note
                             for note in self.notes('--where', 'module = none.so')))
@@ -227,10 +227,10 @@ class MixTest(record_support.RecordTest):
                 if line.startswith(prefix)]
 
     def notes_on_lines(self, key='line'):
-        """What is said of the program, not of libraries."""
+        """Returns the notes about the program, not about libraries."""
         return [note for note in self.notes('--by', key) if note.startswith(f'{self.program}:')]
 
-    def test_mixes_by_line_tell_why_there_are_none(self):
+    def test_mixes_by_line_report_why_there_are_none(self):
         self.record_floats()
         for key in ('line', 'file', 'inlined', 'module,line'):
             note, = self.notes_on_lines(key)
@@ -249,25 +249,25 @@ class MixTest(record_support.RecordTest):
                           'function ~ *line', 'function in (file, line)'):
             self.assertFalse(says_why('--where', condition), condition)
 
-    def test_what_could_not_be_read_is_told(self):
+    def test_what_could_not_be_read_is_reported(self):
         in_slices = ('--time-quantum', '100ms')
-        before = self.record_floats(name='before.data', options=in_slices).rename(self.folder / 'old.data')
-        subprocess.run(['gcc', '-O2', '-pthread', '-o', self.program, self.folder / 'floats.c'], check=True)
+        before = self.record_floats(name='before.data', options=in_slices).rename(self.directory / 'old.data')
+        subprocess.run(['gcc', '-O2', '-pthread', '-o', self.program, self.directory / 'floats.c'], check=True)
         after = self.record_floats(name='after.data', options=in_slices)
         problem = f'code of floats could not be read: {self.program}: build ID'
         for command in (('mix', '--by', 'module'), ('mix', '--summary'), ('loops',), ('phases',)):
-            for file, is_told in ((before, True), (after, False)):
+            for file, is_reported in ((before, True), (after, False)):
                 result = self.run_tool(command[0], file, *command[1:])
-                self.assertEqual(problem in result.stdout, is_told, result)
+                self.assertEqual(problem in result.stdout, is_reported, result)
         table = self.run_tool('diff', before, after, '--by', 'module').stdout
         self.assertIn(f'note: {before}: {problem}', table)
         self.assertNotIn(f'{after}: {problem}', table)
         self.assertIn(f'note: {problem}', self.run_tool('compare', before, before).stdout)
-        exported = self.run_tool('export', before, '-o', self.folder / 'before.html').stderr
+        exported = self.run_tool('export', before, '-o', self.directory / 'before.html').stderr
         self.assertIn(f'note: {problem}', exported)
         self.assertIn(f'note: {self.program}: no debug information', exported)
         self.assertNotIn('compile with -g', exported)
-        # What both lack is said once.
+        # A note about both is printed once.
         self.assertIn(f'note: {before}, {after}: the source counts nanoseconds', table)
         self.assertEqual(table.count('the source counts'), 1, table)
 
@@ -275,49 +275,49 @@ class MixTest(record_support.RecordTest):
         if shutil.which('objcopy') is None:
             self.skipTest('no objcopy')
         subprocess.run(['gcc', '-g', '-O1', '-pthread', '-Wl,--build-id', '-o', self.program,
-                        self.folder / 'floats.c'], check=True)
+                        self.directory / 'floats.c'], check=True)
         file = self.record_floats()
         build_id = next(module['build_id'] for module in self.info()['modules']
                         if module['name'] == str(self.program))
-        debug = self.folder / 'root/.build-id' / build_id[:2] / f'{build_id[2:]}.debug'
+        debug = self.directory / 'root/.build-id' / build_id[:2] / f'{build_id[2:]}.debug'
         debug.parent.mkdir(parents=True)
         subprocess.run(['objcopy', '--only-keep-debug', self.program, debug], check=True)
         subprocess.run(['objcopy', '--strip-debug', self.program], check=True)
         arguments = ('diff', file, file, '--by', 'line')
         self.assertIn(f'note: {file}, {file}: {self.program}: no debug information', self.run_tool(*arguments).stdout)
-        found = self.run_tool(*arguments, '--debug-root', self.folder / 'root').stdout
+        found = self.run_tool(*arguments, '--debug-root', self.directory / 'root').stdout
         self.assertIn('floats.c:', found)
         self.assertNotIn(f'{self.program}: no debug', found)
 
-    def test_mixes_by_line_tell_which_debug_file_is_missing(self):
+    def test_mixes_by_line_report_which_debug_file_is_missing(self):
         if shutil.which('objcopy') is None:
             self.skipTest('no objcopy')
-        separate = self.folder / 'floats.debug'
+        separate = self.directory / 'floats.debug'
         subprocess.run(['gcc', '-g', '-O1', '-pthread', '-o', self.program,
-                        self.folder / 'floats.c'], check=True)
+                        self.directory / 'floats.c'], check=True)
         subprocess.run(['objcopy', '--only-keep-debug', self.program, separate], check=True)
         subprocess.run(['objcopy', '--strip-debug', f'--add-gnu-debuglink={separate}',
                         self.program], check=True)
         self.record_floats()
         self.assertEqual(self.notes_on_lines(), [])
         lines = {row['line'] for row in self.mix('--by', 'line')['rows']}
-        self.assertTrue(any(line.startswith(f'{self.folder}/floats.c:') for line in lines), lines)
+        self.assertTrue(any(line.startswith(f'{self.directory}/floats.c:') for line in lines), lines)
         separate.unlink()
         note, = self.notes_on_lines()
         self.assertIn('no debug information', note)
         self.assertIn(str(separate), note)
 
     def record_two_files(self, divisions, multiplications, name):
-        sources = [self.folder / 'main.c', self.folder / 'a/util.c', self.folder / 'b/util.c']
+        sources = [self.directory / 'main.c', self.directory / 'a/util.c', self.directory / 'b/util.c']
         for source, text in zip(sources, (MAIN, UTIL % ('Divide', '/'), UTIL % ('Multiply', '*'))):
             source.parent.mkdir(exist_ok=True)
             source.write_text(text)
         subprocess.run(['gcc', '-g', '-O1', '-o', self.program, *sources], check=True)
         return self.record_floats(divisions, multiplications, name)
 
-    def test_files_of_one_name_are_told_apart(self):
+    def test_files_of_one_name_are_distinguished(self):
         before = self.record_two_files(MANY, MANY, 'before.data')
-        paths = [str(self.folder / 'a/util.c'), str(self.folder / 'b/util.c')]
+        paths = [str(self.directory / 'a/util.c'), str(self.directory / 'b/util.c')]
         rows = {row['file']: row['instructions'] for row in self.mix('--by', 'file')['rows']}
         self.assertTrue(set(paths) <= set(rows), rows)
         table = self.run_tool('mix', before, '--by', 'file').stdout
@@ -337,7 +337,7 @@ class MixTest(record_support.RecordTest):
                    self.diff(before, after, '--by', 'file')['rows']}
         self.assertLess(changes[paths[0]], 0)
         self.assertGreater(changes[paths[1]], 0)
-        # Only one file of the name on each side: folders do not matter.
+        # Each side has only one file of the name, so directories do not matter.
         changes = self.diff(before, after, '--by', 'file', '--where', f'file = {paths[1]}')['rows']
         self.assertEqual([row['file'] for row in changes], ['util.c'])
 
@@ -384,8 +384,8 @@ class MixTest(record_support.RecordTest):
             self.assertEqual(row['p'], 1)
 
     def test_diff_knows_the_errors_of_functions_of_one_name(self):
-        """Two static functions that a third calls in turns: bursts see both, so that they err together."""
-        parts = [self.folder / name for name in ('main.c', 'a.c', 'b.c')]
+        """A function calls two static functions in turns: bursts contain both, so their errors are correlated."""
+        parts = [self.directory / name for name in ('main.c', 'a.c', 'b.c')]
         parts[0].write_text('#include <stdlib.h>\nint A(int), B(int);\nint main(int count, char** words) {\n'
                             '  int sum = 0;\n  for (int i = atoi(words[1]); i > 0; --i) sum += A(i) + B(i);\n'
                             '  return sum == 1;\n}\n')
@@ -394,7 +394,7 @@ class MixTest(record_support.RecordTest):
                             '  for (int i = 0; i < 5; ++i) sum += n ^ i;\n  return sum;\n}\n'
                             f'int {name}(int n) {{ return work(n); }}\n')
         subprocess.run(['gcc', '-O1', '-o', self.program, *parts], check=True)
-        files = [self.folder / 'before.data', self.folder / 'after.data']
+        files = [self.directory / 'before.data', self.directory / 'after.data']
         for file in files:
             result = self.run_tool('record', '--source', 'swbt', '-e', 'task-clock', '-c', 1_000_000,
                                    '-o', file, '--', self.program, 10_000_000)

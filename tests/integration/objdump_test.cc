@@ -1,5 +1,5 @@
-// Every instruction that objdump lists in large system libraries has the same length, the same
-// mnemonic and the same branch target here, or a reason why not.
+// Checks that every instruction that objdump lists in large system libraries has the same length,
+// the same mnemonic and the same branch target here, or a known reason for a difference.
 #include <elf.h>
 #include <unistd.h>
 
@@ -28,7 +28,7 @@ namespace {
 
 using Listed = ListedInstruction;
 
-// The names that objdump has and the manual has not, or has for less than objdump lists so.
+// Names of objdump that are not in the manual, or that are listed for more instructions there.
 struct Spelling {
   std::string_view objdump;
   std::string_view ours;
@@ -70,8 +70,8 @@ constexpr Spelling kSpellings[] = {
     {"vpclmullqlqdq", "vpclmulqdq", kPseudo},
 };
 
-// cmpltsd -> cmpsd, vpcmpnleub -> vpcmpub, vpcomltb -> vpcomb: the condition is an operand.
-bool IsComparisonOf(std::string_view objdump, std::string_view ours) {
+// Maps cmpltsd to cmpsd, vpcmpnleub to vpcmpub, vpcomltb to vpcomb: the condition is an operand.
+bool IsSameComparison(std::string_view objdump, std::string_view ours) {
   static constexpr std::string_view kStems[] = {"cmp", "vcmp", "vpcmp", "vpcom"};
   static constexpr std::string_view kConditions[] = {
       "eq",    "lt",     "le",     "unord",    "neq",    "nlt",    "nle",    "ord",
@@ -95,10 +95,11 @@ std::string_view WhySpelledSo(std::string_view objdump, std::string_view ours) {
   for (const Spelling& spelling : kSpellings) {
     if (spelling.objdump == objdump && spelling.ours == ours) return spelling.reason;
   }
-  return IsComparisonOf(objdump, ours) ? kPseudo : std::string_view();
+  return IsSameComparison(objdump, ours) ? kPseudo : std::string_view();
 }
 
-// Why the bytes that objdump lists are no instruction, which happens in data between functions.
+// Returns why the bytes that objdump lists are not an instruction, which happens in data between
+// functions.
 std::string_view WhyRefused(const Listed& listed) {
   if (listed.prefixes.find("lock ") != listed.prefixes.npos) {
     static const std::set<std::string_view> kLockable = {
@@ -153,7 +154,7 @@ class Comparison {
     CheckTarget(listed, code);
   }
 
-  // Prints what was found and fails the test case on anything that has no reason.
+  // Prints the results and fails the test case for anything that has no reason.
   void Report(const std::string& path) const {
     std::printf("%s: %lld instructions, %lld (bad)\n", path.c_str(),
                 static_cast<long long>(instructions_), static_cast<long long>(bad_));

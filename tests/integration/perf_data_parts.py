@@ -1,5 +1,5 @@
-"""What a host with perf events of its own would have, taken out of a file of perf record: the attrs
-with their ids and names, and the records of the kernel. Nothing that hbbp has is used for that."""
+"""Reads from a file of perf record what a host with perf events of its own would have: the attrs with
+their ids and names, and the records of the kernel. It does not use any code of hbbp."""
 import struct
 
 HEADER_ATTR, EVENT_TYPE, FINISHED_ROUND, AUXTRACE, EVENT_UPDATE = 64, 65, 68, 71, 78
@@ -24,7 +24,7 @@ def c_string(data):
 
 
 class PerfData:
-    """events, records (of the kernel, and rounds), build_ids {path: bytes}, cpu_id"""
+    """Has events, records (of the kernel, and rounds), build_ids {path: bytes}, cpu_id."""
 
     def __init__(self, path):
         data = path.read_bytes()

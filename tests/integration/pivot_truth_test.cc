@@ -1,5 +1,5 @@
-// Pivots of a whole run that callgrind counted, against objdump's listing with the same counts:
-// mnemonics, extensions and memory operands, which objdump knows by itself.
+// Compares pivots of a whole run that callgrind counted with objdump's listing with the same
+// counts: mnemonics, extensions and memory operands, which objdump knows by itself.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -29,10 +29,10 @@ constexpr char kValgrind[] =
     "valgrind --tool=callgrind --dump-instr=yes --skip-plt=no --callgrind-out-file=";
 
 std::vector<ReferenceModule> Count(const std::string& command) {
-  const TemporaryFolder folder;
-  REQUIRE(RunCommand(kValgrind + folder.File("out") + " " + command));
+  const TemporaryFolder directory;
+  REQUIRE(RunCommand(kValgrind + directory.File("out") + " " + command));
   std::vector<std::string> notes;
-  const auto modules = ReadTruth({{folder.File("out")}, "", {}}, {}, &notes);
+  const auto modules = ReadTruth({{directory.File("out")}, "", {}}, {}, &notes);
   INFO(modules.status().message());
   REQUIRE(modules.ok());
   std::vector<ReferenceModule> files;
@@ -42,7 +42,7 @@ std::vector<ReferenceModule> Count(const std::string& command) {
   return files;
 }
 
-// As if each execution of an instruction had been sampled.
+// Makes samples as if each execution of an instruction had been sampled.
 ProfileData ProfileOf(const std::vector<ReferenceModule>& modules) {
   ProfileData data;
   data.sources.emplace_back().kind = SourceKind::kEbs;
@@ -99,7 +99,7 @@ Listed ParseText(std::string_view text) {
     }
     Listed listed = {is_repeated, std::string(word), std::string(text.substr(next))};
     listed.operands = listed.operands.substr(0, listed.operands.find('#'));
-    // As the manual has it.
+    // The name follows the manual.
     if (listed.name == "movabs") listed.name = "mov";
     if (listed.name == "xchg" && listed.operands == "ax,ax") listed.name = "nop";
     if (listed.name.starts_with("vcmp")) listed.name = "vcmp" + Last(listed.name, 2);
@@ -121,7 +121,7 @@ std::string_view ExtensionOf(const Listed& listed) {
 }
 
 bool HasMemoryOperand(const Listed& listed) {
-  // Without a register the address stands alone: fs:0x28.
+  // Without a register there is only the address: fs:0x28.
   return listed.operands.find('[') != std::string::npos ||
          listed.operands.find(":0x") != std::string::npos;
 }
@@ -161,7 +161,7 @@ Listing ListByObjdump(const std::string& path) {
   return listing;
 }
 
-// Callgrind counts each turn of a repeated instruction. It ran as often as the one before it.
+// Callgrind counts each iteration of a repeated instruction, which ran as often as the one before.
 void CountTurnsOnce(const Listing& listing, ReferenceModule* module) {
   for (size_t i = 1; i < module->counts.size(); ++i) {
     const auto listed = listing.find(module->counts[i].address);
@@ -187,9 +187,9 @@ void AddTo(const Listing& listing, const ReferenceModule& module, Tallies* talli
   }
 }
 
-std::map<std::string, double> RowsOf(const Analysis& profile, const std::string& key,
-                                     const std::string& where,
-                                     const std::vector<Taxonomy>& taxonomies = {}) {
+std::map<std::string, double> ReadRows(const Analysis& profile, const std::string& key,
+                                       const std::string& where,
+                                       const std::vector<Taxonomy>& taxonomies = {}) {
   PivotQuery query;
   query.rows = {key};
   query.where = where;
@@ -210,7 +210,7 @@ double Total(const std::map<std::string, double>& rows) {
   return total;
 }
 
-// How much of all is in the wrong row.
+// Returns the share that is in the wrong row.
 double Misplaced(const std::map<std::string, double>& a, const std::map<std::string, double>& b) {
   double misplaced = 0;
   std::set<std::string> labels;
@@ -246,19 +246,19 @@ void CheckRun(const std::string& command) {
   }
   const Analysis profile = AnalyzeOrFail(ProfileOf(modules));
   std::printf("%s: %.0f instructions\n", command.c_str(), tallies.total);
-  // A block has one count: where callgrind's differ within one, as where a signal or the end of the
-  // program comes in between, instructions are a little off.
+  // A block has one count: where callgrind's differ within one, because a signal or the end of the
+  // program interrupts it, instructions differ a little.
   constexpr double kWithinBlocks = 1e-3;
-  const auto mnemonics = RowsOf(profile, "mnemonic", "");
+  const auto mnemonics = ReadRows(profile, "mnemonic", "");
   CHECK(Total(mnemonics) == Approx(tallies.total).epsilon(kWithinBlocks));
   CHECK(Misplaced(mnemonics, tallies.mnemonics) < kWithinBlocks);
   const auto taxonomies = ParseTaxonomies(kExtensions);
   REQUIRE(taxonomies.ok());
-  CHECK(Misplaced(RowsOf(profile, "families", "", *taxonomies), tallies.extensions) <
+  CHECK(Misplaced(ReadRows(profile, "families", "", *taxonomies), tallies.extensions) <
         kWithinBlocks);
-  CHECK(Total(RowsOf(profile, "module", "operand-kinds ~ *mem*")) ==
+  CHECK(Total(ReadRows(profile, "module", "operand-kinds ~ *mem*")) ==
         Approx(tallies.memory_operands).epsilon(kWithinBlocks));
-  CHECK(Total(RowsOf(profile, "module", "memory != none")) ==
+  CHECK(Total(ReadRows(profile, "module", "memory != none")) ==
         Approx(tallies.touching_memory).epsilon(kWithinBlocks));
 }
 
@@ -266,10 +266,10 @@ TEST_CASE("a run of gzip is what objdump and callgrind say") {
   if (!HasProgram("valgrind") || !HasProgram("objdump") || !HasProgram("gzip")) {
     HBBP_SKIP("no valgrind, objdump or gzip");
   }
-  const TemporaryFolder folder;
+  const TemporaryFolder directory;
   std::string text;
   for (int i = 0; i < 4000; ++i) text += std::to_string(i * i % 997) + (i % 7 ? " " : "\n");
-  CheckRun("gzip -nkc " + folder.Write("in", text));
+  CheckRun("gzip -nkc " + directory.Write("in", text));
 }
 
 TEST_CASE("a run of awk on floating-point numbers is what objdump and callgrind say") {

@@ -1,11 +1,11 @@
-"""A profile file (docs/reference/profile-format.md), as what it says rather than where it says it: sources,
-threads and modules in counts are named, so that two profiles can be compared whose lists are in
-another order."""
+"""Reads a profile file (docs/reference/profile-format.md) independently of its order: sources, threads
+and modules in counts are named, so that two profiles can be compared whose lists are in another
+order."""
 import struct
 
 INFO, SOURCES, THREADS, MODULES, COUNTS, BRANCHES = range(1, 7)
 NO_MODULE = 2 ** 32 - 1
-ANONYMOUS, KERNEL = 2, 3  # of the kinds of modules
+ANONYMOUS, KERNEL = 2, 3  # values of kinds of modules
 
 
 class Cursor:
@@ -36,7 +36,7 @@ def sections(data):
 
 
 class Profile:
-    """sources {name: numbers}, notes, duration_ns, counts {...}, branches {...}"""
+    """Has sources {name: numbers}, notes, duration_ns, counts {...}, branches {...}."""
 
     def __init__(self, path):
         parts = sections(path.read_bytes())
@@ -92,14 +92,14 @@ class Profile:
             chunks = tuple((cursor.get('Q'), cursor.bytes(), cursor.bytes(), Profile.read_lines(cursor))
                            for _ in cursor.each())
             if kind == KERNEL:
-                # Whoever feeds records knows of no release.
+                # A host that feeds records does not know the release.
                 boot, _, symbol, address = *(cursor.bytes() for _ in range(3)), cursor.get('Q')
                 ranges = [[(cursor.get('QQ'), cursor.bytes()) for _ in cursor.each()]
                           for _ in ('functions', 'modules')]
                 chunks = (chunks, boot, symbol, address, str(ranges))
             if kind == ANONYMOUS:
                 chunks = (chunks, *((cursor.get('QQ'), cursor.bytes()) for _ in cursor.each()))
-            # The memory of two processes looks alike, but is not the same.
+            # Memory of two processes may be equal, but is not the same.
             alike = sum(known[:-1] == (*module, chunks) for known in modules)
             modules.append((*module, chunks, alike))
         return modules

@@ -1,5 +1,5 @@
-// Mnemonic, memory operand and vector width of the instructions of system libraries against what
-// `objdump -d` prints, which knows nothing of Zydis.
+// Compares mnemonic, memory operand and vector width of the instructions of system libraries with
+// the output of `objdump -d`, which is independent of Zydis.
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace {
 
 using Listed = ListedInstruction;
 
-// Bits of "QWORD PTR [" and its like; 0 if there is none.
+// Returns the bits of "QWORD PTR [" and the like; 0 if there is none.
 int MemoryBits(std::string_view operands) {
   struct Word {
     std::string_view text;
@@ -37,7 +37,7 @@ int MemoryBits(std::string_view operands) {
   return 0;
 }
 
-// "[rax]", "fs:0x28".
+// Returns "[rax]", "fs:0x28".
 bool NamesMemory(std::string_view operands) {
   return operands.find('[') != operands.npos || operands.find("s:0x") != operands.npos;
 }
@@ -54,7 +54,7 @@ class Comparison {
   void Check(const Listed& listed) {
     InstructionProperties found;
     if (listed.name == "(bad)" || !DescribeInstruction(listed.code, &found)) return;
-    if (found.length != listed.code.size()) return;  // objdump_test says why
+    if (found.length != listed.code.size()) return;  // objdump_test reports why
     ++compared_;
     const auto word = [&found](Property property) { return FindValue(found, property).text; };
     const std::string_view mnemonic = word(Property::kMnemonic);
@@ -96,7 +96,7 @@ class Comparison {
     std::string example;
   };
 
-  // objdump's names of comparisons and the like have the predicate in them.
+  // objdump's names of comparisons and the like contain the predicate.
   static std::string Spelled(const Listed& listed) {
     const std::string_view name = listed.name;
     if (listed.operands == "ax,ax" && name == "xchg") return "nop";
@@ -110,7 +110,8 @@ class Comparison {
     return std::string(name);
   }
 
-  // "cmpltsd" is cmpsd, "vpcmpnleub" vpcmpub, "pclmullqlqdq" pclmulqdq; else empty.
+  // Returns cmpsd for "cmpltsd", vpcmpub for "vpcmpnleub", pclmulqdq for "pclmullqlqdq"; else
+  // empty.
   static std::string WithoutPredicate(std::string_view name, std::string_view stem) {
     if (!name.starts_with(stem)) return "";
     const std::string_view rest = name.substr(stem.size());
@@ -140,7 +141,7 @@ class Comparison {
     return listed.name == "xchg" && NamesMemory(listed.operands);
   }
 
-  // What a name and its registers must belong to.
+  // Checks the extension that a name and its registers must belong to.
   static bool IsPlausible(const Listed& listed, std::string_view extension) {
     const bool is_avx512 = extension.starts_with("avx512");
     if (listed.operands.find("zmm") != listed.operands.npos) {
@@ -196,7 +197,7 @@ void CompareWithObjdump(const std::string& path) {
   if (access(path.c_str(), R_OK) != 0) HBBP_SKIP("no " + path);
   Comparison comparison;
   ForEachListedInstruction(path, "--section=.text", [&](Listed listed) {
-    // Names of what is called may look like registers.
+    // Names of called functions may look like registers.
     listed.operands = listed.operands.substr(0, listed.operands.find('<'));
     comparison.Check(listed);
   });

@@ -1,5 +1,5 @@
-// Properties against what Zydis says of the same instructions: its operands, its meta data and the
-// text that it prints. The text is read here with other means than the library uses.
+// Compares properties with those of Zydis for the same instructions: its operands, its meta data
+// and its text. The text is parsed in a different way than in the library.
 #include <elf.h>
 #include <unistd.h>
 
@@ -44,7 +44,7 @@ bool Ask(std::span<const uint8_t> code, Oracle* oracle) {
   static const ZydisFormatter formatter = [] {
     ZydisFormatter made;
     ZydisFormatterInit(&made, ZYDIS_FORMATTER_STYLE_INTEL);
-    // [rip+0x10], not the address.
+    // The format has [rip+0x10], not the address.
     ZydisFormatterSetProperty(&made, ZYDIS_FORMATTER_PROP_FORCE_RELATIVE_RIPREL, ZYAN_TRUE);
     ZydisFormatterSetProperty(&made, ZYDIS_FORMATTER_PROP_FORCE_RELATIVE_BRANCHES, ZYAN_TRUE);
     return made;
@@ -74,7 +74,7 @@ std::string Lower(std::string_view text) {
   return lower;
 }
 
-// What the names of Zydis come to.
+// Converts the names of Zydis.
 std::string ExtensionOf(const Oracle& oracle) {
   const std::string extension = Lower(ZydisISAExtGetString(oracle.instruction.meta.isa_ext));
   const std::string set = Lower(ZydisISASetGetString(oracle.instruction.meta.isa_set));
@@ -142,7 +142,7 @@ std::string ExtensionOf(const Oracle& oracle) {
   return extension;
 }
 
-std::string KindOf(std::string_view operand, bool is_branch) {
+std::string OperandKind(std::string_view operand, bool is_branch) {
   if (Has(operand, "[")) return "mem";
   if (is_branch && (operand[0] == '+' || operand[0] == '-' || operand[0] == '0')) return "rel";
   if (operand[0] == '0' || operand[0] == '-') return "imm";
@@ -177,12 +177,12 @@ std::string KindsOf(const Oracle& oracle) {
   std::string kinds;
   for (const std::string& operand : oracle.operand_texts) {
     if (!kinds.empty()) kinds += '-';
-    kinds += KindOf(operand, IsBranch(oracle));
+    kinds += OperandKind(operand, IsBranch(oracle));
   }
   return kinds.empty() ? "none" : kinds;
 }
 
-// Names an address and does not go there.
+// These name an address without branching there.
 bool OnlyAddresses(const Oracle& oracle) {
   static constexpr std::string_view kNames[] = {"lea",        "nop",      "clflush",  "clwb",
                                                 "clflushopt", "cldemote", "umonitor", "invlpg"};
@@ -201,7 +201,7 @@ Traffic TrafficOf(const Oracle& oracle) {
   Traffic traffic;
   const ZydisDecodedInstruction& instruction = oracle.instruction;
   const std::string_view name = NameOf(oracle);
-  // Zydis tells of the register alone that says where they write.
+  // Zydis reports only the register with the address of their output.
   if (name == "clzero" || name.starts_with("enqcmd")) traffic.written = 64;
   for (int i = 0; i < instruction.operand_count; ++i) {
     const ZydisDecodedOperand& operand = oracle.operands[i];
@@ -209,7 +209,7 @@ Traffic TrafficOf(const Oracle& oracle) {
     if (operand.mem.type == ZYDIS_MEMOP_TYPE_AGEN) continue;
     uint32_t bytes = operand.size / 8;
     if (operand.mem.type == ZYDIS_MEMOP_TYPE_VSIB) {
-      // As many elements as fit both the data and the indices.
+      // The number of elements fits both the data and the indices.
       const ZydisDecodedOperand& data = oracle.operands[Has(name, "scatter") ? 2 : 0];
       const uint32_t data_bits = ZydisRegisterGetWidth(instruction.machine_mode, data.reg.value);
       const uint32_t index_bits =
@@ -224,9 +224,9 @@ Traffic TrafficOf(const Oracle& oracle) {
   return traffic;
 }
 
-// From "qword ptr ds:[rax+rcx*4-0x10]".
+// Parses "qword ptr ds:[rax+rcx*4-0x10]".
 std::string AddressingOf(const Oracle& oracle) {
-  if (NameOf(oracle).starts_with("bnd")) return "";  // an index that is none
+  if (NameOf(oracle).starts_with("bnd")) return "";  // an unused index
   for (const std::string& operand : oracle.operand_texts) {
     const size_t begin = operand.find('[');
     if (begin == operand.npos) continue;
@@ -265,7 +265,7 @@ int VectorBitsOf(const Oracle& oracle) {
   return bits;
 }
 
-// A mask as the result gets zeros where the write mask has them, and no {z} says so.
+// A mask as the result gets zeros where the write mask has them, without {z} in the text.
 bool IsZeroing(const Oracle& oracle) {
   const bool writes_mask = !oracle.operand_texts.empty() && oracle.operand_texts[0][0] == 'k';
   return Has(oracle.text, "{z}") || (writes_mask && Has(oracle.text, "{k"));
@@ -279,7 +279,7 @@ std::string MaskingOf(const Oracle& oracle) {
   return IsZeroing(oracle) ? "zeroing" : "merging";
 }
 
-// Two a lane for FMA as its definition by Zydis tells; -1 where it tells nothing.
+// Returns two per lane for FMA according to Zydis; -1 where that is unknown.
 int FlopsOf(const Oracle& oracle) {
   const std::string_view category = ZydisCategoryGetString(oracle.instruction.meta.category);
   const std::string_view name = NameOf(oracle);
@@ -418,7 +418,7 @@ class Comparison {
   std::map<std::string, Difference> differences_;
 };
 
-// The largest executable section.
+// Returns the largest executable section.
 std::span<const uint8_t> CodeOf(std::span<const uint8_t> file) {
   std::span<const uint8_t> largest;
   Elf64_Ehdr header;
@@ -448,11 +448,11 @@ std::vector<size_t> InstructionsOf(std::span<const uint8_t> code) {
 }
 
 TEST_CASE("a hundred thousand instructions of system libraries are as Zydis says") {
-  static const std::string kFolder = "/lib/x86_64-linux-gnu/";
+  static const std::string kDirectory = "/lib/x86_64-linux-gnu/";
   std::vector<std::string> paths;
   for (const char* name : {"libc.so.6", "libm.so.6", "libstdc++.so.6", "libcrypto.so.3",
                            "libx264.so.164", "libx265.so.199", "libSvtAv1Enc.so.1.4.1"}) {
-    if (access((kFolder + name).c_str(), R_OK) == 0) paths.push_back(kFolder + name);
+    if (access((kDirectory + name).c_str(), R_OK) == 0) paths.push_back(kDirectory + name);
   }
   if (paths.empty()) HBBP_SKIP("no libraries where Debian has them");
   std::mt19937_64 random(kSeed);
@@ -471,7 +471,8 @@ TEST_CASE("a hundred thousand instructions of system libraries are as Zydis says
   comparison.Report(kSampled);
 }
 
-// Bytes that are an instruction more often than random ones, of every opcode map and encoding.
+// Makes bytes that are an instruction more often than random ones, of every opcode map and
+// encoding.
 void MakeCode(std::mt19937_64& random, std::span<uint8_t, kMaxInstructionLength> code) {
   for (uint8_t& byte : code) byte = static_cast<uint8_t>(random());
   constexpr uint8_t kPrefixes[] = {0x66, 0xf2, 0xf3};

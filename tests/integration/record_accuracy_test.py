@@ -1,4 +1,4 @@
-"""The counts are those of the program."""
+"""Tests that the counts are those of the program."""
 import json
 import math
 import shutil
@@ -15,14 +15,14 @@ class RecordAccuracyTest(record_support.RecordTest):
         rows = {row['function']: row for row in self.rows('mix', self.file, '--by', 'function')}
         three, one = rows['ThreeQuarters'], rows['OneQuarter']
         both = three['instructions'] + one['instructions']
-        # Of a share p of n samples: sqrt(p (1 - p) / n).
+        # The standard error of a share p of n samples is sqrt(p (1 - p) / n).
         samples = self.info()['sources'][0]['samples']
         self.assertGreater(samples, 500)
         standard_error = math.sqrt(0.75 * 0.25 / samples)
         self.assertAlmostEqual(three['instructions'] / both, 0.75, delta=5 * standard_error)
 
     def test_same_program_twice_is_the_same_distribution(self):
-        other = self.folder / 'other.data'
+        other = self.directory / 'other.data'
         self.record(program('split'), 1_000_000)
         self.file.rename(other)
         self.record(program('split'), 1_000_000)
@@ -31,10 +31,10 @@ class RecordAccuracyTest(record_support.RecordTest):
         self.assertGreater(json.loads(result.stdout)['total']['overlap'], 0.85)
 
     def instructions_by_perf(self, *command):
-        """Of user code, as a PMU counts them; skips where there is none."""
+        """Counts the instructions of user code by a PMU; skips where there is none."""
         if shutil.which('perf') is None:
             self.skipTest('no perf here')
-        counts = self.folder / 'counts'
+        counts = self.directory / 'counts'
         subprocess.run(['perf', 'stat', '-x', ',', '-e', 'instructions:u', '-o', counts, '--', *command],
                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                        stderr=subprocess.DEVNULL, timeout=40)
@@ -67,7 +67,7 @@ class RecordAccuracyTest(record_support.RecordTest):
         if shutil.which('bzip2') is None:
             self.skipTest('no bzip2')
         self.instructions_by_perf('true')
-        text = self.folder / 'text'
+        text = self.directory / 'text'
         text.write_text('\n'.join(str(i * i * i % 1000003) for i in range(2_000_000)))
         command = ['bzip2', '-kf', text]
         expected = self.instructions_by_perf(*command)
@@ -78,9 +78,9 @@ class RecordAccuracyTest(record_support.RecordTest):
     def test_bzip2_against_callgrind(self):
         if shutil.which('valgrind') is None or shutil.which('bzip2') is None:
             self.skipTest('no valgrind or no bzip2')
-        text = self.folder / 'text'
+        text = self.directory / 'text'
         text.write_text('\n'.join(str(i * i * i % 1000003) for i in range(120000)))
-        truth = self.folder / 'truth'
+        truth = self.directory / 'truth'
         subprocess.run(['valgrind', '--tool=callgrind', '--dump-instr=yes',
                         f'--callgrind-out-file={truth}', 'bzip2', '-kf', text], check=True,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=record_support.TIMEOUT_S)

@@ -1,4 +1,4 @@
-"""However a program ends: its profile is there, and its exit status is that of hbbp record."""
+"""Tests that however a program ends, its profile exists, and its exit status is that of hbbp record."""
 import os
 import pathlib
 import signal
@@ -64,7 +64,7 @@ class RecordEndsTest(record_support.RecordTest):
         self.assertGreater(self.milliseconds(), 0.5 * max(reported(result.stdout).values()))
 
     def check_unsaved(self, *arguments, status):
-        """It ends before anything that was counted is saved: the profile says so by its counts."""
+        """It ends before any count is saved, which the counts of the profile show."""
         plain = subprocess.run([program('ends'), *map(str, arguments)], stdout=subprocess.DEVNULL)
         self.assertEqual(plain.returncode, -(status - 128) if status > 128 else status)
         for source in ('ebs', 'swbt'):
@@ -116,7 +116,7 @@ class RecordEndsTest(record_support.RecordTest):
         self.assertEqual(result.returncode, 128 + signal.SIGKILL, result)
 
     def child_of(self, process, command):
-        """The process id of the program that the command runs, once it does."""
+        """Returns the process id of the program that the command runs, once it does."""
         deadline = time.monotonic() + record_support.TIMEOUT_S
         while time.monotonic() < deadline:
             for path in pathlib.Path('/proc').glob('[0-9]*'):
@@ -150,14 +150,14 @@ class RecordEndsTest(record_support.RecordTest):
                 readable += 1
             else:
                 self.assertRegex(err, 'was not run|left no profile')
-            self.assertLessEqual({path.name for path in self.folder.iterdir()}, {self.file.name})
+            self.assertLessEqual({path.name for path in self.directory.iterdir()}, {self.file.name})
         self.assertGreater(readable, 0)
 
     def test_command_is_killed_at_any_moment(self):
-        done = self.folder / 'done'
+        done = self.directory / 'done'
         finished = 0
         for delay_ms in (0, 1, 2, 3, 4, 6, 8, 12, 20, 40, 80, 150, 300):
-            for path in self.folder.iterdir():
+            for path in self.directory.iterdir():
                 path.unlink()
             process = subprocess.Popen(
                 [TOOL, 'record', '--source', 'ebs', '-o', self.file, '--', 'sh', '-c',
@@ -165,7 +165,7 @@ class RecordEndsTest(record_support.RecordTest):
                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
             time.sleep(delay_ms / 1000)
             process.kill()
-            _, err = process.communicate(timeout=record_support.TIMEOUT_S)  # until nobody has it open
+            _, err = process.communicate(timeout=record_support.TIMEOUT_S)  # until no process has it open
             if done.exists():
                 finished += 1
                 self.assertEqual(done.read_text(), '5\n')
@@ -175,7 +175,7 @@ class RecordEndsTest(record_support.RecordTest):
             else:
                 self.assertNotIn('went on to its end', err)
                 self.assertFalse(self.file.exists())
-            names = {path.name for path in self.folder.iterdir()} - {'done'}
+            names = {path.name for path in self.directory.iterdir()} - {'done'}
             self.assertEqual({name for name in names if not name.startswith('out.data')}, set())
             self.assert_no_parts()
         self.assertGreater(finished, 0)
@@ -183,11 +183,11 @@ class RecordEndsTest(record_support.RecordTest):
     def test_what_killed_runs_left_is_removed(self):
         ended = subprocess.Popen(['true'])
         ended.wait()
-        abandoned = self.folder / f'out.data.parts-{ended.pid}'
+        abandoned = self.directory / f'out.data.parts-{ended.pid}'
         abandoned.mkdir()
         (abandoned / 'random').mkdir()
         (abandoned / 'random' / '1.2.partial').write_text('')
-        in_use = self.folder / f'out.data.parts-{os.getpid()}'
+        in_use = self.directory / f'out.data.parts-{os.getpid()}'
         in_use.mkdir()
         self.run_tool('record', '-o', self.file, 'true')
         self.assertFalse(abandoned.exists())
@@ -199,7 +199,7 @@ class RecordEndsTest(record_support.RecordTest):
             [TOOL, 'record', '-e', 'task-clock', '-c', str(PERIOD_NS), '-o', self.file, program('ends'), 'wait', '300'],
             text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
         pid = int(process.stdout.readline().split()[0])
-        time.sleep(2.5)  # longer than it is between checkpoints
+        time.sleep(2.5)  # longer than the interval between checkpoints
         send(process, pid)
         out, err = process.communicate(timeout=record_support.TIMEOUT_S)
         self.assert_no_parts()

@@ -1,4 +1,4 @@
-"""What cannot work says so in one line, with exit status 2, and leaves nothing behind."""
+"""Tests that failures print one line, have exit status 2, and leave no files behind."""
 import errno
 import os
 import pathlib
@@ -14,20 +14,20 @@ class RecordErrorsTest(record_support.RecordTest):
 
     def setUp(self):
         super().setUp()
-        self.marker = self.folder / 'ran'
+        self.marker = self.directory / 'ran'
 
     def refused_record(self, *arguments, **options):
-        """The program that was asked for has not run, and nothing was written."""
-        before = set(self.folder.iterdir())
+        """The requested program has not run, and nothing was written."""
+        before = set(self.directory.iterdir())
         message = self.refused('record', *arguments, 'touch', self.marker, **options)
         self.assertFalse(self.marker.exists())
-        self.assertEqual(set(self.folder.iterdir()), before)
+        self.assertEqual(set(self.directory.iterdir()), before)
         return message
 
     def refused_program(self, *command):
-        before = set(self.folder.iterdir())
+        before = set(self.directory.iterdir())
         message = self.refused('record', '-o', self.file, '--', *command)
-        self.assertEqual(set(self.folder.iterdir()), before)
+        self.assertEqual(set(self.directory.iterdir()), before)
         return message
 
     def test_unknown_option(self):
@@ -41,29 +41,29 @@ class RecordErrorsTest(record_support.RecordTest):
         self.assertIn('nonexistent', self.refused_program('nonexistent-program', 'x'))
 
     def test_command_not_executable(self):
-        file = self.folder / 'plain'
+        file = self.directory / 'plain'
         file.write_text('text')
         self.assertIn('ermission', self.refused_program(file))
 
-    def test_command_is_a_folder(self):
-        self.assertIn('ermission', self.refused_program(self.folder))
+    def test_command_is_a_directory(self):
+        self.assertIn('ermission', self.refused_program(self.directory))
 
-    def test_no_such_folder(self):
-        self.assertIn('No such file', self.refused_record('-o', self.folder / 'none' / 'file'))
+    def test_no_such_directory(self):
+        self.assertIn('No such file', self.refused_record('-o', self.directory / 'none' / 'file'))
 
-    def test_output_is_a_folder(self):
-        self.assertIn('directory', self.refused_record('-o', self.folder))
+    def test_output_is_a_directory(self):
+        self.assertIn('directory', self.refused_record('-o', self.directory))
 
     @needs_root
     def test_output_is_a_device(self):
-        device = self.folder / 'null'
+        device = self.directory / 'null'
         os.mknod(device, 0o666 | 0o020000, os.makedev(1, 3))
-        self.assertIn('no regular file', self.refused_record('-o', device))
+        self.assertIn('not a regular file', self.refused_record('-o', device))
         self.assertTrue(device.is_char_device())
 
     @needs_root
-    def test_folder_without_permission(self):
-        self.folder.chmod(0o755)
+    def test_directory_without_permission(self):
+        self.directory.chmod(0o755)
         message = self.refused_record('-o', self.file, user=NOBODY, group=NOBODY)
         self.assertIn('ermission', message)
 
@@ -102,21 +102,21 @@ class RecordErrorsTest(record_support.RecordTest):
         self.assertIn('task-clock', message)
 
     def test_installed_where_ld_preload_cannot_reach(self):
-        folder = self.folder / 'a folder'
-        tool = folder / 'hbbp'
-        (folder / 'preload').mkdir(parents=True)
+        directory = self.directory / 'a directory'
+        tool = directory / 'hbbp'
+        (directory / 'preload').mkdir(parents=True)
         shutil.copy(record_support.TOOL, tool)
         for library in pathlib.Path(record_support.TOOL).parent.glob('preload/*.so'):
-            shutil.copy(library, folder / 'preload')
+            shutil.copy(library, directory / 'preload')
         result = subprocess.run([tool, 'record', '-o', self.file, 'true'], text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=record_support.TIMEOUT_S)
         self.assertEqual(result.returncode, 2)
-        self.assertIn('another folder', result.stderr)
+        self.assertIn('another directory', result.stderr)
 
     @needs_root
     def test_setuid_program(self):
         self.let_everybody_in()
-        copy = self.folder / 'setuid'
+        copy = self.directory / 'setuid'
         shutil.copy(program('ends'), copy)
         copy.chmod(0o4755)
         message = self.refused('record', '-o', self.file, copy, 'return', '10', user=NOBODY,
@@ -134,7 +134,7 @@ class RecordErrorsTest(record_support.RecordTest):
                          'ip+1' if stacks['state'] == 'supported' else 'plain')
         self.refused_record('--ebs-method', 'guess')
 
-    def test_event_that_nobody_knows(self):
+    def test_unknown_event(self):
         self.assertIn('no_such_event', self.refused_record('-e', 'no_such_event'))
 
     def test_events_by_name(self):
@@ -191,12 +191,12 @@ class RecordErrorsTest(record_support.RecordTest):
         self.assertIn(f'process {ended.pid}', self.refused('record', '-o', self.file, '--pid',
                                                            ended.pid))
 
-    def test_child_without_profile_is_told(self):
+    def test_child_without_profile_is_reported(self):
         result = self.record('sh', '-c', f'"{program("ends_static")}" return 1000; exit 4',
                              status=4)
         self.assertIn('of user CPU time', result.stderr)
 
-    def test_child_without_profile_is_told_whatever_is_counted(self):
+    def test_child_without_profile_is_reported_whatever_is_counted(self):
         result = self.run_tool('record', '--source', 'ebs', '-o', self.file, '--', 'sh', '-c',
                                f'"{program("ends_static")}" return 1000; exit 4')
         self.assertEqual(result.returncode, 4, result)
@@ -211,7 +211,7 @@ class RecordErrorsTest(record_support.RecordTest):
             self.skipTest('no seccomp filters')
         self.assertEqual(result.returncode, 2, result)
         self.assertFalse(self.marker.exists())
-        self.assertEqual(list(self.folder.iterdir()), [])
+        self.assertEqual(list(self.directory.iterdir()), [])
         self.assertEqual(len(result.stderr.splitlines()), 1, result)
         return result.stderr
 
@@ -233,7 +233,7 @@ class RecordErrorsTest(record_support.RecordTest):
 
     @needs_root
     def test_disk_full(self):
-        mount = self.folder / 'small'
+        mount = self.directory / 'small'
         mount.mkdir()
         mounted = subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=64k', 'none', mount],
                                  stderr=subprocess.DEVNULL)
@@ -261,7 +261,7 @@ class RecordErrorsTest(record_support.RecordTest):
         self.file.rmdir()
         self.record('true')
         profiles = [str(path) for path in pathlib.Path(kept[1]).iterdir() if path.suffix == '.hbbp']
-        merged = self.run_tool('merge', '-o', self.folder / 'merged.data', *profiles)
+        merged = self.run_tool('merge', '-o', self.directory / 'merged.data', *profiles)
         self.assertEqual(merged.returncode, 0, merged)
 
 

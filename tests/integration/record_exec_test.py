@@ -1,4 +1,4 @@
-"""Programs that become others or start them: nothing is lost and nothing is counted twice."""
+"""Tests programs that exec others or start them: nothing is lost and nothing is counted twice."""
 import record_support
 from record_support import program, reported
 
@@ -6,7 +6,7 @@ from record_support import program, reported
 class RecordExecTest(record_support.RecordTest):
 
     def script(self, text):
-        path = self.folder / 'script'
+        path = self.directory / 'script'
         path.write_text(text)
         path.chmod(0o755)
         return path
@@ -56,17 +56,17 @@ class RecordExecTest(record_support.RecordTest):
     def test_failed_exec_goes_on_and_is_profiled(self):
         self.assert_whole(self.record(program('execs'), 'fail', 200, 'none'))
 
-    def test_exec_without_environment_is_told(self):
+    def test_exec_without_environment_is_reported(self):
         ends = self.script(f'#!/bin/sh\nexec "{program("ends")}" "$1" 1500\n')
         result = self.record(program('execs'), 'clearenv', 200, ends, 'return')
         self.assertIn('of user CPU time', result.stderr)
         self.assert_close(self.milliseconds(), 200)
 
     def check_child(self, how):
-        """The parent works 200 ms and so does the child; each has its own profile."""
+        """Parent and child work 200 ms each, and each has its own profile."""
         result = self.record(program('execs'), how, 200, self.working_script(), 'return')
         self.assert_whole(result)
-        # A shell between may be met by a sample, too.
+        # A shell between them may get a sample, too.
         worked = reported(result.stdout)
         (child, file), = ((child, file) for child, file in self.children().items() if child in worked)
         self.assert_close(self.milliseconds(file), worked[child])
@@ -107,7 +107,7 @@ class RecordExecTest(record_support.RecordTest):
         self.assertIn(f'next: hbbp mix {file}', result.stderr)
 
     def test_record_inside_record(self):
-        inner = self.folder / 'inner.data'
+        inner = self.directory / 'inner.data'
         result = self.record(self.run_inner(inner))
         worked = reported(result.stdout)
         self.assert_close(self.milliseconds(inner), worked[self.info(inner)['pid']])

@@ -1,4 +1,4 @@
-"""Profiles that are damaged, and programs that are no longer those that were recorded."""
+"""Tests damaged profiles, and programs that changed after they were recorded."""
 import os
 import random
 import re
@@ -16,8 +16,8 @@ READERS = (('info',), ('mix',), ('blocks',))
 class RecordFilesTest(record_support.RecordTest):
 
     def recorded(self):
-        """A copy of a program, with a profile of it."""
-        copy = self.folder / 'copy'
+        """Makes a copy of a program, with a profile of it."""
+        copy = self.directory / 'copy'
         shutil.copy(program('ends'), copy)
         self.record(copy, 'return', 200)
         return copy
@@ -32,25 +32,25 @@ class RecordFilesTest(record_support.RecordTest):
 
     def test_no_such_file(self):
         self.recorded()
-        self.every_reader_refuses(self.folder / 'none', 'No such file')
+        self.every_reader_refuses(self.directory / 'none', 'No such file')
 
-    def test_a_folder(self):
+    def test_a_directory(self):
         self.recorded()
-        self.every_reader_refuses(self.folder)
+        self.every_reader_refuses(self.directory)
 
     def test_foreign_file(self):
         self.every_reader_refuses(self.recorded(), 'not a profile')
 
     def test_empty_file(self):
         self.recorded()
-        empty = self.folder / 'empty'
+        empty = self.directory / 'empty'
         empty.write_bytes(b'')
         self.every_reader_refuses(empty)
 
     def test_truncated_files(self):
         self.recorded()
         content = self.file.read_bytes()
-        part = self.folder / 'part'
+        part = self.directory / 'part'
         for size in sorted({7, 8, 12, 31, 32, 100, len(content) // 2, len(content) - 1}):
             part.write_bytes(content[:size])
             self.refused('info', part)
@@ -59,7 +59,7 @@ class RecordFilesTest(record_support.RecordTest):
     def test_damaged_files(self):
         self.recorded()
         content = self.file.read_bytes()
-        damaged = self.folder / 'damaged'
+        damaged = self.directory / 'damaged'
         draw = random.Random(1)
         for _ in range(40):
             position = draw.randrange(len(content))
@@ -71,7 +71,7 @@ class RecordFilesTest(record_support.RecordTest):
     def test_truth_that_is_none(self):
         copy = self.recorded()
         self.assertIn('callgrind', self.refused('compare', self.file, '--truth', copy))
-        self.refused('compare', self.file, '--truth', self.folder / 'none')
+        self.refused('compare', self.file, '--truth', self.directory / 'none')
         self.refused('compare', self.file)
 
     def check_unexplained(self, code):
@@ -98,16 +98,16 @@ class RecordFilesTest(record_support.RecordTest):
         self.check_unexplained('mismatch')
 
     def test_program_moved_away_while_it_runs(self):
-        copy = self.folder / 'copy'
+        copy = self.directory / 'copy'
         shutil.copy(program('ends'), copy)
         self.record('sh', '-c', f'(sleep 0.2; rm "{copy}") & exec "{copy}" return 600')
         source, = self.info()['sources']
         self.assertEqual(source['unexplained'], 0)
 
     def record_script(self, *lines, **options):
-        """Python code, in whose hands the parts are: `part` is that of its own process."""
+        """Records Python code that accesses the parts: `part` is that of its own process."""
         start = ('import os, pathlib, shutil, signal',
-                 'parts = pathlib.Path(os.environ["HBBP_PRELOAD_FOLDER"])',
+                 'parts = pathlib.Path(os.environ["HBBP_PRELOAD_DIRECTORY"])',
                  'part, = parts.glob(f"{os.getpid()}.*.partial")')
         return self.record(sys.executable, '-c', '\n'.join(start + lines), **options)
 
@@ -122,16 +122,16 @@ class RecordFilesTest(record_support.RecordTest):
         self.record_script(
             'first = part.read_bytes()',
             'while part.read_bytes() == first: pass',
-            f'shutil.copy(part, "{self.folder}/later")',
+            f'shutil.copy(part, "{self.directory}/later")',
             'earlier = part.with_suffix(".hbbp")',
             'earlier.write_bytes(first)',
             'os.utime(earlier, (4e9, 4e9))',
             'os.kill(os.getpid(), signal.SIGKILL)', status=128 + signal.SIGKILL)
         self.assertGreaterEqual(self.info()['duration_ns'],
-                                self.info(self.folder / 'later')['duration_ns'])
+                                self.info(self.directory / 'later')['duration_ns'])
 
     def test_profiles_and_their_parts_are_for_one_user(self):
-        modes = self.folder / 'modes'
+        modes = self.directory / 'modes'
         self.record_script('modes = [oct(path.stat().st_mode & 0o777)'
                            ' for path in (parts.parent, parts, part)]',
                            f'pathlib.Path("{modes}").write_text(" ".join(modes))')
@@ -141,7 +141,7 @@ class RecordFilesTest(record_support.RecordTest):
         self.assertEqual(self.file.stat().st_mode & 0o777, 0o600)
 
     def test_planted_directory_of_parts_is_not_used(self):
-        victim = self.folder / 'victim'
+        victim = self.directory / 'victim'
         victim.mkdir()
         (victim / 'kept').touch()
         ended = subprocess.Popen(['true'])
@@ -151,12 +151,12 @@ class RecordFilesTest(record_support.RecordTest):
                    f'exec "{TOOL}" record -o "{self.file}" true')
         result = subprocess.run(['sh', '-c', command], capture_output=True, text=True, check=False)
         self.assertEqual(result.returncode, 2, result)
-        self.assertIn('cannot write beside it', result.stderr)
+        self.assertIn('cannot write next to it', result.stderr)
         self.assertEqual([path.name for path in victim.iterdir()], ['kept'])
 
     def test_links_and_pipes_in_place_of_parts_are_not_opened(self):
         self.recorded()
-        other = self.folder / 'other'
+        other = self.directory / 'other'
         self.file.rename(other)
         before = other.read_bytes()
         for plant in (f'part.symlink_to("{other}")', 'os.mkfifo(part)'):

@@ -1,4 +1,4 @@
-"""Processes that make others: each with its own profile, as large as its CPU time."""
+"""Tests processes that make others: each has its own profile, as large as its CPU time."""
 import shutil
 import time
 import unittest
@@ -36,7 +36,7 @@ class RecordForkTest(record_support.RecordTest):
 
     def test_200_short_children(self):
         self.record(program('forks'), 'bomb', 50)
-        self.assertEqual(list(self.folder.iterdir()), [self.file])
+        self.assertEqual(list(self.directory.iterdir()), [self.file])
 
     def check_fork_in_handler(self, how):
         for source in ('ebs', 'swbt'):
@@ -52,14 +52,14 @@ class RecordForkTest(record_support.RecordTest):
         self.check_fork_in_handler('nodefer_handler')
 
     def test_daemon_outlives_its_parent(self):
-        done = self.folder / 'done'
+        done = self.directory / 'done'
         self.record(program('forks'), 'daemon', 700, done)
         deadline = time.monotonic() + record_support.TIMEOUT_S
         while not done.exists() and time.monotonic() < deadline:
             time.sleep(0.05)
         self.assertTrue(done.exists())
         time.sleep(0.3)
-        names = {path.name for path in self.folder.iterdir()} - {'done', self.file.name}
+        names = {path.name for path in self.directory.iterdir()} - {'done', self.file.name}
         self.assertTrue(all(name.startswith(self.file.name + '.') for name in names), names)
 
     def test_children_that_save_while_profiles_are_stored(self):
@@ -74,9 +74,9 @@ class RecordForkTest(record_support.RecordTest):
         self.record(program('forks'), 'fork', 50)
         earlier = self.children()
         self.assertEqual(len(earlier), 3)
-        other_run = self.folder / 'out.data.2'
+        other_run = self.directory / 'out.data.2'
         shutil.copy(self.file, other_run)
-        foreign = self.folder / 'out.data.1'
+        foreign = self.directory / 'out.data.1'
         foreign.write_text('not a profile')
         self.record(program('ends'), 'return', 50)
         self.assertEqual(set(self.children().values()), {other_run, foreign})
@@ -85,7 +85,7 @@ class RecordForkTest(record_support.RecordTest):
         python = shutil.which('python3', path='/usr/bin:/bin')
         if python is None:
             raise unittest.SkipTest('no python3')
-        script = self.folder / 'pool.py'
+        script = self.directory / 'pool.py'
         script.write_text('''
 import multiprocessing, os, resource, subprocess
 
@@ -107,7 +107,7 @@ if __name__ == '__main__':
         worked = reported(result.stdout)
         self.assertLessEqual(worked.keys(), self.children().keys())
         for child, milliseconds in worked.items():
-            # Up to the end of the process, which worked a little more after it had told.
+            # This is up to the end of the process, which worked a little more after its report.
             self.assertGreater(self.milliseconds(self.children()[child]), 0.6 * milliseconds)
 
     def test_perl_fork(self):
@@ -120,7 +120,7 @@ if __name__ == '__main__':
     def test_make_with_jobs(self):
         if shutil.which('make') is None:
             raise unittest.SkipTest('no make')
-        makefile = self.folder / 'makefile'
+        makefile = self.directory / 'makefile'
         makefile.write_text('all: a b c d\na b c d:\n'
                             f'\t+@MAKEFLAGS= "{program("ends")}" return 100\n')
         result = self.record('make', '-s', '-j3', '-f', makefile)

@@ -1,4 +1,4 @@
-"""hbbp record from outside: of processes that run already, and of programs that nothing can be loaded
+"""Tests hbbp record from outside, on running processes and on programs that nothing can be loaded
 into."""
 import os
 import signal
@@ -69,7 +69,7 @@ class RecordOutsideTest(record_support.RecordTest):
     def test_duration_of_a_command(self):
         result = self.outside(program('ends'), 'return', 900, options=('--duration', '0.3'))
         self.assertGreater(sum(reported(result.stdout).values()), 800)
-        # Of wall-clock time, in which others may have run.
+        # It is wall-clock time, in which others may have run.
         self.assertLess(self.milliseconds(), 500)
         self.assertGreater(self.milliseconds(), 50)
 
@@ -93,7 +93,7 @@ class RecordOutsideTest(record_support.RecordTest):
         self.assertEqual(result.returncode, 0, result)
         self.assertIn(f'process {process.pid}', result.stderr)
         self.assertIsNone(process.poll())
-        # Of CPU time, which others may want too.
+        # It is CPU time, which other processes may use too.
         self.assertGreater(self.milliseconds(), 150)
         self.assertLess(self.milliseconds(), 1_700)
         self.assertIn('Work', ' '.join(self.functions()))

@@ -1,4 +1,4 @@
-"""Programs that count on what the kernel gives them get it, in each mode of branch tracing."""
+"""Tests that programs get the resources that they need of the kernel, in each mode of branch tracing."""
 import shutil
 import signal
 import subprocess
@@ -40,7 +40,7 @@ class RecordResourcesTest(record_support.RecordTest):
                 self.assertEqual(self.traced(mode, *arguments, **options).stdout, plain)
                 self.assert_traced()
 
-    def check_as_nobody(self, *arguments):
+    def check_as_unprivileged(self, *arguments):
         self.let_everybody_in()
         self.check(*arguments, user=NOBODY, group=NOBODY, extra_groups=[])
 
@@ -55,7 +55,7 @@ class RecordResourcesTest(record_support.RecordTest):
 
     @needs_root
     def test_locks_its_memory_within_a_limit(self):
-        self.check_as_nobody('lock')
+        self.check_as_unprivileged('lock')
 
     def test_ends_threads_with_small_stacks(self):
         self.check('stacks', 300)
@@ -93,7 +93,7 @@ class RecordResourcesTest(record_support.RecordTest):
         command = ['sh', '-c', 'ulimit -v 120000; exec "$@"', 'sh', TOOL, 'record', '--source',
                    'swbt', '-e', 'task-clock', '-c', str(PERIOD_NS), '-o', str(self.file), '--',
                    sys.executable, '-c', script]
-        result = subprocess.run(command, capture_output=True, text=True, cwd=self.folder)
+        result = subprocess.run(command, capture_output=True, text=True, cwd=self.directory)
         self.assertEqual(result.returncode, 0, result)
         self.assertEqual(result.stdout, f'{sum(i * i for i in range(1000000))}\n')
         self.assert_traced()

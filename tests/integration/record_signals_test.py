@@ -1,4 +1,4 @@
-"""Programs that live by signals, and what software branch tracing does with signals, do not meet."""
+"""Tests that software branch tracing does not disturb programs that depend on signals."""
 import subprocess
 
 import record_support
@@ -14,9 +14,9 @@ class RecordSignalsTest(record_support.RecordTest):
         return rows['sigtrap']['state'] == 'supported'
 
     def same_in(self, mode, *command, period_ns=PERIOD_NS):
-        """The same output and exit status as without tracing; returns the source of the profile."""
+        """Checks output and exit status against a run without tracing; returns the source of the profile."""
         command = [str(word) for word in command]
-        plain = subprocess.run(command, cwd=self.folder, stdin=subprocess.DEVNULL,
+        plain = subprocess.run(command, cwd=self.directory, stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, text=True, timeout=record_support.TIMEOUT_S)
         status = plain.returncode if plain.returncode >= 0 else 128 - plain.returncode
         result = self.run_tool('record', '--source', 'swbt', '--mode', mode, '-e', 'task-clock',
@@ -26,13 +26,13 @@ class RecordSignalsTest(record_support.RecordTest):
         self.assertEqual(source['mode'], mode)
         return source
 
-    def same(self, *command, least_bursts=1, **options):
+    def same(self, *command, min_bursts=1, **options):
         for mode in MODES:
             with self.subTest(mode):
                 if mode != 'lookahead' and not self.has_breakpoints():
                     self.skipTest('no breakpoints here')
                 source = self.same_in(mode, *command, **options)
-                self.assertGreaterEqual(source['bursts'], least_bursts, source)
+                self.assertGreaterEqual(source['bursts'], min_bursts, source)
 
     def test_handlers_that_return_to_the_fault(self):
         self.same(program('signals'), 'lazy', 25)
@@ -61,7 +61,7 @@ class RecordSignalsTest(record_support.RecordTest):
         self.same(program('signals'), 'exec', 20_000_000)
 
     def test_descriptor_of_a_blocked_trap(self):
-        self.same(program('signals'), 'descriptor', 10_000_000, least_bursts=0)
+        self.same(program('signals'), 'descriptor', 10_000_000, min_bursts=0)
         self.assertIn('signalfd', self.info()['sources'][0]['note'])
 
     def test_children_of_the_c_library_inherit_what_is_blocked(self):
@@ -77,7 +77,7 @@ class RecordSignalsTest(record_support.RecordTest):
         self.same(program('signals'), 'ignore', 40_000_000)
 
     def filtered(self, source, action, function, end):
-        """A program with a seccomp filter: as it is without us, and with a profile."""
+        """A program with a seccomp filter behaves as without the profiler, and has a profile."""
         command = [program('filters'), action, function, end]
         plain = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                text=True, timeout=25)
@@ -92,7 +92,7 @@ class RecordSignalsTest(record_support.RecordTest):
         return result.stderr
 
     def ended_early(self, source, *cases):
-        """Those of the cases in which sampling ended where the filter was set."""
+        """Returns the cases in which sampling ended where the filter was set."""
         ended = []
         for case in cases:
             with self.subTest(case):

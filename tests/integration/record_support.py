@@ -1,6 +1,6 @@
-"""What the tests of hbbp record have in common: a folder, the command, and what it wrote.
+"""Shared code of the tests of hbbp record: a directory, the command, and its output.
 
-The environment names the command (HBBP_TOOL) and the folder of the helper programs
+The environment names the command (HBBP_TOOL) and the directory of the helper programs
 (HBBP_PROGRAMS). A file of tests ends with `record_support.main(ItsTestCase)`; with the name of a
 test as argument it runs only that. Exit status 77: skipped.
 """
@@ -19,10 +19,10 @@ PROGRAMS = pathlib.Path(os.environ['HBBP_PROGRAMS'])
 SKIPPED = 77
 NOBODY = 65534
 PERIOD_NS = 1_000_000
-# Where counts are compared, a loaded machine and ticks of 4 ms have their share in what is left.
+# Where counts are compared, a loaded machine and ticks of 4 ms cause part of the difference.
 TOLERANCE = 0.25
 TOLERANCE_MS = 25
-# After which a process hangs. A busy machine takes many times as long as one that is idle.
+# After this time a process hangs. A busy machine takes many times as long as one that is idle.
 TIMEOUT_S = 240
 
 
@@ -42,7 +42,7 @@ def why_not_permitted():
 
 
 def reported(output):
-    """{process or thread id: milliseconds of CPU time} as the helper programs print it."""
+    """Returns {process or thread id: milliseconds of CPU time} from the output of helper programs."""
     numbers = [line.split() for line in output.splitlines()]
     return {int(words[0]): int(words[1]) for words in numbers
             if len(words) == 2 and words[0].isdigit() and words[1].isdigit()}
@@ -51,13 +51,13 @@ def reported(output):
 class RecordTest(unittest.TestCase):
 
     def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix='hbbp-record-'))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.file = self.folder / 'out.data'
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix='hbbp-record-'))
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        self.file = self.directory / 'out.data'
 
     def run_tool(self, *arguments, timeout=TIMEOUT_S, **options):
-        """A finished process; everything that it started has ended, or the test fails."""
-        options = {'stdin': subprocess.DEVNULL, 'cwd': self.folder, **options}
+        """Returns a finished process; everything that it started has ended, or the test fails."""
+        options = {'stdin': subprocess.DEVNULL, 'cwd': self.directory, **options}
         process = subprocess.Popen([TOOL, *map(str, arguments)], stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True, start_new_session=True,
                                    **options)
@@ -77,7 +77,7 @@ class RecordTest(unittest.TestCase):
         return result
 
     def refused(self, *arguments, **options):
-        """Runs something that cannot work; returns the one line that says why."""
+        """Runs a command that must fail; returns the one line that it prints."""
         result = self.run_tool(*arguments, **options)
         self.assertEqual(result.returncode, 2, result)
         self.assertEqual(result.stdout, '')
@@ -86,7 +86,7 @@ class RecordTest(unittest.TestCase):
         return result.stderr
 
     def assert_no_parts(self):
-        self.assertEqual([path.name for path in self.folder.iterdir() if '.parts-' in path.name],
+        self.assertEqual([path.name for path in self.directory.iterdir() if '.parts-' in path.name],
                          [])
 
     def info(self, file=None):
@@ -100,7 +100,7 @@ class RecordTest(unittest.TestCase):
 
     def children(self):
         prefix = self.file.name + '.'
-        return {int(path.name[len(prefix):]): path for path in self.folder.iterdir()
+        return {int(path.name[len(prefix):]): path for path in self.directory.iterdir()
                 if path.name.startswith(prefix)}
 
     def assert_close(self, found, expected):
@@ -108,7 +108,7 @@ class RecordTest(unittest.TestCase):
                         f'{found} ms in the profile, {expected} ms of CPU time')
 
     def assert_whole(self, result):
-        """The profile has all the CPU time that the program says it took."""
+        """Checks that the profile has all the CPU time that the program reports."""
         info = self.info()
         self.assert_close(self.milliseconds(), reported(result.stdout)[info['pid']])
         return info
@@ -119,7 +119,7 @@ class RecordTest(unittest.TestCase):
         return json.loads(result.stdout)['rows']
 
     def let_everybody_in(self):
-        self.folder.chmod(0o777)
+        self.directory.chmod(0o777)
 
 
 def needs_root(test):

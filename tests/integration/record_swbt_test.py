@@ -1,4 +1,4 @@
-"""Software branch tracing of whole programs: they do what they do without it, and their branches are
+"""Tests software branch tracing of whole programs: they behave as without it, and their branches are
 in the profile."""
 import collections
 import errno
@@ -16,20 +16,20 @@ MODES = ('lookahead', 'breakpoint', 'verify')
 KEYS = {'kind', 'event', 'period', 'unit', 'samples', 'bursts', 'taken_branches', 'breakpoints',
         'lookahead_instructions', 'decoded_instructions', 'verified_branches', 'disagreements',
         'handler_ns', 'lost', 'throttled', 'unmapped', 'unexplained', 'unexplained_reasons', 'mode',
-        'rung', 'counters'}
-# Of the streams; those that cross a function that exists twice, or code that was written at run time.
+        'method', 'counters'}
+# Share of streams that may cross a function that exists twice, or code that was written at run time.
 MOST_UNEXPLAINED = 0.001
 
 
 class RecordSwbtTest(record_support.RecordTest):
 
     def text(self):
-        file = self.folder / 'text'
+        file = self.directory / 'text'
         file.write_text('\n'.join(f'{i * i} {i % 97} line' for i in range(30000)))
         return file
 
     def write(self, name, text):
-        file = self.folder / name
+        file = self.directory / name
         file.write_text(text)
         return file
 
@@ -58,8 +58,8 @@ class RecordSwbtTest(record_support.RecordTest):
         if mode != 'lookahead' and rows['sigtrap']['state'] != 'supported':
             self.skipTest('no breakpoints here: ' + rows['sigtrap']['detail'])
 
-    def record_beside_ebs(self, *options):
-        """The two sources of a recording of Lua, which the other one's samples do not disturb."""
+    def record_with_ebs(self, *options):
+        """Returns the two sources of a recording of Lua, which do not disturb each other."""
         lua = self.tool('lua5.4')
         script = self.write('work.lua', 'local n = 0 for i = 1, 4e7 do n = n + i % 7 end print(n)')
         result = self.run_tool('record', '--source', 'ebs,swbt', '-e', 'task-clock', *options, '-o', self.file,
@@ -75,17 +75,17 @@ class RecordSwbtTest(record_support.RecordTest):
 
     def test_samples_in_handlers_are_not_the_program_s(self):
         self.skip_without_breakpoints('breakpoint')
-        ebs, swbt = self.record_beside_ebs('-c', PERIOD_NS // 5, '--mode', 'breakpoint')
+        ebs, swbt = self.record_with_ebs('-c', PERIOD_NS // 5, '--mode', 'breakpoint')
         self.assertGreater(swbt['period'], ebs['period'])
         self.assertGreater(ebs['counters']['in-handler'], 10)
 
     def test_samples_in_step_with_handlers(self):
-        # From wherever they begin, the one may always meet the other's handler, or never.
-        ebs, swbt = self.record_beside_ebs('-c', PERIOD_NS // 5, '--period-mode', 'fixed')
+        # Depending on their start, the samples of one may always hit the other's handler, or never.
+        ebs, swbt = self.record_with_ebs('-c', PERIOD_NS // 5, '--period-mode', 'fixed')
         self.assertEqual(swbt['period'], ebs['period'])
 
-    def test_beside_ebs(self):
-        ebs, swbt = self.record_beside_ebs('-c', PERIOD_NS)
+    def test_with_ebs(self):
+        ebs, swbt = self.record_with_ebs('-c', PERIOD_NS)
         self.assertGreater(swbt['period'], ebs['period'])
         self.assertEqual((ebs['kind'], swbt['kind']), ('ebs', 'swbt'))
         self.assertEqual((ebs['lost'], swbt['unmapped']), (0, 0))
@@ -107,10 +107,10 @@ class RecordSwbtTest(record_support.RecordTest):
                  for estimator in ('ebs', 'streams')}
         self.assertAlmostEqual(total['ebs'] / total['streams'], 1, delta=0.1)
 
-    def check_same(self, *command, mode='lookahead', least_bursts=5, threads=1, **options):
-        """The same output and exit status as without tracing, and a sound profile."""
+    def check_same(self, *command, mode='lookahead', min_bursts=5, threads=1, **options):
+        """Checks for the same output and exit status as without tracing, and a sound profile."""
         self.skip_without_breakpoints(mode)
-        plain = subprocess.run([str(word) for word in command], cwd=self.folder,
+        plain = subprocess.run([str(word) for word in command], cwd=self.directory,
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
         if plain.returncode == 77:
             self.skipTest(f'{command[0]} cannot run here')
@@ -118,21 +118,21 @@ class RecordSwbtTest(record_support.RecordTest):
         result = self.trace(*command, mode=mode, status=status, **options)
         self.assertEqual(result.stdout, plain.stdout)
         source = self.source()
-        self.check_sound(source, mode, least_bursts)
+        self.check_sound(source, mode, min_bursts)
         if mode == 'verify' and threads == 1:
             self.assertEqual(source['disagreements'], 0, source)
         return source
 
-    def check_sound(self, source, mode, least_bursts=5):
+    def check_sound(self, source, mode, min_bursts=5):
         self.assertLessEqual(KEYS, source.keys())
         self.assertEqual(source['mode'], mode)
-        self.assertGreaterEqual(source['bursts'], least_bursts, source)
+        self.assertGreaterEqual(source['bursts'], min_bursts, source)
         self.assertGreaterEqual(source['taken_branches'], 2 * source['bursts'], source)
         self.assertLessEqual(source['unexplained'], MOST_UNEXPLAINED * source['taken_branches'],
                              source)
         if mode == 'lookahead':
             self.assertGreater(source['lookahead_instructions'], source['taken_branches'])
-        # Of some dozens, as where most bursts are given up, many may be resolved by the code alone.
+        # If there are only some dozens, as where most bursts end early, many may be resolved by the code alone.
         if mode == 'breakpoint' and source['taken_branches'] >= 1000:
             self.assertGreaterEqual(source['breakpoints'], source['taken_branches'] / 2)
         if mode == 'verify':
@@ -142,7 +142,7 @@ class RecordSwbtTest(record_support.RecordTest):
     # Real programs ------------------------------------------------------------------------------
 
     def compress(self, mode, *command, **options):
-        """A program that writes bytes: their checksum is compared."""
+        """Compares the checksum of the bytes that a program writes."""
         self.skip_without_breakpoints(mode)
         text = self.text()
         with open(text, 'rb') as file:
@@ -264,7 +264,7 @@ class RecordSwbtTest(record_support.RecordTest):
         self.handlers('signal')
 
     def test_handlers_set_behind_our_back_are_found(self):
-        # Until the worker finds out, samples come to the handler of the program.
+        # Until the worker finds out, samples reach the handler of the program.
         result = self.trace(program('handlers'), 'kernel', 150)
         traps, faults = [int(word.split()[0]) for word in result.stdout.split(',')]
         self.assertGreaterEqual(traps, 50)
@@ -275,13 +275,13 @@ class RecordSwbtTest(record_support.RecordTest):
         self.handlers('vfork')
 
     def test_fault_ends_the_program(self):
-        self.handlers('fault', least_bursts=0)
+        self.handlers('fault', min_bursts=0)
 
     def test_trap_ends_the_program(self):
-        self.handlers('trap', least_bursts=0)
+        self.handlers('trap', min_bursts=0)
 
     def test_threads_that_block_all_signals_are_traced(self):
-        self.handlers('blocked', threads=4, least_bursts=50)
+        self.handlers('blocked', threads=4, min_bursts=50)
 
     def test_threads_that_block_all_signals_by_the_kernel_are_unharmed(self):
         self.trace(program('handlers'), 'blocked_by_kernel', 100)
@@ -310,7 +310,7 @@ class RecordSwbtTest(record_support.RecordTest):
     def restartable(self, where):
         for mode in MODES:
             with self.subTest(mode):
-                self.check_same(program('restartable'), where, 400_000, mode=mode, least_bursts=0,
+                self.check_same(program('restartable'), where, 400_000, mode=mode, min_bursts=0,
                                 period_ns=300_000)
 
     def test_restartable_sequence_of_a_section(self):
@@ -320,7 +320,7 @@ class RecordSwbtTest(record_support.RecordTest):
         self.restartable('ANYWHERE')
 
     def test_debug_exceptions_without_a_reason(self):
-        # Hypervisors make some, and a program that is not asked for them would be ended by them.
+        # Hypervisors deliver some, and they would end a program that did not ask for them.
         count = 300
         self.skip_without_breakpoints('breakpoint')
         if subprocess.run([program('strays'), '10'], capture_output=True).returncode == 77:
@@ -329,7 +329,7 @@ class RecordSwbtTest(record_support.RecordTest):
                             options=('--burst', '65536'))
         strays, of_int1 = [int(word.split()[0]) for word in result.stdout.split(',')]
         self.assertEqual(of_int1, count)
-        # Between bursts nobody waits for one.
+        # Between bursts no thread waits for one.
         self.assertLess(strays, count / 10)
         self.assertGreater(self.source()['counters']['stray-traps'], count / 2)
 
@@ -359,7 +359,7 @@ class RecordSwbtTest(record_support.RecordTest):
         self.trace(program('forks'), 'raw_clone', 60)
 
     def test_daemon_that_closes_all_descriptors(self):
-        done = self.folder / 'done'
+        done = self.directory / 'done'
         result = self.trace(program('forks'), 'daemon', 100, done)
         deadline = time.monotonic() + record_support.TIMEOUT_S
         while not done.exists() and time.monotonic() < deadline:
@@ -463,7 +463,7 @@ class RecordSwbtTest(record_support.RecordTest):
         time.sleep(0.3)
         commands = ['handle SIGTRAP nostop noprint pass', 'hbreak getuid', 'hbreak getgid',
                     'hbreak geteuid', 'hbreak getegid', 'continue']
-        # Where it stops a thread that waits for a breakpoint, gdb itself has a register too few.
+        # When gdb stops a thread that waits for a breakpoint, it has one register too few itself.
         for _ in range(10):
             debugged = subprocess.run(
                 [gdb, '-q', '-batch', '-p', str(child), *(f'-ex={command}' for command in commands)],
@@ -491,7 +491,7 @@ class RecordSwbtTest(record_support.RecordTest):
         self.assertNotIn('received signal', result.stdout)
         self.assertNotIn('aborted', result.stdout + result.stderr)
         # The process was gdb itself before, which nothing traced.
-        parts = [part for part in self.folder.glob(self.file.name + '.*') if part.suffix[1:].isdigit()]
+        parts = [part for part in self.directory.glob(self.file.name + '.*') if part.suffix[1:].isdigit()]
         ended = [row for part in parts for row in self.rows('mix', '--by', 'source,module', part)
                  if row['module'].endswith('/ends')]
         self.assertEqual({row['source'] for row in ended}, {'ebs'}, parts)
@@ -513,8 +513,8 @@ class RecordSwbtTest(record_support.RecordTest):
                 source = self.source()
                 self.check_sound(source, 'lookahead')
                 self.assertEqual(source['breakpoints'], 0)
-                self.assertIn('timers', source['rung'])
-                self.assertIn(errno.errorcode[error_number], source['rung'])
+                self.assertIn('timers', source['method'])
+                self.assertIn(errno.errorcode[error_number], source['method'])
                 self.assertIn('timers', self.run_tool('info', self.file).stdout)
 
     def test_modes_that_need_breakpoints_say_so(self):
@@ -526,7 +526,7 @@ class RecordSwbtTest(record_support.RecordTest):
                 self.assertIn('EPERM', result.stderr)
                 self.assertFalse(self.file.exists())
 
-    def test_doctor_says_which_rung(self):
+    def test_doctor_reports_the_method(self):
         rows = {row['name']: row for row in self.rows('doctor')}
         self.assertEqual(rows['branch_tracing']['state'], 'supported')
         if rows['sigtrap']['state'] == 'supported':
@@ -561,7 +561,7 @@ class RecordSwbtTest(record_support.RecordTest):
 
     def test_duration(self):
         self.trace(program('ends'), 'return', 1000, options=('--duration', '0.3'))
-        # Of wall-clock time, in which others may have run.
+        # It is wall-clock time, in which others may have run.
         self.assertGreater(self.milliseconds(), 50)
         self.assertLess(self.milliseconds(), 400)
 
@@ -571,7 +571,7 @@ class RecordSwbtTest(record_support.RecordTest):
                 self.trace(program('ends'), 'return', 200, options=('--burst', branches))
                 source = self.source()
                 self.assertGreater(source['taken_branches'], 0.9 * branches * source['bursts'])
-                # One more was under way at the end.
+                # One more was in progress at the end.
                 self.assertLess(source['taken_branches'], branches * (source['bursts'] + 1))
 
     def test_as_many_branches_as_the_period_says(self):

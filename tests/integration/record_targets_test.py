@@ -1,5 +1,5 @@
-"""Programs that libhbbp-preload.so would harm, known by their files: observed from outside or refused, and run as they
-are by the programs that are recorded."""
+"""Tests programs that libhbbp-preload.so would harm, known by their files: they are observed from outside or refused,
+and recorded programs run them without it."""
 import os
 import pathlib
 import re
@@ -30,7 +30,7 @@ class RecordTargetsTest(record_support.RecordTest):
         """Skips the test where there is no such compiler, or where it has no such runtime."""
         if shutil.which(compiler) is None:
             self.skipTest(f'no {compiler}')
-        file = self.folder / ('built-' + re.sub(r'\W', '-', ' '.join((compiler, *flags))))
+        file = self.directory / ('built-' + re.sub(r'\W', '-', ' '.join((compiler, *flags))))
         result = subprocess.run([compiler, *flags, '-O1', source, '-o', file, '-pthread'],
                                 stderr=subprocess.PIPE, text=True)
         if result.returncode != 0:
@@ -38,12 +38,12 @@ class RecordTargetsTest(record_support.RecordTest):
         return file
 
     def build_greeting(self, *compiler_and_flags):
-        source = self.folder / 'greeting.c'
+        source = self.directory / 'greeting.c'
         source.write_text(GREETING)
         return self.build(*compiler_and_flags, source=source)
 
     def try_each(self, attempt):
-        """With each of the sanitizers that there are."""
+        """Tests each available sanitizer."""
         tried = 0
         for compiler, flag in SANITIZED:
             if shutil.which(compiler) is None:
@@ -91,7 +91,7 @@ class RecordTargetsTest(record_support.RecordTest):
 
     def test_script_of_a_static_interpreter(self):
         interpreter = self.build('gcc', '-static')
-        script = self.folder / 'script'
+        script = self.directory / 'script'
         script.write_text(f'#!{interpreter} return\n')
         script.chmod(0o755)
         result = self.run_tool('record', '-o', self.file, script)
@@ -168,13 +168,13 @@ class RecordTargetsTest(record_support.RecordTest):
     def test_run_by_make(self):
         if shutil.which('make') is None:
             self.skipTest('no make')
-        makefile = self.folder / 'makefile'
+        makefile = self.directory / 'makefile'
         makefile.write_text(f'all:\n\t@{self.build_greeting("gcc", "-fsanitize=address")}\n')
         self.check_survives('make', '-s', '-f', makefile)
 
     def greeting_of_an_emulator(self):
-        """It is known by its name alone."""
-        emulator = self.folder / 'qemu-greeting'
+        """It is recognized by its name alone."""
+        emulator = self.directory / 'qemu-greeting'
         shutil.copy(self.build_greeting('gcc'), emulator)
         return emulator
 
@@ -185,8 +185,8 @@ class RecordTargetsTest(record_support.RecordTest):
     @needs_root
     def test_run_where_the_library_is_not(self):
         self.build_greeting('gcc')
-        greeting = self.build('gcc', source=self.folder / 'greeting.c')
-        root = self.folder / 'root'
+        greeting = self.build('gcc', source=self.directory / 'greeting.c')
+        root = self.directory / 'root'
         ldd = subprocess.run(['ldd', greeting], capture_output=True, text=True, check=True)
         for file in (greeting, *re.findall(r'/\S+', ldd.stdout)):
             copy = root / str(file).lstrip('/')

@@ -1,4 +1,4 @@
-"""Threads that come and go: each has its share of the samples."""
+"""Tests threads that start and end: each has its share of the samples."""
 import record_support
 from record_support import program, reported
 

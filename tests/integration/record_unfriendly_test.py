@@ -1,4 +1,4 @@
-"""Programs that take away what a profiler rests on, or that would notice it."""
+"""Tests programs that remove what a profiler depends on, or that would notice it."""
 import os
 import shutil
 import subprocess
@@ -19,7 +19,7 @@ class RecordUnfriendlyTest(record_support.RecordTest):
         self.check('overwrite')
 
     def test_shell_redirections(self):
-        script = self.folder / 'redirect.sh'
+        script = self.directory / 'redirect.sh'
         script.write_text('i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done\n'
                           'exec 3>3 4>4 5>5 6>6 7>7 8>8 9>9\n'
                           'for f in 3 4 5 6 7 8 9; do ( echo child >&$f ); eval "echo own >&$f"\n'
@@ -56,13 +56,13 @@ class RecordUnfriendlyTest(record_support.RecordTest):
         self.check('setuid')
 
     @needs_root
-    def test_changes_its_root_folder(self):
-        jail = self.folder / 'jail'
+    def test_changes_its_root_directory(self):
+        jail = self.directory / 'jail'
         jail.mkdir()
         self.check('chroot', jail)
         self.assertEqual(list(jail.iterdir()), [])
 
-    def test_changes_folder_and_mask(self):
+    def test_changes_directory_and_mask(self):
         self.check('chdir')
 
     def test_clears_its_environment(self):
@@ -77,7 +77,7 @@ class RecordUnfriendlyTest(record_support.RecordTest):
     def test_unloads_and_removes_its_plugins(self):
         plugins = []
         for name in ('one.so', 'two.so', 'three.so'):
-            plugins.append(self.folder / name)
+            plugins.append(self.directory / name)
             shutil.copy(program('plugin.so'), plugins[-1])
         self.record(program('plugins'), *plugins)
         samples = {module['name'].rsplit('/')[-1]: module for module in self.info()['modules']}
@@ -88,7 +88,7 @@ class RecordUnfriendlyTest(record_support.RecordTest):
         self.assertEqual(self.info()['sources'][0]['unexplained'], 0)
 
     def test_output_is_the_same(self):
-        text = self.folder / 'text'
+        text = self.directory / 'text'
         text.write_text('\n'.join(str(i * i) for i in range(100000)))
         commands = [['bzip2', '-c', text], ['sort', '-r', text], ['md5sum', text],
                     ['perl', '-ne', 'print if /77/', text]]
@@ -119,8 +119,8 @@ class RecordUnfriendlyTest(record_support.RecordTest):
                    'wait']
         if subprocess.run([program('ends'), 'return', '0'], user=NOBODY, group=NOBODY,
                           stdout=subprocess.DEVNULL).returncode != 0:
-            self.skipTest('the build folder is closed to other users')
-        result = subprocess.run(command, cwd=self.folder, user=NOBODY, group=NOBODY,
+            self.skipTest('the build directory is closed to other users')
+        result = subprocess.run(command, cwd=self.directory, user=NOBODY, group=NOBODY,
                                 extra_groups=[], text=True, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, timeout=record_support.TIMEOUT_S)
         self.assertEqual(result.returncode, 0, result)
@@ -137,14 +137,14 @@ class RecordUnfriendlyTest(record_support.RecordTest):
         result = self.run_tool('record', '-o', self.file, 'printf', '[%s]', '--', 'x', '-c', '3')
         self.assertEqual(result.stdout, '[--][x][-c][3]')
 
-    def test_output_in_a_folder_with_spaces(self):
-        folder = self.folder / 'a b: c'
-        folder.mkdir()
-        self.file = folder / 'my profile'
+    def test_output_in_a_directory_with_spaces(self):
+        directory = self.directory / 'a b: c'
+        directory.mkdir()
+        self.file = directory / 'my profile'
         self.assert_whole(self.record(program('ends'), 'return', 200))
 
     def test_symbolic_link_stays_one(self):
-        target = self.folder / 'target'
+        target = self.directory / 'target'
         target.write_text('')
         self.file.symlink_to(target)
         self.record(program('ends'), 'return', 50)

@@ -1,11 +1,11 @@
-"""A report as hbbp export --format html puts it into its page, of a program that never ran."""
+"""Makes a report like those in pages of hbbp export --format html, of a synthetic program."""
 import json
 import re
 
 PROPERTIES = ['mnemonic', 'extension', 'category', 'vector-bits', 'memory']
 TUPLES = [('vaddpd', 'AVX', 'arithmetic', '256', 'read'), ('add', 'BASE', 'arithmetic', '0', 'none'),
           ('jne', 'BASE', 'branch', '0', 'none'), ('mulsd', 'SSE2', 'arithmetic', '128', 'none')]
-# Function, address, count, error, tuples of its instructions, loop.
+# The columns are function, address, count, error, tuples of its instructions, loop.
 BLOCKS = [(0, 0x1000, 1000, 30, [0, 1, 2], 0), (0, 0x1020, 10, 3, [1, 2], -1),
           (1, 0x2000, 400, 20, [3, 3, 1, 2], 1)]
 
@@ -60,9 +60,9 @@ def report(names=('hot', 'cold'), label='plain'):
 
 
 def report_of_twins():
-    """Two modules, functions, source files and blocks, alike but for where they are. And a module that was not seen."""
+    """Returns twins of modules, functions, source files and blocks, which differ in paths and addresses only."""
     data = report(('same', 'same'))
-    data['modules'] = [{**data['modules'][0], 'path': f'/lib/{folder}/same.so'} for folder in ('one', 'two')]
+    data['modules'] = [{**data['modules'][0], 'path': f'/lib/{directory}/same.so'} for directory in ('one', 'two')]
     data['modules'].append({**data['modules'][0], 'build_id': '0a1b2c3d4e', 'samples': 0})
     data['functions'].update(module=[0, 1], start=['1000', '1000'])
     data['blocks'].update(module=[0, 0, 1], start=['1000', '1020', '1000'])
@@ -75,7 +75,7 @@ def report_of_twins():
 
 
 def with_threads(data):
-    """Two processes that share blocks; one has a thread that is not told apart, and so have others."""
+    """Adds two processes that share blocks; one has a thread that is not distinguished, and so have others."""
     data['threads'] = [{'pid': pid, 'tid': tid, 'name': name, 'samples': 1, 'instructions': instructions, 'error': error}
                        for pid, tid, name, instructions, error in
                        [(7, 7, 'main', 1800, 30), (7, 8, 'worker', 2000, 40), (9, 9, 'other', 700, 20),
@@ -102,7 +102,7 @@ def with_slices(data):
 
 
 def with_many_blocks(data):
-    """A hundred of the first function, the first ones the busiest."""
+    """Adds a hundred copies of the first function, the first ones the busiest."""
     blocks = data['blocks']
     for key, column in blocks.items():
         blocks[key] = column + [column[1]] * 97
@@ -114,7 +114,7 @@ def with_many_blocks(data):
 
 
 def with_builds(data):
-    """Of the twins: at one path."""
+    """Gives the twins the same path."""
     for module, build_id in zip(data['modules'], ('0123456789', '9876543210', 'cccccccccc')):
         module.update(path='/lib/same.so', build_id=build_id)
     return data
@@ -125,7 +125,7 @@ def escaped(data):
 
 
 def page_with(page, data):
-    """The page with other data in it."""
+    """Returns the page with other data in it."""
     found = re.fullmatch(r'(.*<script type="application/json" id="data">)(.*?)(</script>.*)', page, re.S)
     return found[1] + escaped(data) + found[3]
 

@@ -1,4 +1,4 @@
-"""hbbp export --format html, looked at with a browser."""
+"""Tests the page of hbbp export --format html in a browser."""
 import json
 import os
 import pathlib
@@ -20,7 +20,7 @@ CELLS = '#{} tbody tr > :nth-child({})'
 
 
 def numbers(texts):
-    """Of "12.3 M" and such."""
+    """Parses "12.3 M" and the like."""
     factors = {'k': 1e3, 'M': 1e6, 'G': 1e9, 'T': 1e12, 'P': 1e15}
     values = []
     for text in texts:
@@ -40,7 +40,7 @@ class ReportTest(record_support.RecordTest):
 
     def setUp(self):
         super().setUp()
-        self.page = self.folder / 'report.html'
+        self.page = self.directory / 'report.html'
         self.browser.forget()
 
     def tearDown(self):
@@ -56,14 +56,14 @@ class ReportTest(record_support.RecordTest):
     def record_bzip2(self):
         if not shutil.which('bzip2'):
             self.skipTest('no bzip2')
-        data = self.folder / 'data'
+        data = self.directory / 'data'
         data.write_bytes(bytes((i * i) >> 7 & 0xff for i in range(3_000_000)))
         result = self.run_tool('record', '--source', 'swbt', '-e', 'task-clock', '-c', 2_000_000, '-o', self.file, '--', 'bzip2',
                                '-k', data)
         self.assertEqual(result.returncode, 0, result)
 
     def open_fixture(self, data=None, **how):
-        self.file = self.folder / 'none.data'
+        self.file = self.directory / 'none.data'
         if not self.file.exists():
             self.record('true')
         self.page.write_text(report_fixture.page_with(self.export(), data or report_fixture.report()))
@@ -113,7 +113,7 @@ class ReportTest(record_support.RecordTest):
         self.assertEqual(int(self.cells('loops', 1)[0], 16), int(loops[0]['header'], 16))
 
     def test_a_recording_of_perf(self):
-        """What its sources lack is told, with the numbers of hbbp info; its kernel's modules have no code here."""
+        """The page reports what its sources lack, with the numbers of hbbp info; its kernel's modules have no code here."""
         recorded = pathlib.Path(os.environ.get('HBBP_TEST_DATA', '')) / 'autofdo/propeller_sample.perfdata'
         if not recorded.is_file():
             self.skipTest('no recordings (HBBP_TEST_DATA)')
@@ -128,7 +128,7 @@ class ReportTest(record_support.RecordTest):
                          {name: number for name, number in lbr['unexplained_reasons'].items() if number})
         self.browser.open(self.page)
         self.assertIn('main', self.cells('functions', 1)[:3])
-        # Block counts that Propeller found in main, whose scale is another: 23039 and 22714.
+        # Block counts that Propeller found in main have another scale: 23039 and 22714.
         counts = {row['start']: row['count'] for row in self.rows('blocks', self.file)
                   if row['function'] == 'main'}
         listed = {int(start, 16): count for start, count in zip(data['blocks']['start'], data['blocks']['count'])}
@@ -318,7 +318,7 @@ class ReportTest(record_support.RecordTest):
         self.assertEqual(self.browser.js('return document.activeElement.ariaLabel'), 'Instructions by Block')
 
     def row(self):
-        """Of the tree grid, the row that has the focus."""
+        """Returns the row of the tree grid that has the focus."""
         return self.browser.js('''const e = document.activeElement;
             return [e.innerText.split("\\t")[0], e.ariaLevel, e.ariaExpanded, e.ariaPosInSet, e.ariaSetSize]''')
 
@@ -366,7 +366,7 @@ class ReportTest(record_support.RecordTest):
     def test_threads_and_processes(self):
         self.open_fixture(report_fixture.with_threads(report_fixture.report()))
         self.assertIn('3 processes, 6 threads. The busiest 4 threads are listed', self.browser.texts('#threads')[0])
-        self.assertIn('tells the busiest 3 threads apart', self.browser.texts('#threads')[0])
+        self.assertIn('the busiest 3 threads apart', self.browser.texts('#threads')[0])
         self.assertEqual(self.cells('threads', 1), ['▸7 main', '9 other'])
         self.assertEqual(self.cells('threads', 2), ['3', '1'])
         self.assertEqual(numbers(self.cells('threads', 3)), [3820, 700])
@@ -422,7 +422,7 @@ class ReportTest(record_support.RecordTest):
         self.assertEqual(self.browser.texts('#time .legend li'), ['hot 63.56 %', 'cold 21.19 %'])
 
     def record_threads(self, threads, turns):
-        script = self.folder / 'threads.py'
+        script = self.directory / 'threads.py'
         script.write_text('import json, re, threading\n'
                           'def work():\n'
                           f'    for i in range({turns}):\n'
@@ -451,8 +451,8 @@ class ReportTest(record_support.RecordTest):
                 sums[task] += instructions
             return sums
 
-        # The busiest are told apart, until that takes too much.
-        told_apart = []
+        # The busiest are distinguished, until that takes too much.
+        distinguished = []
         for arguments in (('--functions', '2', '--blocks', '3'), ('--functions', '100000', '--blocks', '100000')):
             data = report_fixture.data_of(self.export(*arguments))
             total = data['instructions']
@@ -461,14 +461,14 @@ class ReportTest(record_support.RecordTest):
                 self.assertAlmostEqual(one['instructions'], by_thread.get(one['tid'], 0), delta=1e-5 * total)
             sums = sums_by_task(data)
             self.assertAlmostEqual(sum(sums), total, delta=1e-4 * total)
-            told = [task['thread'] for task in data['tasks'] if task['thread'] >= 0]
-            self.assertEqual(told, list(range(len(told))))
+            listed = [task['thread'] for task in data['tasks'] if task['thread'] >= 0]
+            self.assertEqual(listed, list(range(len(listed))))
             for task, found in zip(data['tasks'], sums):
                 if task['thread'] >= 0:
                     self.assertAlmostEqual(found, by_thread[data['threads'][task['thread']]['tid']], delta=1e-4 * total)
-            told_apart.append(len(told))
-        self.assertEqual(told_apart[0], 16)
-        self.assertLess(told_apart[1], 16)
+            distinguished.append(len(listed))
+        self.assertEqual(distinguished[0], 16)
+        self.assertLess(distinguished[1], 16)
         self.browser.open(self.page)
         self.assertEqual(len(self.cells('threads', 1)), min(15, len(data['threads'])))
 
@@ -478,7 +478,7 @@ class ReportTest(record_support.RecordTest):
         total = data['instructions']
         slices = data['slices']
         listing = json.loads(self.run_tool('phases', self.file, '--format', 'json').stdout)
-        # It leaves out slices in which nothing ran; the page shows that they were.
+        # Slices in which nothing ran are not in the data, but the page shows them.
         ran = {row['slice']: row for row in listing['rows']}
         nothing = {'samples': 0, 'instructions': 0}
         phases = [ran.get(i, nothing) for i in range(len(ran) + listing['empty_slices'])]
@@ -573,7 +573,7 @@ class ReportTest(record_support.RecordTest):
         return report_fixture.with_slices(report_fixture.with_threads(report_fixture.report(*names)))
 
     def test_shapes_can_be_seen(self):
-        """The colors of charts, bars and of the focus, before what is behind them."""
+        """Checks the contrast of charts, bars and of the focus with their background."""
         for scheme in ('light', 'dark'):
             self.open_fixture(scheme=scheme)
             names = [f'--series-{at}' for at in range(7)] + ['--other', '--link', '--whisker']
@@ -596,7 +596,7 @@ class ReportTest(record_support.RecordTest):
         self.assertEqual(len(identifiers), len(set(identifiers)))
 
     def test_the_keyboard_reaches_everything(self):
-        """By Tab, with the focus to be seen; what is in a row that opens, by the keys of that row."""
+        """Everything is reached by Tab, with a visible focus; the contents of a row that opens, by the keys of that row."""
         self.open_fixture(self.everything())
         self.browser.click('#functions tbody button')
         self.browser.js('''
@@ -650,7 +650,7 @@ class ReportTest(record_support.RecordTest):
     def test_says_why_it_cannot(self):
         self.assertIn('absent.data', self.refused('export', 'absent.data'))
         self.record('true')
-        self.assertIn('absent', self.refused('export', self.file, '-o', self.folder / 'absent' / 'out.html'))
+        self.assertIn('absent', self.refused('export', self.file, '-o', self.directory / 'absent' / 'out.html'))
         self.assertIn('pdf', self.refused('export', self.file, '--format', 'pdf'))
 
 

@@ -1,5 +1,5 @@
-"""What the command says of a profile with streams: one that is made for the fuzzers, so that every
-number is known."""
+"""Tests the command on a profile with streams: it is made for the fuzzers, so that every number is
+known."""
 import json
 import pathlib
 
@@ -24,7 +24,7 @@ class StreamProfileTest(record_support.RecordTest):
             'lookahead_instructions': 34, 'decoded_instructions': 35, 'handler_ns': 36,
             'verified_branches': 37, 'disagreements': 38, 'lost': 23, 'throttled': 24,
             'unmapped': 1, 'unexplained': 6, 'mode': 'lookahead',
-            'rung': 'timers: no perf events here',
+            'method': 'timers: no perf events here',
             'counters': {'system-call': 41, 'unreadable-memory': 42},
             'unexplained_reasons': {'no-code': 1, 'undecodable': 1, 'leaves-module': 1,
                                     'backwards': 1, 'passes-branch': 1, 'not-a-branch': 1}}
@@ -80,7 +80,7 @@ class StreamProfileTest(record_support.RecordTest):
             self.assertEqual({row['source'] for row in rows}, {'swbt'})
         by_samples = self.rows('blocks', '--estimator', 'ebs', PROFILE)
         self.assertEqual({row['source'] for row in by_samples}, {'ebs'})
-        # The published tree: all blocks are short.
+        # The published tree applies: all blocks are short.
         by_tree = {row['start']: row for row in self.rows('blocks', '--estimator', 'tree', PROFILE)}
         self.assertEqual(by_tree['0x7008']['count'], 2750)
         by_flow = self.rows('blocks', '--estimator', 'flow', PROFILE)
@@ -89,7 +89,7 @@ class StreamProfileTest(record_support.RecordTest):
         self.assertIn('as a decision tree says block by block', text)
 
     def test_a_tree_of_a_file(self):
-        tree = self.folder / 'tree.json'
+        tree = self.directory / 'tree.json'
         tree.write_text(json.dumps({'format': 'hbbp-tree', 'version': 1, 'nodes': [
             {'feature': 'length', 'threshold': 18, 'yes': 1, 'no': 2}, {'class': 'ebs'},
             {'class': 'streams'}]}))
@@ -109,12 +109,12 @@ class StreamProfileTest(record_support.RecordTest):
                       result.stderr)
 
     def test_merge(self):
-        merged = self.folder / 'merged.hbbp'
+        merged = self.directory / 'merged.hbbp'
         text = self.listing('merge', '-o', merged, PROFILE, PROFILE)
         self.assertIn('2 profiles', text)
         rows = {row['start']: row for row in self.rows('blocks', merged)}
         self.assertEqual(rows['0x7004']['count'], 4000)
-        self.assertEqual(self.run_tool('merge', '-o', merged, self.folder / 'none').returncode, 2)
+        self.assertEqual(self.run_tool('merge', '-o', merged, self.directory / 'none').returncode, 2)
 
     def test_compare_with_itself(self):
         text = self.listing('compare', '--format', 'csv', PROFILE, PROFILE)

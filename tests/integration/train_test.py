@@ -1,4 +1,4 @@
-"""hbbp train: labels, trees, and what is said of bad input."""
+"""Tests hbbp train: labels, trees, and messages about bad input."""
 import csv
 import json
 import pathlib
@@ -31,9 +31,9 @@ PYTHON = python_with_sklearn()
 needs_sklearn = unittest.skipUnless(PYTHON, 'no python3-sklearn')
 
 
-def row(name, place, length, is_streams_closer, truth=100, **others):
+def row(name, index, length, is_streams_closer, truth=100, **others):
     values = dict.fromkeys(FEATURES, 0)
-    values.update(program=name, module='/bin/' + name, function='f', address=hex(place * 16),
+    values.update(program=name, module='/bin/' + name, function='f', address=hex(index * 16),
                   truth=truth, ebs=truth * (2 if is_streams_closer else 1),
                   streams=truth * (1 if is_streams_closer else 2), weight=truth * length,
                   label='streams' if is_streams_closer else 'ebs', length=length, bytes=length * 4)
@@ -45,16 +45,16 @@ def short_blocks_by_streams(programs=6, blocks=40):
     """Streams are right up to 10 instructions, samples above."""
     rows = []
     for name in range(programs):
-        for place in range(blocks):
-            length = place % 20 + 1
-            rows.append(row(f'p{name}', place, length, length <= 10, truth=50 + place, bytes=4))
+        for index in range(blocks):
+            length = index % 20 + 1
+            rows.append(row(f'p{name}', index, length, length <= 10, truth=50 + index, bytes=4))
     return rows
 
 
 class TrainTest(record_support.RecordTest):
 
     def labels(self, rows, name='labels.csv', header=HEADER):
-        path = self.folder / name
+        path = self.directory / name
         with open(path, 'w', newline='') as file:
             writer = csv.writer(file)
             writer.writerow(header)
@@ -62,26 +62,26 @@ class TrainTest(record_support.RecordTest):
         return path
 
     def train(self, *arguments, **options):
-        output = self.folder / 'tree.json'
+        output = self.directory / 'tree.json'
         result = self.run_tool('train', *arguments, '-o', output, timeout=record_support.TIMEOUT_S, **options)
         self.assertEqual(result.returncode, 0, result)
         return json.loads(output.read_text()), result
 
     def record_both(self):
-        """A profile with samples and streams, and its truth."""
+        """Makes a profile with samples and streams, and its truth."""
         if shutil.which('valgrind') is None:
             self.skipTest('no valgrind')
-        truth = self.folder / 'truth'
+        truth = self.directory / 'truth'
         command = [program('split'), '30000']
         subprocess.run(['valgrind', '--tool=callgrind', '--dump-instr=yes',
                         f'--callgrind-out-file={truth}', *command], check=True,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=record_support.TIMEOUT_S)
         parts = []
         for source in ('ebs', 'swbt'):
-            parts.append(self.folder / source)
+            parts.append(self.directory / source)
             result = self.run_tool('record', '--source', source, '-e', 'task-clock', '-c', 500_000, '-o', parts[-1], '--', *command)
             self.assertEqual(result.returncode, 0, result)
-        both = self.folder / 'both.hbbp'
+        both = self.directory / 'both.hbbp'
         self.assertEqual(self.run_tool('merge', *parts, '-o', both).returncode, 0)
         return both, truth, parts
 
@@ -104,9 +104,9 @@ class TrainTest(record_support.RecordTest):
     def test_library_counts_by_the_tree(self):
         both, truth, parts = self.record_both()
         for only, closer in (('ebs', False), ('streams', True)):
-            labels = self.labels([row('p', place, place + 1, closer) for place in range(8)])
+            labels = self.labels([row('p', index, index + 1, closer) for index in range(8)])
             self.train(labels)
-            result = self.run_tool('blocks', both, '--estimator', self.folder / 'tree.json',
+            result = self.run_tool('blocks', both, '--estimator', self.directory / 'tree.json',
                                    '--format', 'json')
             self.assertEqual(result.returncode, 0, result)
             part = parts[0 if only == 'ebs' else 1]
@@ -119,15 +119,15 @@ class TrainTest(record_support.RecordTest):
     @needs_sklearn
     def test_same_labels_in_another_order_are_the_same_tree(self):
         rng = random.Random(1)
-        rows = [row(f'p{place % 5}', place, rng.randint(1, 40), rng.random() < 0.6,
+        rows = [row(f'p{index % 5}', index, rng.randint(1, 40), rng.random() < 0.6,
                     truth=rng.lognormvariate(0, 2), taken_ratio=rng.random(), memory_share=rng.random())
-                for place in range(600)]
+                for index in range(600)]
         self.train(self.labels(rows), '--leaves', 12, '--min-samples', 5)
-        first = (self.folder / 'tree.json').read_bytes()
+        first = (self.directory / 'tree.json').read_bytes()
         rng.shuffle(rows)
         files = [self.labels(rows[:300], 'a.csv'), self.labels(rows[300:], 'b.csv')]
         tree, _ = self.train(*files, '--leaves', 12, '--min-samples', 5)
-        self.assertEqual((self.folder / 'tree.json').read_bytes(), first)
+        self.assertEqual((self.directory / 'tree.json').read_bytes(), first)
         self.assertGreater(len(tree['nodes']), 5)
 
     @needs_sklearn
@@ -145,8 +145,8 @@ for leaves, classes in prefixes.items():
 assert len(set(map(bytes, prefixes.values()))) > 3
 '''
         rng = random.Random(2)
-        rows = [row('p', place, rng.randint(1, 40), rng.random() < 0.5, truth=rng.lognormvariate(0, 2),
-                    memory_share=rng.random(), taken_ratio=rng.random()) for place in range(500)]
+        rows = [row('p', index, rng.randint(1, 40), rng.random() < 0.5, truth=rng.lognormvariate(0, 2),
+                    memory_share=rng.random(), taken_ratio=rng.random()) for index in range(500)]
         result = subprocess.run([PYTHON, '-B', '-c', script, SCRIPTS, self.labels(rows)],
                                 capture_output=True, text=True)
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -154,28 +154,28 @@ assert len(set(map(bytes, prefixes.values()))) > 3
     @needs_sklearn
     def test_held_out_programs_are_not_learned_from(self):
         rows = short_blocks_by_streams()
-        # The other way round: would ruin the tree, and is all wrong by it.
-        rows += [row('odd', place, place % 20 + 1, place % 20 + 1 > 10, truth=1000, bytes=4)
-                 for place in range(40)]
+        # This program is the opposite: it would ruin the tree, and is all wrong by it.
+        rows += [row('odd', index, index % 20 + 1, index % 20 + 1 > 10, truth=1000, bytes=4)
+                 for index in range(40)]
         tree, _ = self.train(self.labels(rows), '--hold-out', 'odd', '--drawing',
-                             self.folder / 'tree.svg', '--report', self.folder / 'report.md')
+                             self.directory / 'tree.svg', '--report', self.directory / 'report.md')
         self.assertEqual(tree['nodes'][0]['threshold'], 10.5)
         self.assertNotIn('odd', tree['training']['programs'])
         self.assertEqual(tree['training']['block_error_held_out']['odd']['trained'], 1)
-        self.assertIn('Programs that were held out', (self.folder / 'report.md').read_text())
-        drawing = (self.folder / 'tree.svg').read_text()
+        self.assertIn('Programs that were held out', (self.directory / 'report.md').read_text())
+        drawing = (self.directory / 'tree.svg').read_text()
         self.assertIn('length \u2264 10.5', drawing)
         self.assertTrue(drawing.endswith('</svg>\n'))
 
     @needs_sklearn
     def test_one_class_is_one_leaf(self):
-        tree, result = self.train(self.labels([row('p', place, 3, True) for place in range(9)]))
+        tree, result = self.train(self.labels([row('p', index, 3, True) for index in range(9)]))
         self.assertEqual(tree['nodes'], [{'class': 'streams'}])
         self.assertIn('streams is closer in all blocks', result.stderr)
         self.assertIn('one program alone', result.stderr)
 
     @needs_sklearn
-    def test_bad_labels_are_told_by_line(self):
+    def test_bad_labels_are_reported_by_line(self):
         good = row('p', 1, 3, True)
 
         def with_value(column, value):
@@ -197,26 +197,26 @@ assert len(set(map(bytes, prefixes.values()))) > 3
         ]
         for rows, message in cases:
             with self.subTest(message):
-                error = self.refused('train', self.labels(rows), '-o', self.folder / 'tree.json')
+                error = self.refused('train', self.labels(rows), '-o', self.directory / 'tree.json')
                 self.assertIn(message, error)
         headless = self.labels([good[:-1]], header=HEADER[:-1])
         self.assertIn('labels.csv:1: no column taken_ratio',
-                      self.refused('train', headless, '-o', self.folder / 'tree.json'))
-        empty = self.folder / 'empty.csv'
+                      self.refused('train', headless, '-o', self.directory / 'tree.json'))
+        empty = self.directory / 'empty.csv'
         empty.write_text('')
-        self.assertIn('empty.csv: empty', self.refused('train', empty, '-o', self.folder / 'x'))
-        binary = self.folder / 'binary.csv'
+        self.assertIn('empty.csv: empty', self.refused('train', empty, '-o', self.directory / 'x'))
+        binary = self.directory / 'binary.csv'
         binary.write_bytes(bytes(range(256)))
-        self.refused('train', binary, '-o', self.folder / 'x')
-        self.assertFalse((self.folder / 'tree.json').exists())
+        self.refused('train', binary, '-o', self.directory / 'x')
+        self.assertFalse((self.directory / 'tree.json').exists())
 
     @needs_sklearn
-    def test_bad_options_are_told(self):
+    def test_bad_options_are_reported(self):
         labels = self.labels(short_blocks_by_streams(2))
-        output = self.folder / 'tree.json'
+        output = self.directory / 'tree.json'
         for options, message in [
-                (['--leaves', '0'], '--leaves: 0 is no number from 1 to 256'),
-                (['--leaves', 'many'], 'many is no number'),
+                (['--leaves', '0'], '--leaves: 0 is not a number from 1 to 256'),
+                (['--leaves', 'many'], 'many is not a number'),
                 (['--min-samples', '-3'], '-3'),
                 (['--weights', 'heavy'], 'heavy'),
                 (['--hold-out', 'q'], 'no program q in the labels; there are: p0, p1'),
@@ -227,16 +227,16 @@ assert len(set(map(bytes, prefixes.values()))) > 3
         self.assertIn('No such file', self.refused('train', labels, '-o', '/nowhere/tree.json'))
 
     def test_without_scikit_learn_the_package_is_named(self):
-        # Runs before any script.
-        (self.folder / 'sitecustomize.py').write_text(
+        # The check runs before any script.
+        (self.directory / 'sitecustomize.py').write_text(
             "import sys; sys.path[:] = [path for path in sys.path if 'packages' not in path]\n")
-        error = self.refused('train', self.labels([row('p', 1, 3, True)]), '-o', self.folder / 'x',
-                             env={'PATH': '/usr/bin:/bin', 'PYTHONPATH': str(self.folder)})
+        error = self.refused('train', self.labels([row('p', 1, 3, True)]), '-o', self.directory / 'x',
+                             env={'PATH': '/usr/bin:/bin', 'PYTHONPATH': str(self.directory)})
         self.assertIn('install the Debian package python3-sklearn', error)
 
     def test_without_python_the_package_is_named(self):
-        error = self.refused('train', self.labels([row('p', 1, 3, True)]), '-o', self.folder / 'x',
-                             env={'PATH': str(self.folder)})
+        error = self.refused('train', self.labels([row('p', 1, 3, True)]), '-o', self.directory / 'x',
+                             env={'PATH': str(self.directory)})
         self.assertIn('python3 cannot be started', error)
         self.assertIn('python3-sklearn', error)
 
@@ -255,7 +255,7 @@ assert len(set(map(bytes, prefixes.values()))) > 3
 
     def test_labels_of_a_live_profile(self):
         both, truth, parts = self.record_both()
-        labels = self.folder / 'labels.csv'
+        labels = self.directory / 'labels.csv'
         result = self.run_tool('train', '--profile', both, '--truth', truth, '--program', 'split',
                                '--labels', labels)
         self.assertEqual(result.returncode, 0, result)

@@ -1,5 +1,5 @@
-// Three that count exactly must agree, block by block: our single-stepping, callgrind and exp-bbv.
-// What they may differ in is said in docs/guide/truth.md, and asserted here.
+// Checks that three exact counts are equal, block by block: our single-stepping, callgrind and
+// exp-bbv. docs/guide/truth.md lists the permitted differences, which are asserted here.
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -18,7 +18,7 @@
 namespace hbbp::tools {
 namespace {
 
-// What valgrind has not, the C library shall not use in the counted program either.
+// The C library of the counted program must not use what valgrind lacks, either.
 constexpr char kEnvironment[] =
     "GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX512DQ,-AVX512CD,-RTM,"
     "-Prefer_No_VZEROUPPER ";
@@ -49,28 +49,28 @@ class FileCode : public Code {
 
 using Modules = std::map<std::string, ReferenceModule>;
 
-// One program, counted in three ways.
+// Counts one program in three ways.
 class Counted {
  public:
   explicit Counted(const std::string& command) : command_(command) {}
 
   Modules BySteps() const {
-    Run(std::string(HBBP_TOOL) + " count -o " + folder_.File("steps") + " -- ");
-    return Read({folder_.File("steps")}, {});
+    Run(std::string(HBBP_TOOL) + " count -o " + directory_.File("steps") + " -- ");
+    return Read({directory_.File("steps")}, {});
   }
 
   Modules ByCallgrind() const {
     Run("valgrind --tool=callgrind --dump-instr=yes --skip-plt=no --callgrind-out-file=" +
-        folder_.File("callgrind") + " ");
-    return Read({folder_.File("callgrind")}, {});
+        directory_.File("callgrind") + " ");
+    return Read({directory_.File("callgrind")}, {});
   }
 
-  // `modules`: that the blocks may be in.
+  // `modules` are those that the blocks may be in.
   Modules ByExpBbv(const std::vector<ProfiledModule>& modules,
                    const std::vector<std::string>& load_addresses) const {
-    Run("valgrind --tool=exp-bbv --interval-size=100 --bb-out-file=" + folder_.File("bb.out") +
-        " --pc-out-file=" + folder_.File("pc.out") + " ");
-    return Read({folder_.File("bb.out")}, modules, load_addresses);
+    Run("valgrind --tool=exp-bbv --interval-size=100 --bb-out-file=" + directory_.File("bb.out") +
+        " --pc-out-file=" + directory_.File("pc.out") + " ");
+    return Read({directory_.File("bb.out")}, modules, load_addresses);
   }
 
  private:
@@ -90,7 +90,7 @@ class Counted {
     return result;
   }
 
-  TemporaryFolder folder_;
+  TemporaryFolder directory_;
   std::string command_;
 };
 
@@ -110,7 +110,7 @@ double Total(const ReferenceModule& module) {
   return total;
 }
 
-// As hbbp compare does it, with `estimate` in the place of a profile.
+// Compares like hbbp compare, with `estimate` instead of a profile.
 ModuleComparison Compare(const ReferenceModule& reference, const ReferenceModule& estimate) {
   const FileCode code(reference.path);
   EstimatedModule blocks;
@@ -146,7 +146,7 @@ TEST_CASE("single-stepping, callgrind and exp-bbv agree on a program of known co
   const ReferenceModule& stepped = steps.begin()->second;
   CHECK(Total(stepped) == 4110);
 
-  // The same count for each address, but for the interval that exp-bbv does not write: the block
+  // Each address has the same count, except for the interval that exp-bbv does not write: the block
   // of the program's end.
   const Modules bbv = counted.ByExpBbv(FilesOf(steps), {});
   REQUIRE(bbv.count(stepped.path) == 1);
@@ -162,7 +162,7 @@ TEST_CASE("single-stepping, callgrind and exp-bbv agree on a program of known co
   CHECK(missing <= 100);
   CHECK(Compare(stepped, bbv.at(stepped.path)).block_accuracy_error <= 100 / 4110.0);
 
-  // Iterations of rep movsb are no executions, and the block of the exit is missing.
+  // Iterations of rep movsb are not executions, and the block of the exit is missing.
   const Modules callgrind = counted.ByCallgrind();
   REQUIRE(callgrind.count(stepped.path) == 1);
   const ModuleComparison comparison = Compare(stepped, callgrind.at(stepped.path));
@@ -171,10 +171,10 @@ TEST_CASE("single-stepping, callgrind and exp-bbv agree on a program of known co
 
 TEST_CASE("single-stepping, callgrind and exp-bbv agree on gzip") {
   if (!HasProgram("valgrind") || !HasProgram("gzip")) HBBP_SKIP("no valgrind or no gzip");
-  const TemporaryFolder folder;
+  const TemporaryFolder directory;
   std::string text;
   for (int i = 0; i < 100; ++i) text += std::to_string(i * i % 997) + (i % 7 ? " " : "\n");
-  const Counted counted("gzip -nkc " + folder.Write("in", text));
+  const Counted counted("gzip -nkc " + directory.Write("in", text));
   const Modules steps = counted.BySteps();
   const Modules callgrind = counted.ByCallgrind();
   std::string gzip, libc;
@@ -182,14 +182,14 @@ TEST_CASE("single-stepping, callgrind and exp-bbv agree on gzip") {
   REQUIRE(Has(callgrind, "/libc.so", &libc));
   REQUIRE(steps.count(gzip) == 1);
   REQUIRE(steps.count(libc) == 1);
-  // gzip has no symbols; valgrind puts a PIE there.
+  // gzip has no symbols; this is valgrind's load address of a PIE.
   const Modules bbv = counted.ByExpBbv(FilesOf(callgrind), {gzip + "=0x108000"});
 
-  // Callgrind knows the PLT by no name of a file, and leaves out the block of the exit.
+  // Callgrind has no file name for the PLT, and does not count the block of the exit.
   CHECK(Compare(steps.at(gzip), callgrind.at(gzip)).block_accuracy_error < 0.002);
   CHECK(Compare(callgrind.at(gzip), bbv.at(gzip)).block_accuracy_error < 0.002);
   CHECK(Compare(steps.at(gzip), bbv.at(gzip)).block_accuracy_error < 0.001);
-  // What the C library does depends on the environment and the address of the stack, too.
+  // The C library's code depends on the environment and the address of the stack, too.
   CHECK(Compare(steps.at(libc), callgrind.at(libc)).block_accuracy_error < 0.05);
   CHECK(Compare(callgrind.at(libc), bbv.at(libc)).block_accuracy_error < 0.05);
 }

@@ -1,4 +1,4 @@
-"""hbbp compare --truth: every format of exact counts, of one program; and truth that is none."""
+"""Tests hbbp compare --truth with every format of exact counts of one program, and with invalid ones."""
 import json
 import os
 import shutil
@@ -40,27 +40,27 @@ class TruthTest(record_support.RecordTest):
         super().setUp()
         if shutil.which('gcc') is None or shutil.which('valgrind') is None:
             self.skipTest('no gcc or no valgrind')
-        self.source = self.folder / 'steps.c'
+        self.source = self.directory / 'steps.c'
         self.source.write_text(SOURCE)
-        self.program = self.folder / 'steps'
+        self.program = self.directory / 'steps'
 
     def build(self, *options):
         subprocess.run(['gcc', '-g', *options, '-o', self.program, self.source], check=True,
-                       cwd=self.folder)
+                       cwd=self.directory)
 
     def profile(self):
         self.record(self.program, ENOUGH_TO_SAMPLE, period_ns=50_000)
         self.assertGreater(self.info()['sources'][0]['samples'], 0)
 
     def steps(self):
-        file = self.folder / 'count.out'
+        file = self.directory / 'count.out'
         result = self.run_tool('count', '-o', file, '--', self.program, FEW,
                                env=count_support.ENVIRONMENT, timeout=record_support.TIMEOUT_S)
         self.assertEqual(result.returncode, 0, result)
         return file
 
     def callgrind(self):
-        file = self.folder / 'callgrind.out'
+        file = self.directory / 'callgrind.out'
         count_support.valgrind('callgrind', '--dump-instr=yes', f'--callgrind-out-file={file}',
                                program=[self.program, FEW])
         return file
@@ -76,7 +76,7 @@ class TruthTest(record_support.RecordTest):
         return modules[0]
 
     def mnemonics(self, *truth):
-        """{mnemonic: executions} of the program's own code, by that truth."""
+        """Returns {mnemonic: executions} of the program's own code, by that truth."""
         rows = self.of_program(self.compare(*truth))['mnemonics']
         return {row['mnemonic']: row['ref'] for row in rows if row['ref']}
 
@@ -88,21 +88,21 @@ class TruthTest(record_support.RecordTest):
         self.profile()
         ours, theirs = (self.mnemonics('--truth', file)
                         for file in (self.steps(), self.callgrind()))
-        # But for what runs once, at the start and at the end.
+        # Code that runs once, at the start and at the end, differs.
         for mnemonic in set(ours) | set(theirs):
             self.assertLess(abs(ours.get(mnemonic, 0) - theirs.get(mnemonic, 0)), 10, mnemonic)
 
     def test_exp_bbv(self):
         self.build('-O0')
         self.profile()
-        vectors = self.folder / 'bb.out'
+        vectors = self.directory / 'bb.out'
         count_support.valgrind('exp-bbv', '--interval-size=100', f'--bb-out-file={vectors}',
-                               f'--pc-out-file={self.folder / "pc.out"}',
+                               f'--pc-out-file={self.directory / "pc.out"}',
                                program=[self.program, FEW])
         expected = self.mnemonics('--truth', self.steps())
-        # With the file of addresses beside it, and with both named.
+        # The file of addresses is next to it, or both are named.
         for truth in (['--truth', vectors],
-                      ['--truth', self.folder / 'pc.out', '--truth', vectors,
+                      ['--truth', self.directory / 'pc.out', '--truth', vectors,
                        '--truth-format', 'exp-bbv']):
             found = self.mnemonics(*truth)
             for mnemonic in set(expected) | set(found):
@@ -112,9 +112,9 @@ class TruthTest(record_support.RecordTest):
     def test_exp_bbv_of_a_stripped_program_needs_its_address(self):
         self.build('-O0', '-s')
         self.profile()
-        vectors = self.folder / 'bb.out'
+        vectors = self.directory / 'bb.out'
         count_support.valgrind('exp-bbv', '--interval-size=100', f'--bb-out-file={vectors}',
-                               f'--pc-out-file={self.folder / "pc.out"}',
+                               f'--pc-out-file={self.directory / "pc.out"}',
                                program=[self.program, FEW])
         comparison = self.compare('--truth', vectors)
         self.assertTrue(any(str(self.program) in note and '--truth-map' in note
@@ -124,7 +124,7 @@ class TruthTest(record_support.RecordTest):
         self.assertLess(abs(sum(expected.values()) - sum(found.values())), 100)
 
     def test_sde_mix(self):
-        """Of a file that has what hbbp count counted, in SDE's words: there is no SDE here."""
+        """Uses counts of hbbp count in SDE's format, since there is no SDE here."""
         self.build('-O0')
         self.profile()
         truth = self.steps()
@@ -139,7 +139,7 @@ class TruthTest(record_support.RecordTest):
                       f'XDIS {base + address:016x}: BASE 90    nop', '']
         lines += ['# END_TOP_BLOCK_STATS', '# EMIT_DYNAMIC_STATS FOR TID 0 EMIT #1',
                   f'*total {sum(counts.values())}', '# END_DYNAMIC_STATS', '']
-        mix = self.folder / 'mix.txt'
+        mix = self.directory / 'mix.txt'
         mix.write_text('\n'.join(lines))
         self.assertEqual(self.mnemonics('--truth', mix), self.mnemonics('--truth', truth))
         mix.write_text('\n'.join(line.replace('*total ', '*total 9') for line in lines))
@@ -147,13 +147,13 @@ class TruthTest(record_support.RecordTest):
 
     def gcov(self):
         """Runs the program once and returns the file of its counts."""
-        for data in self.folder.glob('*.gcda'):
+        for data in self.directory.glob('*.gcda'):
             data.unlink()
         truth = self.steps()
-        data = next(self.folder.glob('*.gcda'))
-        text = subprocess.run(['gcov', '--json-format', '--stdout', data.name], cwd=self.folder,
+        data = next(self.directory.glob('*.gcda'))
+        text = subprocess.run(['gcov', '--json-format', '--stdout', data.name], cwd=self.directory,
                               capture_output=True, check=True, text=True).stdout
-        file = self.folder / 'gcov.json'
+        file = self.directory / 'gcov.json'
         file.write_text(text)
         return file, truth
 
@@ -163,8 +163,8 @@ class TruthTest(record_support.RecordTest):
         file, truth = self.gcov()
         comparison = self.compare('--truth', file)
         counts = Counts(truth).functions[os.path.realpath(self.program)]
-        # The counters of --coverage are code of the lines as well, also where a branch of the line
-        # goes around them: the line of the `if` is two blocks.
+        # The counters of --coverage are code of the lines as well, also where a branch of the line jumps over them: the
+        # line of the `if` is two blocks.
         expected = counts['Step'] + counts['main']
         found = self.of_program(comparison)['instructions_ref']
         self.assertLess(abs(found - expected), 0.06 * expected)
@@ -207,7 +207,7 @@ class TruthTest(record_support.RecordTest):
         self.assertIn('known are files of hbbp count', message)
         self.assertIn('not a callgrind file',
                       self.refused_truth('--truth', self.source, '--truth-format', 'callgrind'))
-        zero = self.folder / 'zero'
+        zero = self.directory / 'zero'
         zero.write_text('positions: instr\nevents: Ir\nob=/bin/x\n1 0\ntotals: 0\n')
         self.assertIn('all its counts are 0', self.refused_truth('--truth', zero))
         zero.write_text('positions: instr\nevents: Ir\nob=/bin/x\n1 -5\ntotals: 0\n')
@@ -216,7 +216,7 @@ class TruthTest(record_support.RecordTest):
             '--truth', self.callgrind(), '--truth', self.write('bb.out', 'T:1:5\n')))
 
     def write(self, name, text):
-        file = self.folder / name
+        file = self.directory / name
         file.write_text(text)
         return file
 

@@ -35,8 +35,7 @@ step_documentation() {
   RUSTDOCFLAGS="-D warnings" cargo doc --offline --workspace --no-deps
 }
 
-# The example, with the names that its function has to have, which come from symbols and from debug
-# information.
+# Runs the example, and checks the names of its function, which come from symbols and from debug information.
 example() {
   cargo run --offline --profile profiling --example log_words -- 1 >"$WORK/example.txt"
   cat "$WORK/example.txt"
@@ -54,13 +53,13 @@ step_example_legacy() {
   RUSTFLAGS="-C symbol-mangling-version=legacy -Z unstable-options" RUSTC_BOOTSTRAP=1 example
 }
 
-# Only these names have the types that generic functions were compiled for, whichever of them had samples.
+# Only these names have the types of generic functions, whichever of them had samples.
 step_example_v0() {
   CARGO_TARGET_DIR="$WORK/v0" RUSTFLAGS="-C symbol-mangling-version=v0" example \
     '<.*&str\|SliceIndex<\[u8\]>'
 }
 
-# With the library as it was installed.
+# This step uses the library as it was installed.
 installed_example() {
   unset HBBP_LIB_DIR LD_LIBRARY_PATH
   export PKG_CONFIG_PATH="$PREFIX/$LIBDIR/pkgconfig" CARGO_TARGET_DIR="$WORK/$1"
@@ -84,7 +83,7 @@ step_static() {
 case $CARGO in
   *-NOTFOUND) skip "no cargo" ;;
 esac
-# The compiler beside this cargo.
+# Use the compiler next to this cargo.
 PATH=$(dirname "$CARGO"):$PATH
 export PATH CC HBBP_TEST_DATA
 export HBBP_LIB_DIR="$LIBRARIES" LD_LIBRARY_PATH="$LIBRARIES"

@@ -1,4 +1,4 @@
-// Events as sources of events build them: of a source, of a process.
+// Makes events like sources of events do, with a source and a process.
 #ifndef HBBP_TESTS_SUPPORT_EVENT_BUILDERS_H_
 #define HBBP_TESTS_SUPPORT_EVENT_BUILDERS_H_
 

@@ -12,8 +12,8 @@
 
 namespace hbbp {
 
-inline size_t EntriesIn(const std::string& folder) {
-  return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(folder),
+inline size_t EntriesIn(const std::string& directory) {
+  return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(directory),
                                            std::filesystem::directory_iterator()));
 }
 

@@ -1,5 +1,5 @@
-/* For test programs in C that have a `static hbbp_error error`: gives 1 from the function if the
- * condition does not hold, and says so with the last error of the library. */
+/* For test programs in C that have a `static hbbp_error error`: returns 1 from the function if the
+ * condition does not hold, and prints it with the last error of the library. */
 #ifndef HBBP_TESTS_SUPPORT_REQUIRE_H_
 #define HBBP_TESTS_SUPPORT_REQUIRE_H_
 

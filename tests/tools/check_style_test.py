@@ -1,4 +1,4 @@
-"""check_style finds struck-out terms in code and in text, and only in the paths of the glossary."""
+"""Tests that check_style finds struck-out terms in code and in text, and only in the paths of the glossary."""
 import importlib.machinery
 import importlib.util
 import pathlib
@@ -48,6 +48,17 @@ class SmallGlossary(unittest.TestCase):
         text = '"""A\nfolder."""\nNotePeak()  # folder\n'
         self.assertEqual(sorted(self.problems(text, 'lib/base/a.py')),
                          [(2, '"folder"'), (3, '"NotePeak"'), (3, '"folder"')])
+
+    def test_rust(self):
+        text = '/// A folder.\nNotePeak::<\'a>("folder");\n'
+        self.assertEqual(sorted(self.problems(text, 'lib/base/a.rs')),
+                         [(1, '"folder"'), (2, '"NotePeak"'), (2, '"folder"')])
+
+    def test_shell(self):
+        text = '#!/bin/sh -e\n# A folder.\ncd "$folder" || NotePeak "${#}"\n'
+        self.assertEqual(sorted(self.problems(text, 'lib/base/a')),
+                         [(2, '"folder"'), (3, '"NotePeak"'), (3, '"folder"')])
+        self.assertEqual(self.problems('A folder.\n', 'lib/base/a'), [])
 
     def test_other_directories_are_left_out(self):
         self.assertEqual(self.problems('NotePeak();\n', 'lib/based/a.cc'), [])

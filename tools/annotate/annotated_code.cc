@@ -9,8 +9,8 @@
 namespace hbbp::tools {
 namespace {
 
-// More bytes in a row that are no instruction are no data among code: there is no code.
-constexpr uint64_t kMostData = 4096;
+// More bytes in a row without an instruction are not data among code: there is no code at all.
+constexpr uint64_t kMaxDataBytes = 4096;
 
 }  // namespace
 
@@ -92,8 +92,8 @@ std::pair<uint64_t, uint64_t> AnalysedCode::ListedRange(const hbbp_function& fun
   const bool is_function = modules_[function.module].kind != HBBP_MODULE_ANONYMOUS ||
                            FormatAddress(function.start) != function.name;
   if (is_function) return {function.start, function.end};
-  const auto before = [](const hbbp_block& block, const std::pair<uint32_t, uint64_t>& place) {
-    return std::pair(block.module, block.start) < place;
+  const auto before = [](const hbbp_block& block, const std::pair<uint32_t, uint64_t>& key) {
+    return std::pair(block.module, block.start) < key;
   };
   const auto first = std::lower_bound(blocks_.begin(), blocks_.end(),
                                       std::pair(function.module, function.start), before);
@@ -112,23 +112,24 @@ AnnotatedFunction AnalysedCode::Annotate(const hbbp_function& function, bool wit
   std::vector<CodeFrame> frames;
   const auto [start, end] = ListedRange(function);
   annotated.listed_from = start;
-  uint64_t data = 0;  // bytes before the address that are no instruction
+  uint64_t data = 0;  // number of bytes before the address that hold no instruction
   for (uint64_t address = start; address < end;) {
     AnnotatedInstruction instruction;
     instruction.block = BlockAt(function.module, address);
     instruction.loop = LoopOf(instruction.block);
     const hbbp_block* const next = NextBlock(function.module, address);
-    // Where data lies between code, blocks are found again at their start.
+    // Blocks start at known addresses again after data between code.
     const uint64_t limit = std::min(end, next == nullptr ? UINT64_MAX : next->start);
     const std::optional<hbbp_disassembly> code =
         analysis_.try_disassemble(function.module, address);
     if (code) instruction.code = *code;
-    // Of what ran, a block starts within an instruction where code jumps over its lock prefix.
+    // In executed code, a block starts within an instruction where code jumps over its lock prefix.
     const bool is_within =
         instruction.block != nullptr || instruction.code.length <= limit - address;
     if (!code || !is_within) {
-      // A function of a kernel may be all of its memory, of which some pages are here, or none.
-      address = ++data < kMostData ? address + 1 : limit;
+      // A function of a kernel may span all of its memory, of which only some pages, or none, are
+      // here.
+      address = ++data < kMaxDataBytes ? address + 1 : limit;
       continue;
     }
     data = 0;
@@ -153,7 +154,7 @@ AnnotatedFunction AnalysedCode::Annotate(const hbbp_function& function, bool wit
   for (auto& [target, label] : annotated.labels) label = "L" + std::to_string(++number);
   if (with_source && !source_problems_.contains(function.module)) {
     std::string problem;
-    // A module without debug information failed when its lines were asked for.
+    // A module without debug information failed when its lines were requested.
     (void)CatchError([&] { problem = analysis_.debug_problem(function.module); });
     if (!problem.empty()) source_problems_.emplace(function.module, std::move(problem));
   }

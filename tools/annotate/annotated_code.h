@@ -1,4 +1,4 @@
-// The instructions of functions, with how often each ran and where in the source it is.
+// Instructions of functions, with the count and the source line of each.
 #ifndef HBBP_TOOLS_ANNOTATE_ANNOTATED_CODE_H_
 #define HBBP_TOOLS_ANNOTATE_ANNOTATED_CODE_H_
 
@@ -26,9 +26,9 @@ struct CodeFrame {
 
 struct AnnotatedInstruction {
   hbbp_disassembly code = {};
-  const hbbp_block* block = nullptr;  // null: never seen
-  const hbbp_loop* loop = nullptr;    // the innermost one; null: in none, or never seen
-  std::vector<CodeFrame> frames;      // innermost first; empty: not known
+  const hbbp_block* block = nullptr;  // null: not observed
+  const hbbp_loop* loop = nullptr;    // the innermost one; null: not in a loop, or not observed
+  std::vector<CodeFrame> frames;      // innermost first; empty: unknown
 };
 
 struct AnnotatedFunction {
@@ -37,34 +37,34 @@ struct AnnotatedFunction {
   std::string module;  // path
   uint64_t listed_from = 0;
   std::vector<AnnotatedInstruction> instructions;
-  std::string problem;  // why there are none; else empty
-  // Where branches of it lead to inside of it: "L1", "L2", ... by address.
+  std::string problem;  // why there are no instructions; else empty
+  // Names of the targets of its own branches: "L1", "L2", ... by address.
   std::map<uint64_t, std::string> labels;
 };
 
-// Blocks, functions and names of an analysis, copied once.
+// Blocks, functions and names of an analysis, which are copied once.
 class AnalysedCode {
  public:
-  // The analysis has to live longer.
+  // The analysis must outlive this object.
   explicit AnalysedCode(const hbbp::analysis& analysis);
 
-  // Hottest first. kNotFound tells the nearest name.
+  // Returns the hottest first. The message of kNotFound suggests the nearest name.
   StatusOr<std::vector<hbbp_function>> Choose(const FunctionChoice& choice) const;
   AnnotatedFunction Annotate(const hbbp_function& function, bool with_source);
 
   double total_instructions() const { return total_instructions_; }
-  // Of function addresses that calls lead to; empty if nothing ran there.
+  // Returns the name of a function that a call leads to, or an empty string if nothing ran there.
   std::string NameAt(uint32_t module, uint64_t address) const;
-  // Why lines of modules that were annotated are not known.
+  // Returns why lines of annotated modules are unknown.
   std::vector<std::string> SourceProblems() const;
 
  private:
   const hbbp_loop* LoopOf(const hbbp_block* block) const;
   const hbbp_block* BlockAt(uint32_t module, uint64_t address) const;
   const hbbp_block* NextBlock(uint32_t module, uint64_t address) const;
-  // What of a function is listed, [start, end). Of generated code that nobody told the bounds of
-  // functions of: from the first block that has a count to the last. Around them is what else was
-  // copied, other code or zeros.
+  // Returns the range of a function that is listed, [start, end). For generated code whose
+  // functions are unknown it runs from the first block with a count to the last: around these are
+  // other code or zeros, which were copied too.
   std::pair<uint64_t, uint64_t> ListedRange(const hbbp_function& function) const;
   std::vector<CodeFrame> FramesAt(uint32_t module, uint64_t address, uint64_t* end);
 
@@ -74,7 +74,7 @@ class AnalysedCode {
   std::vector<hbbp_block> blocks_;
   std::vector<hbbp_function> functions_;
   std::vector<hbbp_loop> loops_;
-  std::vector<uint32_t> loops_of_blocks_;            // innermost, as blocks_
+  std::vector<uint32_t> loops_of_blocks_;            // innermost, parallel to blocks_
   std::map<uint32_t, std::string> source_problems_;  // by module
 };
 

@@ -1,3 +1,7 @@
+// Prints annotated functions. ListFunction writes a heading, then each instruction with its counts,
+// the bars of the loops around it, and the target of a branch; a source line comes before its first
+// instruction. AddInstructions adds the same data to a table. hbbp annotate calls both for each
+// chosen function.
 #include "annotate/listing.h"
 
 #include <unistd.h>
@@ -20,7 +24,7 @@ constexpr char kHot[] = "\033[31m";
 constexpr char kWarm[] = "\033[32m";
 constexpr char kSource[] = "\033[36m";
 constexpr char kHeading[] = "\033[1m";
-// As perf annotate has it.
+// perf annotate has the same limits.
 constexpr double kHotShare = 0.05;
 constexpr double kWarmShare = 0.005;
 
@@ -45,23 +49,23 @@ const char* ColourOf(double share) {
   return share >= kWarmShare ? kWarm : nullptr;
 }
 
-std::string PlaceOf(const CodeFrame& frame) {
-  std::string place(frame.file.empty() ? "?" : BaseName(frame.file));
-  if (frame.line != 0) place += ":" + std::to_string(frame.line);
-  return place;
+std::string LocationOf(const CodeFrame& frame) {
+  std::string location(frame.file.empty() ? "?" : BaseName(frame.file));
+  if (frame.line != 0) location += ":" + std::to_string(frame.line);
+  return location;
 }
 
-// "f inlined into g (a.c:12)", for every function that was inlined.
+// Returns "f inlined into g (a.c:12)", for every function that was inlined.
 std::string InlinedInto(const std::vector<CodeFrame>& frames) {
   std::string text;
   for (size_t i = 0; i + 1 < frames.size(); ++i) {
     text += (i == 0 ? frames[i].function : std::string()) + " inlined into " +
-            frames[i + 1].function + " (" + PlaceOf(frames[i + 1]) + ")";
+            frames[i + 1].function + " (" + LocationOf(frames[i + 1]) + ")";
   }
   return text;
 }
 
-// The calls by which an instruction got where it is, without the line that it is of.
+// Compares the inlined calls that led to an instruction, without its line.
 bool IsSameInlining(const std::vector<CodeFrame>& a, const std::vector<CodeFrame>& b) {
   if (a.size() != b.size()) return false;
   for (size_t i = 0; i < a.size(); ++i) {
@@ -84,7 +88,7 @@ std::string Counts(const AnnotatedFunction& function, const AnnotatedInstruction
          PadLeft(SourceName(block->source), kSourceWidth);
 }
 
-// A bar for each loop around the instruction.
+// Draws a bar for each loop around the instruction.
 std::string Nesting(const hbbp_loop* loop) {
   constexpr size_t kBars = 4;
   std::string bars(loop == nullptr ? 0 : std::min<size_t>(loop->depth, kBars), '|');
@@ -100,15 +104,15 @@ std::string LoopText(const hbbp_loop& loop) {
                   loop.trip_count_error);
     text += trips;
   } else {
-    text += (loop.flags & HBBP_LOOP_IRREDUCIBLE) != 0 ? ": entered at several places"
+    text += (loop.flags & HBBP_LOOP_IRREDUCIBLE) != 0 ? ": entered at several points"
                                                       : ": trips not known";
   }
   return text;
 }
 
-// What a branch leads to, in words.
-std::string TargetOf(const AnnotatedFunction& function, const hbbp_disassembly& code,
-                     const AnalysedCode& names) {
+// Describes the target of a branch in words.
+std::string DescribeTarget(const AnnotatedFunction& function, const hbbp_disassembly& code,
+                           const AnalysedCode& names) {
   if (code.target == HBBP_NO_ADDRESS) return {};
   if (const auto label = function.labels.find(code.target);
       label != function.labels.end() && code.flow != HBBP_FLOW_CALL) {
@@ -173,7 +177,7 @@ std::string ListFunction(const AnnotatedFunction& function, const AnalysedCode& 
       if (is_new_line && frame.line != 0) {
         const std::string line = text->Line(frame.file, frame.line);
         out += margin +
-               Coloured(Printable(PlaceOf(frame)) + (line.empty() ? "" : "  " + line), kSource,
+               Coloured(Printable(LocationOf(frame)) + (line.empty() ? "" : "  " + line), kSource,
                         style) +
                "\n";
       }
@@ -189,7 +193,7 @@ std::string ListFunction(const AnnotatedFunction& function, const AnalysedCode& 
     }
     out += Counts(function, instruction, style) + "  " + Nesting(loop) + " " +
            FormatAddress(disassembly.address) + ":  " + disassembly.text +
-           TargetOf(function, disassembly, code) + "\n";
+           DescribeTarget(function, disassembly, code) + "\n";
   }
   return out + "\n";
 }

@@ -15,15 +15,15 @@ struct ListingStyle {
   bool has_source = true;
 };
 
-// True if stdout is a terminal that takes colours and NO_COLOR is not set.
+// Returns whether stdout is a terminal that accepts colours and NO_COLOR is not set.
 bool WantsColour();
 
-// One function: a heading, then its instructions with share (of the function), count, standard
-// error and source of the count, under the source lines that they are of.
+// Lists one function: a heading, then its instructions with share (of the function), count,
+// standard error and source of the count, each under its source line.
 std::string ListFunction(const AnnotatedFunction& function, const AnalysedCode& code,
                          const ListingStyle& style, SourceText* text);
 
-// A row per instruction.
+// Has a row per instruction.
 Table InstructionTable();
 void AddInstructions(const AnnotatedFunction& function, const AnalysedCode& code, Table* table);
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint64_t kMaxFileBytes = 64 << 20;
 
-// A name in DWARF may be that of a device or a FIFO.
+// A name in DWARF may refer to a device or a FIFO.
 bool IsRegularFile(const std::string& path) {
   struct stat status;
   return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);

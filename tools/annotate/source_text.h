@@ -1,4 +1,4 @@
-// The lines of source files, as far as the files are here.
+// Reads lines of source files, as far as the files exist here.
 #ifndef HBBP_TOOLS_ANNOTATE_SOURCE_TEXT_H_
 #define HBBP_TOOLS_ANNOTATE_SOURCE_TEXT_H_
 
@@ -11,10 +11,11 @@ namespace hbbp::tools {
 
 class SourceText {
  public:
-  // Without what would move the cursor of a terminal; empty if the file or the line is not here.
+  // Returns the line without control characters that would move the cursor of a terminal, or an
+  // empty string if the file or the line does not exist here.
   std::string Line(const std::string& file, uint32_t line);
 
-  // Files that were asked for and are not here.
+  // Returns the files that were requested and do not exist here.
   const std::vector<std::string>& missing() const { return missing_; }
 
  private:

@@ -1,4 +1,4 @@
-// hbbp annotate: the instructions of functions, with counts and source lines.
+// hbbp annotate: lists the instructions of functions, with counts and source lines.
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -37,7 +37,7 @@ struct Request {
   bool with_source;
 };
 
-// Functions are written one by one: a large program has millions of instructions.
+// Writes functions one by one, because a large program has millions of instructions.
 int PrintTable(const Request& request, Format format, AnalysedCode* code,
                DebugInfoOptions* debug_info) {
   Table table = InstructionTable();

@@ -1,4 +1,4 @@
-// hbbp blocks: how often each basic block ran.
+// hbbp blocks: lists how often each basic block ran.
 #include <algorithm>
 #include <tuple>
 #include <utility>
@@ -105,7 +105,7 @@ int RunBlocks(int argc, char** argv) {
   BiasThresholds thresholds;
   Options options(kName, "List basic blocks by the instructions that they executed");
   options.Positionals("FILE", &files, 1, Options::kAny, "profiles; several are added up");
-  options.Count("--top", &top, "only the first N; a table has 20 unless told otherwise");
+  options.Count("--top", &top, "only the first N; a table has 20 by default");
   options.Value(
       "--bias-ratio", &thresholds.ratio, "R",
       "a block is biased if its branches are the oldest of their branch stacks R times as "

@@ -1,4 +1,4 @@
-// hbbp compare: how far a profile is from exact counts, or from another profile.
+// hbbp compare: measures how far a profile is from exact counts, or from another profile.
 #include "compare.h"
 
 #include <algorithm>
@@ -17,10 +17,10 @@ namespace hbbp::tools {
 namespace {
 
 constexpr char kName[] = "compare";
-// Of the estimate; less is what sampling noise and program starts leave anyway.
+// Share of the estimate; sampling noise and starts of programs leave less than this anyway.
 constexpr double kNotableShare = 0.01;
 
-// Every instruction of a block ran as often as the block.
+// Makes exact counts of a profile: every instruction of a block ran as often as the block.
 std::vector<ReferenceModule> ReferenceFromProfile(const hbbp::analysis& analysis) {
   const std::vector<EstimatedModule> modules = Estimates(analysis);
   std::vector<ReferenceModule> references;
@@ -56,7 +56,7 @@ StatusOr<Comparison> CompareModules(const hbbp::analysis& analysis,
       used[*match[r]] = true;
       const ModuleCode code(analysis, static_cast<uint32_t>(*match[r]));
       both.push_back(CountModule(references[r], estimates[*match[r]], code));
-      HBBP_RETURN_IF_ERROR(CheckPlaces(both.back(), modules[*match[r]]));
+      HBBP_RETURN_IF_ERROR(CheckAddresses(both.back(), modules[*match[r]]));
       continue;
     }
     double instructions = 0;
@@ -110,14 +110,14 @@ StatusOr<Comparison> Run(Inputs inputs, std::vector<std::string>* notes) {
   const hbbp::analysis analysis = inputs.estimator.Analyse(profile);
   const std::vector<EstimatedModule> estimates = Estimates(analysis);
   const std::vector<SourceView> sources = Sources(analysis);
-  *notes = NotesOf(analysis, sources);
+  *notes = CollectNotes(analysis, sources);
   bool scaled = IsUpToFactor(sources);
   std::vector<ReferenceModule> references;
   if (inputs.files.size() == 2) {
     const hbbp::analysis other = inputs.estimator.Analyse(LoadProfile(inputs.files[1]));
     const std::vector<SourceView> other_sources = Sources(other);
     scaled = scaled || IsUpToFactor(other_sources);
-    for (const std::string& note : NotesOf(other, other_sources)) {
+    for (const std::string& note : CollectNotes(other, other_sources)) {
       notes->push_back(inputs.files[1] + ": " + note);
     }
     references = ReferenceFromProfile(other);
@@ -135,7 +135,7 @@ StatusOr<Comparison> Run(Inputs inputs, std::vector<std::string>* notes) {
 int RunCompare(int argc, char** argv) {
   Inputs inputs;
   std::string format = "table";
-  Options options(kName, "Tell how far a profile is from exact counts or from another profile");
+  Options options(kName, "Show how far a profile is from exact counts or from another profile");
   options.Positionals("FILE", &inputs.files, 1, 2, "the profile; and the one to compare it with");
   options.Values(
       "--truth", &inputs.truth.files, "FILE",

@@ -15,7 +15,7 @@ constexpr size_t kMnemonicRows = 20;
 // Every start of a program runs a few instructions of each of its libraries.
 constexpr double kSmallestShare = 0.0001;
 
-// An error or an overlap.
+// Makes the cell of an error or an overlap.
 Cell Metric(const ModuleComparison& module, double metric) {
   return module.is_empty() ? Cell() : Cell(metric);
 }

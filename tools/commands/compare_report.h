@@ -1,4 +1,4 @@
-// A comparison, printed.
+// Prints comparisons.
 #ifndef HBBP_TOOLS_COMMANDS_COMPARE_REPORT_H_
 #define HBBP_TOOLS_COMMANDS_COMPARE_REPORT_H_
 
@@ -9,14 +9,14 @@
 
 namespace hbbp::tools {
 
-// Modules, then the mnemonics with most reference instructions, then what is on one side only.
+// Lists modules, then the mnemonics with most reference instructions, then one-sided modules.
 std::string CompareText(const Comparison& comparison, const std::vector<std::string>& notes);
 
-// A row for each module and mnemonic; module "total" for all of them, mnemonic empty for the
-// whole module.
+// Has a row for each module and mnemonic; the module is "total" for all of them, and the mnemonic
+// is empty for the whole module.
 std::string CompareCsv(const Comparison& comparison);
 
-// {"modules": [...], "total": {...}, "scaled", "scale", "only_in_truth", "only_in_profile",
+// Returns {"modules": [...], "total": {...}, "scaled", "scale", "only_in_truth", "only_in_profile",
 // "notes"}. Errors are fractions; null where the reference is 0 and the estimate is not.
 std::string CompareJson(const Comparison& comparison, const std::vector<std::string>& notes);
 

@@ -1,4 +1,4 @@
-// hbbp count: exact counts of executed instructions, by single-stepping.
+// hbbp count: counts executed instructions exactly, by single-stepping.
 #include <hbbp/version.h>
 #include <signal.h>
 #include <unistd.h>
@@ -19,11 +19,12 @@ namespace {
 
 constexpr char kName[] = "count";
 
-// "12,345,678 instructions, 65,000 a second" on a terminal, over and over in one line; with a bound
-// "[#####.....]  50 %" before it.
+// Shows "12,345,678 instructions, 65,000 a second" on a terminal, over and over in one line; with a
+// limit, "[#####.....]" is in front.
 class Progress {
  public:
-  explicit Progress(uint64_t most) : is_shown_(::isatty(STDERR_FILENO) == 1), most_(most) {}
+  explicit Progress(uint64_t max_instructions)
+      : is_shown_(::isatty(STDERR_FILENO) == 1), max_instructions_(max_instructions) {}
   ~Progress() {
     if (has_shown_) std::fputs("\r\033[K", stderr);
   }
@@ -34,9 +35,10 @@ class Progress {
     if (!is_shown_) return;
     has_shown_ = true;
     std::string line;
-    if (most_ != 0) {
+    if (max_instructions_ != 0) {
       constexpr size_t kWidth = 40;
-      const double share = static_cast<double>(instructions) / static_cast<double>(most_);
+      const double share =
+          static_cast<double>(instructions) / static_cast<double>(max_instructions_);
       std::string bar(static_cast<size_t>(std::min(share, 1.0) * kWidth), '#');
       bar.resize(kWidth, '.');
       line = "[" + bar + "] ";
@@ -50,7 +52,7 @@ class Progress {
  private:
   bool is_shown_;
   bool has_shown_ = false;
-  uint64_t most_;
+  uint64_t max_instructions_;
   uint64_t start_ns_ = ClockNs(CLOCK_MONOTONIC);
 };
 

@@ -1,4 +1,6 @@
-// hbbp diff: two mixes, before and after, sorted by what changed most.
+// hbbp diff: compares two mixes, before and after, and sorts rows by what changed most. RunDiff
+// reads the options, makes a pivot of each of the two profiles, adds the rows of both to a MixDiff,
+// and prints that as a table.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -32,13 +34,13 @@ struct Request {
   Format format = Format::kTable;
 };
 
-// One of the two profiles, as it was asked for.
+// One of the two profiles, with its pivot.
 struct Side {
   std::string file;
   hbbp::pivot pivot;
   std::string unit = {};
   bool is_up_to_factor = false;
-  std::vector<std::string> notes = {};  // what has to be known of it
+  std::vector<std::string> notes = {};  // what its reader must know
 };
 
 StatusOr<Side> OpenSide(const std::string& file, const Request& request, ProfileOptions* profiles,
@@ -48,15 +50,15 @@ StatusOr<Side> OpenSide(const std::string& file, const Request& request, Profile
   const std::vector<SourceView> sources = Sources(analysis);
   side.unit = UnitOf(sources);
   side.is_up_to_factor = IsUpToFactor(sources);
-  side.notes = NotesOf(analysis, sources);
+  side.notes = CollectNotes(analysis, sources);
   if (!NeedsLines(request.pivot)) return side;
   const std::vector<std::string> of_lines = DebugInfoOptions::Problems(analysis);
   side.notes.insert(side.notes.end(), of_lines.begin(), of_lines.end());
   return side;
 }
 
-// The two sides may be files of one name in different folders; but where one side has several of
-// that name, only folders tell which is which.
+// The two sides may be files of one name in different directories. But where one side has several
+// files of that name, only their directories distinguish them.
 std::set<std::string> FindAmbiguousNames(const Side& side, const std::vector<std::string>& keys) {
   std::set<std::string> ambiguous;
   for (size_t key = 0; key < keys.size(); ++key) {
@@ -71,9 +73,9 @@ std::set<std::string> FindAmbiguousNames(const Side& side, const std::vector<std
   return ambiguous;
 }
 
-std::vector<std::string> LabelsOf(const Side& side, size_t row,
-                                  const std::vector<std::string>& keys,
-                                  const std::set<std::string>& ambiguous) {
+std::vector<std::string> MakeLabels(const Side& side, size_t row,
+                                    const std::vector<std::string>& keys,
+                                    const std::set<std::string>& ambiguous) {
   std::vector<std::string> labels;
   for (size_t key = 0; key < keys.size(); ++key) {
     const hbbp_pivot_label label = side.pivot.label(HBBP_PIVOT_ROWS, row, key);
@@ -91,7 +93,7 @@ double AddSide(const Side& side, const Request& request, const std::set<std::str
     const hbbp_pivot_cell cell = side.pivot.cell(row);
     const Measured measured = request.is_absolute ? Measured{cell.value, cell.standard_error}
                                                   : Measured{cell.share, cell.share_error};
-    (diff->*add)(LabelsOf(side, row, request.pivot.rows, ambiguous), measured);
+    (diff->*add)(MakeLabels(side, row, request.pivot.rows, ambiguous), measured);
   }
   return side.pivot.cell(HBBP_PIVOT_ALL).value;
 }
@@ -108,7 +110,7 @@ Cell ProbabilityCell(std::optional<double> p, Format format) {
   return *p < kNone ? std::string("< 1e-6") : FormatFactor(*p);
 }
 
-// Signed in a table: what becomes more has a plus.
+// In a table, the cell has a plus where the value increases.
 Cell ChangeCell(double change, const Request& request) {
   if (request.format != Format::kTable) return change;
   return (change > 0 ? "+" : "") +
@@ -135,7 +137,7 @@ std::vector<Column> ColumnsOf(const Request& request) {
   return columns;
 }
 
-std::vector<Cell> CellsOf(const MixDiffRow& row, const Request& request) {
+std::vector<Cell> MakeCells(const MixDiffRow& row, const Request& request) {
   std::vector<Cell> cells(row.labels.begin(), row.labels.end());
   cells.emplace_back(row.before.value);
   cells.push_back(ErrorCell(row.before.standard_error, request));
@@ -148,7 +150,7 @@ std::vector<Cell> CellsOf(const MixDiffRow& row, const Request& request) {
   return cells;
 }
 
-// What is true of both is said once.
+// Notes that are the same for both profiles are printed once.
 void AddNotes(const Side& before, const Side& after, Table* table) {
   const auto has = [](const Side& side, const std::string& note) {
     return std::find(side.notes.begin(), side.notes.end(), note) != side.notes.end();
@@ -170,7 +172,7 @@ Table MakeListing(const Side& before, const Side& after, const Request& request)
   const std::vector<MixDiffRow> rows = diff.Sorted(request.order);
   Table table(ColumnsOf(request));
   const size_t shown = request.top == 0 ? rows.size() : std::min<size_t>(request.top, rows.size());
-  for (size_t i = 0; i < shown; ++i) table.AddRow(CellsOf(rows[i], request));
+  for (size_t i = 0; i < shown; ++i) table.AddRow(MakeCells(rows[i], request));
   const std::string& value = request.pivot.values.front();
   table.AddField("value", value);
   table.AddField("normalised", uint64_t{request.is_absolute ? 0u : 1u});
@@ -199,7 +201,7 @@ int RunDiff(int argc, char** argv) {
   std::vector<std::string> files, by;
   std::string groups, value = "instructions", sort = "change", format = "table";
   Request request;
-  Options options(kName, "Tell what changed between two mixes");
+  Options options(kName, "Show what changed between two mixes");
   options.Positionals("BEFORE AFTER", &files, 2, 2, "two profiles");
   options.Values("--by", &by, "KEY,...", "what a row stands for, as in hbbp mix (mnemonic)");
   options.Value("--value", &value, "VALUE", "what is compared, as in hbbp mix (instructions)");
@@ -207,7 +209,7 @@ int RunDiff(int argc, char** argv) {
   options.Value("--groups", &groups, "FILE", "groups of instructions, each a key by its name");
   options.Flag("--absolute", &request.is_absolute, "numbers instead of shares of each profile");
   options.Choice("--sort", &sort, {"change", "significance"}, "what is first (change)");
-  options.Count("--top", &request.top, "only the first N; a table has 20 unless told otherwise");
+  options.Count("--top", &request.top, "only the first N; a table has 20 by default");
   options.Choice("--format", &format, FormatNames(), "how to print (table)");
   DebugInfoOptions debug_info(kName);
   debug_info.AddTo(&options);

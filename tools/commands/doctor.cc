@@ -1,4 +1,4 @@
-// hbbp doctor: what this machine, kernel and user can do, and what to change.
+// hbbp doctor: reports what this machine, kernel and user can do, and what to change.
 #include <hbbp/hbbp.hpp>
 
 #include "command.h"

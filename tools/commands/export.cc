@@ -1,4 +1,4 @@
-// hbbp export: a profile in a format of others.
+// hbbp export: writes a profile in another format.
 #include <algorithm>
 #include <vector>
 

@@ -1,4 +1,6 @@
-// hbbp ibs: what instruction-based sampling tells of instructions, latencies and memory.
+// hbbp ibs: lists instructions, latencies and memory by instruction-based sampling. RunIbs reads
+// the options and prints one of three tables: of instructions by events, a histogram of a latency,
+// or accessed memory.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -19,7 +21,7 @@ namespace {
 
 constexpr char kName[] = "ibs";
 constexpr uint64_t kTableRows = 20;
-// What a listing shows of these unless told otherwise, if it occurred.
+// By default a listing shows those of these events that occurred.
 constexpr const char* kCommonEvents[] = {
     "op-samples",        "op-tag-to-retire-cycles",  "op-loads",       "op-dc-misses",
     "op-l2-misses",      "op-dc-load-miss-cycles",   "op-dtlb-misses", "op-nb-remote",
@@ -33,7 +35,7 @@ struct Wanted {
   uint64_t rows = 0;
 };
 
-// "a,b" and "c" are three.
+// Splits "a,b" and "c" into three.
 std::vector<std::string> SplitAtCommas(const std::vector<std::string>& lists) {
   std::vector<std::string> words;
   for (const std::string& list : lists) {
@@ -159,18 +161,18 @@ Table DataTable(const hbbp::profile& profile, bool by_page, uint64_t rows) {
     uint64_t loads = 0, stores = 0, misses = 0, miss_cycles = 0;
     std::set<uint32_t> threads;
   };
-  std::map<std::pair<uint32_t, uint64_t>, Access> places;  // by process and address
+  std::map<std::pair<uint32_t, uint64_t>, Access> accesses;  // by process and address
   for (const hbbp_ibs_line& line : lines) {
     const uint64_t address = by_page ? line.address / kPageBytes * kPageBytes : line.address;
-    Access& access = places[{line.pid, address}];
+    Access& access = accesses[{line.pid, address}];
     access.loads += line.loads;
     access.stores += line.stores;
     access.misses += line.misses;
     access.miss_cycles += line.miss_cycles;
     access.threads.insert(line.tid);
   }
-  std::vector<std::pair<std::pair<uint32_t, uint64_t>, Access>> sorted(places.begin(),
-                                                                       places.end());
+  std::vector<std::pair<std::pair<uint32_t, uint64_t>, Access>> sorted(accesses.begin(),
+                                                                       accesses.end());
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
     return a.second.loads + a.second.stores > b.second.loads + b.second.stores;
   });
@@ -183,9 +185,9 @@ Table DataTable(const hbbp::profile& profile, bool by_page, uint64_t rows) {
                {"threads", "threads", Column::kCount}});
   const size_t shown = std::min<uint64_t>(rows, sorted.size());
   for (size_t i = 0; i < shown; ++i) {
-    const auto& [place, access] = sorted[i];
-    table.AddRow({uint64_t{place.first}, place.second, access.loads, access.stores, access.misses,
-                  access.miss_cycles, uint64_t{access.threads.size()}});
+    const auto& [location, access] = sorted[i];
+    table.AddRow({uint64_t{location.first}, location.second, access.loads, access.stores,
+                  access.misses, access.miss_cycles, uint64_t{access.threads.size()}});
   }
   uint64_t dropped = 0;
   for (const SourceView& source : SourcesAsRecorded(profile)) {
@@ -210,7 +212,7 @@ int RunIbs(int argc, char** argv) {
   uint64_t top = 0;
   std::string histogram, data;
   std::string format = "table";
-  Options options(kName, "Show what instruction-based sampling (IBS) tells of instructions");
+  Options options(kName, "Show what instruction-based sampling (IBS) reports of instructions");
   options.Positionals("FILE", &files, 1, Options::kAny, "profiles; several are added up");
   options.Choice("--by", &wanted.by, {"instruction", "function", "module"},
                  "what a row is (instruction)");
@@ -220,7 +222,7 @@ int RunIbs(int argc, char** argv) {
                 "a latency instead: tag-to-retire, completion-to-retire, dc-miss, dtlb-refill, "
                 "fetch, itlb-refill");
   options.Choice("--data", &data, {"line", "page"}, "accessed memory instead");
-  options.Count("--top", &top, "only the first N; a table has 20 unless told otherwise");
+  options.Count("--top", &top, "only the first N; a table has 20 by default");
   options.Choice("--format", &format, FormatNames(), "how to print (table)");
   options.Footer(
       "Events are those that AMD derives from IBS. Names with -cycles are sums of cycles, others\n"

@@ -1,4 +1,4 @@
-// hbbp import: a recording of perf becomes a profile.
+// hbbp import: turns a recording of perf into a profile.
 #include <unistd.h>
 
 #include <cstdio>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr char kName[] = "import";
 
-// "[#####.....]  50 %" on a terminal, over and over in one line.
+// Shows "[#####.....]  50 %" on a terminal, over and over in one line.
 class ProgressBar {
  public:
   ProgressBar() : is_shown_(::isatty(STDERR_FILENO) == 1) {}
@@ -43,7 +43,7 @@ class ProgressBar {
   int shown_percent_ = -1;
 };
 
-// "RECORDED=HERE".
+// Splits words of the form "RECORDED=HERE".
 StatusOr<std::vector<hbbp_moved_file>> SplitMoved(std::vector<std::string>* words) {
   std::vector<hbbp_moved_file> files;
   for (std::string& word : *words) {
@@ -84,7 +84,7 @@ hbbp::profile Import(const std::string& recording, const hbbp_import_options& op
   return hbbp::profile::import_recording(recording, options, hbbp::work(&show));
 }
 
-// What the options name of the kernel is stored in the profile, which takes an analysis.
+// Analyses the profile first, which stores the files of the kernel that the options name in it.
 void Save(const hbbp::profile& profile, const KernelOptions& kernel, const std::string& output) {
   if (!kernel.HasFiles()) return profile.save(output);
   const hbbp_kernel_files files = kernel.Files();
@@ -122,7 +122,7 @@ int RunImport(int argc, char** argv) {
       "--ebs-method: plain takes the instruction at the IP, ip+1 the one that was executed before\n"
       "it, auto the latter for precise events (PEBS) alone.\n"
       "Events with branch stacks become sources of streams (lbr), others of samples (ebs).\n"
-      "hbbp info tells what was found, lost, and could not be explained.");
+      "hbbp info shows what was found, lost, and could not be explained.");
   if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
 
   const StatusOr<std::vector<hbbp_moved_file>> files = SplitMoved(&moved);

@@ -1,4 +1,6 @@
-// hbbp info: what is in a profile, and what was lost on the way into it.
+// hbbp info: reports what is in a profile, and what was lost on the way into it. RunInfo reads the
+// Contents of each file (ReadContents loads and analyses it), and prints them as text, as JSON, or
+// as CSV with a row for each source.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -18,7 +20,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr char kName[] = "info";
 
-// All that is listed of one file. The strings are borrowed from `analysis`.
+// Everything that is listed of one file. The strings are borrowed from `analysis`.
 struct Contents {
   std::string file;
   hbbp::analysis analysis;
@@ -29,7 +31,7 @@ struct Contents {
   std::vector<hbbp_slice> slices = {};
 };
 
-// They are of equal width.
+// Slices are of equal width.
 uint64_t SliceWidth(const std::vector<hbbp_slice>& slices) {
   return slices.empty() ? 0 : slices.front().end_ns - slices.front().start_ns;
 }
@@ -87,7 +89,7 @@ Json ToJson(const SourceView& source) {
           {"unexplained_reasons", ToJson(source.unexplained_reasons)},
           {"handler_ns", source.handler_ns},
           {"mode", source.mode},
-          {"rung", source.method},
+          {"method", source.method},
           {"counters", ToJson(source.counters)},
           {"event_name", source.event_name},
           {"precise_ip", source.precise_ip},
@@ -149,7 +151,7 @@ Table SourceTable(const std::vector<Contents>& files) {
                {"disagreements", "disagreements", Column::kCount},
                {"handler_ns", "handlers (ns)", Column::kCount},
                {"trace_mode", "trace mode"},
-               {"rung", "rung"},
+               {"method", "method"},
                {"lost", "lost", Column::kCount},
                {"throttled", "throttled", Column::kCount},
                {"unmapped", "unmapped", Column::kCount},
@@ -191,14 +193,14 @@ Table SourceTable(const std::vector<Contents>& files) {
   return table;
 }
 
-// Of branches that were predicted wrong; a line of their own.
+// Prefix of the counters of mispredicted branches, which have a line of their own.
 constexpr char kWrongAt[] = "wrong at ";
 
 bool IsWrongAt(const hbbp_counter& counter) {
   return std::strncmp(counter.name, kWrongAt, std::strlen(kWrongAt)) == 0;
 }
 
-// Those alone, or all others.
+// Lists only the counters of mispredictions, or only the others.
 std::string CountersText(const std::vector<hbbp_counter>& counters, bool wrong_at) {
   std::string text;
   for (const hbbp_counter& counter : counters) {
@@ -213,7 +215,7 @@ double Ratio(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-// What software branch tracing did, a line each.
+// Describes what software branch tracing did, in one line per aspect.
 std::string TraceText(const SourceView& source) {
   if (source.kind != HBBP_SOURCE_SWBT) {
     return source.counters.empty() ? ""
@@ -252,7 +254,7 @@ const char* SamplesName(hbbp_source_kind source) {
   }
 }
 
-// ", precise IP (2), corrected for IP+1"
+// Returns for instance ", precise IP (2), corrected for IP+1".
 std::string IpText(const SourceView& source) {
   std::string text;
   if (source.precise_ip != 0) text += ", precise IP (" + std::to_string(source.precise_ip) + ")";

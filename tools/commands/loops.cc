@@ -1,4 +1,4 @@
-// hbbp loops: the loops that ran, how often they went round, and what they executed.
+// hbbp loops: lists the loops that ran, their trip counts, and what they executed.
 #include <algorithm>
 #include <tuple>
 #include <utility>
@@ -30,7 +30,7 @@ const char* BasisName(hbbp_trip_basis basis) {
 }
 
 Cell Known(double number) { return number > 0 ? Cell(number) : Cell(); }
-// An error of 0 is one, if there is a number.
+// An error of 0 is valid only if there is a number.
 Cell KnownError(double error, double number) { return number > 0 ? Cell(error) : Cell(); }
 
 struct Wanted {
@@ -151,7 +151,7 @@ int RunLoops(int argc, char** argv) {
   std::string format = "table";
   Options options(kName, "List loops by the instructions that they executed");
   options.Positionals("FILE", &files, 1, Options::kAny, "profiles; several are added up");
-  options.Count("--top", &wanted.rows, "only the first N; a table has 20 unless told otherwise");
+  options.Count("--top", &wanted.rows, "only the first N; a table has 20 by default");
   options.Value("--module", &wanted.functions.module, "M",
                 "only those of the module, path or last part of it");
   options.Value("--function", &wanted.functions.function, "F",
@@ -160,8 +160,8 @@ int RunLoops(int argc, char** argv) {
   ProfileOptions profiles;
   profiles.AddTo(&options);
   options.Footer(
-      "trip count: iterations by entries, on average; by: whether taken branches tell it, or\n"
-      "counts of blocks. Empty where neither does. std. error: one sigma of what is before it.\n"
+      "trip count: iterations by entries, on average; by: whether it is from taken branches, or\n"
+      "counts of blocks. Empty where it is unknown. std. error: one sigma of what is before it.\n"
       "share: of all instructions that were executed; own: without loops within the loop.\n"
       "irreducible: can be entered at several blocks, of which the header is one.");
   if (const std::optional<int> status = options.Parse(argc, argv)) return *status;

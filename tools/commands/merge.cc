@@ -1,4 +1,4 @@
-// hbbp merge: several profiles as one.
+// hbbp merge: merges several profiles into one.
 #include "command.h"
 #include "format.h"
 #include "options.h"

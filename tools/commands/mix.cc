@@ -1,4 +1,6 @@
-// hbbp mix: which instructions ran, summed over whatever keys are asked for.
+// hbbp mix: sums executed instructions over any keys. RunMix reads the options into a Request,
+// makes a pivot of the analysed profiles, and prints its cells as a table: one row per label, or
+// per label and column.
 #include <algorithm>
 #include <utility>
 
@@ -19,14 +21,14 @@ constexpr char kName[] = "mix";
 constexpr uint64_t kTableRows = 20;
 constexpr char kInstructions[] = "instructions";
 
-// A number that is shown of a cell: a value of the pivot, or what "error" and "share" say of the
-// first value.
+// A number that is shown for a cell: a value of the pivot, or its "error" or "share", which belong
+// to the first value.
 struct Shown {
   enum Part { kValue, kError, kShare };
-  std::string key;    // in JSON
-  std::string title;  // in a table
+  std::string key;    // key in JSON
+  std::string title;  // title in a table
   Part part = kValue;
-  size_t value = 0;  // of the pivot
+  size_t value = 0;  // index among the values of the pivot
 
   Column::Kind kind() const {
     if (part == kError) return Column::kError;
@@ -41,19 +43,19 @@ struct Shown {
 struct Request {
   PivotRequest pivot;
   std::vector<Shown> shown;
-  size_t instructions = 0;  // which of the values of the pivot they are
+  size_t instructions = 0;  // index of the instructions among the values of the pivot
   bool totals = false;
   Format format = Format::kTable;
 };
 
-size_t PlaceOf(const std::string& value, std::vector<std::string>* values) {
+size_t IndexInto(const std::string& value, std::vector<std::string>* values) {
   const auto found = std::find(values->begin(), values->end(), value);
-  const auto place = static_cast<size_t>(found - values->begin());
+  const auto index = static_cast<size_t>(found - values->begin());
   if (found == values->end()) values->push_back(value);
-  return place;
+  return index;
 }
 
-// `more`: what an option understands besides the values of pivots.
+// `more` has what the option accepts besides the values of pivots.
 Status CheckIsValue(const char* option, const std::string& name,
                     std::vector<std::string_view> more) {
   const std::vector<std::string> values = hbbp::pivot::value_names();
@@ -64,26 +66,26 @@ Status CheckIsValue(const char* option, const std::string& name,
                     name.c_str(), DidYouMeanOneOf(name, known).c_str());
 }
 
-// What --values asks for. Sums that are needed for sorting, or for the total, are not shown.
+// Applies --values. Sums that are needed for sorting or for the total only are not shown.
 void SetValues(const std::vector<std::string>& names, Request* request) {
   std::vector<std::string>& values = request->pivot.values;
   for (const std::string& name : names) {
-    if (name != "error" && name != "share") PlaceOf(name, &values);
+    if (name != "error" && name != "share") IndexInto(name, &values);
   }
-  request->instructions = PlaceOf(kInstructions, &values);
+  request->instructions = IndexInto(kInstructions, &values);
   for (const std::string& name : names) {
     if (name == "error") {
       request->shown.push_back({"standard_error", "std. error", Shown::kError, 0});
     } else if (name == "share") {
       request->shown.push_back({"share", "share", Shown::kShare, 0});
     } else {
-      request->shown.push_back({JsonKey(name), name, Shown::kValue, PlaceOf(name, &values)});
+      request->shown.push_back({JsonKey(name), name, Shown::kValue, IndexInto(name, &values)});
     }
   }
   std::string& sort = request->pivot.sort;
   if (sort == "share") sort = values.front();
   const std::vector<std::string> known = hbbp::pivot::value_names();
-  if (std::find(known.begin(), known.end(), sort) != known.end()) PlaceOf(sort, &values);
+  if (std::find(known.begin(), known.end(), sort) != known.end()) IndexInto(sort, &values);
 }
 
 Status SetKeysAndValues(const std::vector<std::string>& by, const std::vector<std::string>& columns,
@@ -105,7 +107,7 @@ Status SetKeysAndValues(const std::vector<std::string>& by, const std::vector<st
   return OkStatus();
 }
 
-// Names of functions are long: they stand at the end.
+// Names of functions are long, so they come last.
 bool IsLong(const std::string& key) { return key == "function" || key == "inlined"; }
 
 class Listing {
@@ -138,7 +140,7 @@ class Listing {
   const std::vector<std::string>& rows() const { return request_.pivot.rows; }
   const std::vector<std::string>& columns() const { return request_.pivot.columns; }
   size_t column_count() const { return pivot_.columns(); }
-  // A cell each is a row of JSON: what columns are called is data there, not a key.
+  // In JSON each cell is a row: titles of columns are data there, not keys.
   bool is_long_form() const { return request_.format == Format::kJson && !columns().empty(); }
 
   static void AddKeyColumns(const std::string& key, std::vector<Column>* columns) {
@@ -146,7 +148,7 @@ class Listing {
     if (key == "thread") columns->push_back({"thread_name", "thread name"});
   }
 
-  // Of the paths that a key of columns has.
+  // Shortens the paths in each key of columns.
   std::vector<ShortNames> ShortTitles() const {
     std::vector<ShortNames> names(columns().size());
     for (size_t key = 0; key < names.size(); ++key) {
@@ -158,7 +160,7 @@ class Listing {
     return names;
   }
 
-  // Paths are as in rows: whole, but for people.
+  // Paths are in full like in rows, except in tables.
   std::string TitleOf(size_t column) const {
     std::string title;
     for (size_t key = 0; key < columns().size(); ++key) {
@@ -209,7 +211,7 @@ class Listing {
   void AddLabel(hbbp_pivot_axis axis, size_t line, size_t key, const std::string& name,
                 std::vector<Cell>* cells) const {
     if (line == HBBP_PIVOT_ALL) {
-      // JSON says null.
+      // JSON has null instead.
       const bool is_word = key == 0 && axis == HBBP_PIVOT_ROWS && request_.format != Format::kJson;
       cells->push_back(is_word ? Cell("total") : Cell());
       if (name == "thread") cells->emplace_back();
@@ -308,7 +310,7 @@ Cell RatioErrorCell(const hbbp_ratio& ratio, Format format) {
   return "± " + ShownRatio(ratio.standard_error, ratio.unit);
 }
 
-// Ratios are of code that can be looked at.
+// Ratios describe only code that could be read.
 void AddMissingCodeNote(const hbbp::analysis& analysis, const Request& request, Table* table) {
   PivotRequest by_mnemonic = request.pivot;
   by_mnemonic.rows = {"mnemonic"};
@@ -361,8 +363,7 @@ int RunMix(int argc, char** argv) {
   options.Value("--groups", &groups, "FILE", "groups of instructions, each a key by its name");
   options.Value("--sort", &request.pivot.sort, "VALUE",
                 "rows by a value, error or key (the first value)");
-  options.Count("--top", &request.pivot.top,
-                "only the first N; a table has 20 unless told otherwise");
+  options.Count("--top", &request.pivot.top, "only the first N; a table has 20 by default");
   options.Flag("--totals", &request.totals, "a row, and a column, of all");
   options.Flag("--summary", &summary, "ratios of the whole mix instead of rows");
   options.Choice("--format", &format, FormatNames(), "how to print (table)");

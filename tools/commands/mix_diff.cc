@@ -36,9 +36,9 @@ void MixDiff::AddAfter(std::vector<std::string> labels, Measured measured) {
 }
 
 MixDiffRow* MixDiff::RowOf(std::vector<std::string> labels) {
-  const auto [place, is_new] = places_.try_emplace(labels, rows_.size());
+  const auto [index, is_new] = indices_.try_emplace(labels, rows_.size());
   if (is_new) rows_.push_back({std::move(labels), {}, {}});
-  return &rows_[place->second];
+  return &rows_[index->second];
 }
 
 std::vector<MixDiffRow> MixDiff::Sorted(MixDiffOrder order) const {

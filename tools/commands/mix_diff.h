@@ -1,4 +1,4 @@
-// Two mixes, row by row: what changed, and whether that is more than chance.
+// Compares two mixes row by row: what changed, and whether the change is significant.
 #ifndef HBBP_TOOLS_COMMANDS_MIX_DIFF_H_
 #define HBBP_TOOLS_COMMANDS_MIX_DIFF_H_
 
@@ -22,10 +22,10 @@ struct MixDiffRow {
 
   double Change() const { return after.value - before.value; }
   double ChangeError() const;
-  // The change by its error: infinite if there is a change and no error.
+  // Returns the change divided by its error: infinite if there is a change and no error.
   double Z() const;
-  // How likely a change of this size or more is by chance, if there is none. Nothing is known of a
-  // change without an error.
+  // Returns the probability of a change of this size or more if there is none in truth. It is
+  // unknown for a change without an error.
   std::optional<double> P() const;
 
  private:
@@ -34,22 +34,22 @@ struct MixDiffRow {
 
 enum class MixDiffOrder { kChange, kSignificance };
 
-// Rows that only one of them has are 0 in the other. Labels come once on each side: the error of a
-// sum is not to be had from those of its parts.
+// Rows that only one of the mixes has are 0 in the other. Add labels once on each side: the error
+// of a sum is unavailable from the errors of its parts.
 class MixDiff {
  public:
   void AddBefore(std::vector<std::string> labels, Measured measured);
   void AddAfter(std::vector<std::string> labels, Measured measured);
 
-  // Largest first, whatever the sign; equal ones by their labels. By significance, rows whose P()
-  // is not known are last.
+  // Returns the largest change first, whatever its sign; equal ones are sorted by their labels.
+  // When sorted by significance, rows without a P() come last.
   std::vector<MixDiffRow> Sorted(MixDiffOrder order) const;
 
  private:
   MixDiffRow* RowOf(std::vector<std::string> labels);
 
   std::vector<MixDiffRow> rows_;
-  std::map<std::vector<std::string>, size_t> places_;  // in rows_, by labels
+  std::map<std::vector<std::string>, size_t> indices_;  // index in rows_, by labels
 };
 
 }  // namespace hbbp::tools

@@ -1,4 +1,4 @@
-// hbbp phases: what ran in each slice of time.
+// hbbp phases: lists what ran in each slice of time.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -25,7 +25,7 @@ struct Phase {
   std::string functions;
 };
 
-// By slice: the first names with their shares, "mov 31.25 %, add 12.50 %". Rows come by
+// Returns the first names with their shares by slice, "mov 31.25 %, add 12.50 %". Rows come by
 // instructions, most first.
 template <typename NameOf>
 std::map<uint32_t, std::string> Leaders(const std::vector<hbbp_mix_row>& rows, uint64_t leading,

@@ -1,5 +1,6 @@
-// hbbp record: runs a program with libhbbp-preload.so in it, or observes a process from outside,
-// and keeps what was counted.
+// hbbp record: profiles a program, and keeps what was counted. RunRecord chooses whether the
+// program loads libhbbp-preload.so or is observed from outside, starts a keeper that finishes the
+// work if this process is killed, runs the program, and stores the profiles of its processes.
 #include <time.h>
 #include <unistd.h>
 
@@ -31,7 +32,8 @@ constexpr char kName[] = "record";
 constexpr char kPreloadFile[] = "libhbbp-preload.so";
 constexpr char kPreloadFileOfSwbt[] = "libhbbp-preload-swbt.so";
 
-// Beside the command in a build tree, below the library folder when installed.
+// The library is next to the command in a build tree, and below the library directory when
+// installed.
 StatusOr<std::string> FindPreloadLibrary(const RecordOptions& record) {
   const hbbp_source_kind source = SessionOptionsOf(record).source;
   const bool may_trace = source == HBBP_SOURCE_SWBT || source == HBBP_SOURCE_AUTO ||
@@ -40,9 +42,9 @@ StatusOr<std::string> FindPreloadLibrary(const RecordOptions& record) {
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
   if (error) return ErrnoStatus(error.value(), "/proc/self/exe");
-  const fs::path folder = self.parent_path();
-  const fs::path candidates[] = {folder / "preload" / file,
-                                 folder / kPathFromCommandToPreload / file};
+  const fs::path directory = self.parent_path();
+  const fs::path candidates[] = {directory / "preload" / file,
+                                 directory / kPathFromCommandToPreload / file};
   for (const fs::path& candidate : candidates) {
     std::string path = fs::canonical(candidate, error).string();
     if (error == std::errc::no_such_file_or_directory) continue;
@@ -50,13 +52,13 @@ StatusOr<std::string> FindPreloadLibrary(const RecordOptions& record) {
     if (path.find_first_of(" :") != std::string::npos) {
       return MakeStatus(StatusCode::kUnsupported,
                         "%s: LD_PRELOAD cannot hold a path with a space or a colon; install hbbp "
-                        "in another folder",
+                        "in another directory",
                         path.c_str());
     }
     return path;
   }
   return MakeStatus(StatusCode::kNotFound,
-                    "%s: not found beside %s nor in %s; the installation is incomplete", file,
+                    "%s: not found next to %s nor in %s; the installation is incomplete", file,
                     self.c_str(), candidates[1].lexically_normal().c_str());
 }
 
@@ -66,7 +68,7 @@ uint64_t DeadlineNs(double duration_s) {
 }
 
 Environment EnvironmentFor(const RecordOptions& record, const std::string& preload_library,
-                           const std::string& folder) {
+                           const std::string& directory) {
   const char* others = std::getenv("LD_PRELOAD");
   std::string preload = preload_library;
   if (others != nullptr && *others != '\0') preload += std::string(":") + others;
@@ -85,7 +87,7 @@ Environment EnvironmentFor(const RecordOptions& record, const std::string& prelo
   if (options.event_name != nullptr) session += options.event_name;
   return {{"LD_PRELOAD", preload},
           {preload::kLibraryVariable, preload_library},
-          {preload::kFolderVariable, folder},
+          {preload::kDirectoryVariable, directory},
           {preload::kIgnoredVariable, preload::kNoneIgnored},
           {preload::kFiltersVariable, std::to_string(CountSeccompFilters())},
           {preload::kSessionVariable, session}};
@@ -97,14 +99,14 @@ std::string HowItEnded(const ProgramEnd& end) {
 }
 
 std::string WhyNoProfile(const ProcessParts& root, const std::string& program,
-                         const ProgramEnd& end, const PartsFolder& folder) {
+                         const ProgramEnd& end, const PartsDirectory& directory) {
   if (!root.errors.empty()) return root.errors.front();
   if (root.was_starting) {
     return program + " was not run: its process " + HowItEnded(end) +
            " while profiling was being started in it";
   }
   // A full disk has no room for the reason either.
-  const Status status = folder.TryToWrite();
+  const Status status = directory.TryToWrite();
   if (!status.ok()) return program + " left no profile: " + status.message();
   if (root.was_started) {
     return program + " " + HowItEnded(end) +
@@ -115,12 +117,12 @@ std::string WhyNoProfile(const ProcessParts& root, const std::string& program,
          "--outside needs nothing to be loaded";
 }
 
-// The keeper's work.
+// Runs in the keeper.
 void FinishForKilledCommand(const std::string& output, const std::string& path, pid_t program) {
-  PartsFolder folder(path);
+  PartsDirectory directory(path);
   std::map<pid_t, ProcessParts> parts;
   const StatusOr<std::vector<ProcessProfile>> stored =
-      StoreProfiles(folder, program, output, &parts);
+      StoreProfiles(directory, program, output, &parts);
   if (!parts[program].was_started) {
     Note(kName, "the command was killed before it profiled the program");
     return;
@@ -132,16 +134,16 @@ void FinishForKilledCommand(const std::string& output, const std::string& path, 
   Note(kName, "the command was killed; the program went on to its end, and " +
                   (stored.ok() ? "the profiles written are:" + (written.empty() ? " none" : written)
                                : "not all profiles could be written: " + stored.status().message() +
-                                     folder.KeepIfAnyProfile()));
+                                     directory.KeepIfAnyProfile()));
 }
 
-// The exit status of hbbp record, which is that of the program if it was run.
-int StoreAndReport(const RecordOptions& record, const ProgramEnd& end, PartsFolder* folder) {
+// Returns the exit status of hbbp record, which is that of the program if it was run.
+int StoreAndReport(const RecordOptions& record, const ProgramEnd& end, PartsDirectory* directory) {
   std::map<pid_t, ProcessParts> parts;
   const StatusOr<std::vector<ProcessProfile>> stored =
-      StoreProfiles(*folder, end.pid, record.output, &parts);
+      StoreProfiles(*directory, end.pid, record.output, &parts);
   if (!stored.ok()) {
-    (void)Fail(kName, stored.status().message() + folder->KeepIfAnyProfile());
+    (void)Fail(kName, stored.status().message() + directory->KeepIfAnyProfile());
     return end.exit_status;
   }
   for (const auto& [pid, process] : parts) {
@@ -151,7 +153,7 @@ int StoreAndReport(const RecordOptions& record, const ProgramEnd& end, PartsFold
   }
   if (stored->empty() || stored->front().pid != end.pid) {
     const ProcessParts& root = parts[end.pid];
-    const int failure = Fail(kName, WhyNoProfile(root, record.command[0], end, *folder));
+    const int failure = Fail(kName, WhyNoProfile(root, record.command[0], end, *directory));
     return root.was_starting ? failure : end.exit_status;
   }
   const Status status = CatchError([&] { PrintRecordSummary(record, end, *stored); });
@@ -162,15 +164,15 @@ int StoreAndReport(const RecordOptions& record, const ProgramEnd& end, PartsFold
 int RecordInside(const RecordOptions& record) {
   StatusOr<std::string> preload_library = FindPreloadLibrary(record);
   if (!preload_library.ok()) return Fail(kName, preload_library.status().message());
-  const StatusOr<std::string> parts_path = PartsFolder::PathFor(record.output);
+  const StatusOr<std::string> parts_path = PartsDirectory::PathFor(record.output);
   if (!parts_path.ok()) return Fail(kName, parts_path.status().message());
-  // Before there is anything to be left behind.
+  // The keeper starts before there is anything to clean up.
   StatusOr<Keeper> keeper = Keeper::Start(
       [&](pid_t program) { FinishForKilledCommand(record.output, *parts_path, program); });
   if (!keeper.ok()) return Fail(kName, keeper.status().message());
-  StatusOr<PartsFolder> folder = PartsFolder::Create(*parts_path);
-  if (!folder.ok()) return Fail(kName, folder.status().message());
-  const Status writable = folder->TryToWrite();
+  StatusOr<PartsDirectory> directory = PartsDirectory::Create(*parts_path);
+  if (!directory.ok()) return Fail(kName, directory.status().message());
+  const Status writable = directory->TryToWrite();
   if (!writable.ok()) return Fail(kName, writable.message());
   LaunchHooks hooks;
   hooks.before_it_runs = [&keeper](pid_t program) {
@@ -178,10 +180,10 @@ int RecordInside(const RecordOptions& record) {
     return OkStatus();
   };
   StatusOr<ProgramEnd> end =
-      RunProgram(record.command, EnvironmentFor(record, *preload_library, folder->path()),
+      RunProgram(record.command, EnvironmentFor(record, *preload_library, directory->path()),
                  preload::kRootVariable, hooks);
   if (!end.ok()) return Fail(kName, end.status().message());
-  return StoreAndReport(record, *end, &*folder);
+  return StoreAndReport(record, *end, &*directory);
 }
 
 int RecordOutside(const RecordOptions& record) {

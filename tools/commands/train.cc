@@ -1,5 +1,6 @@
-// hbbp train: labels blocks with the source that is closer to exact counts, and has a script learn
-// a decision tree from them.
+// hbbp train: labels blocks with the source that is closer to exact counts, and runs a script that
+// learns a decision tree from them. RunTrain reads the options, labels the blocks of each program
+// (profile and exact counts), writes them as CSV, and becomes the Python script.
 #include <unistd.h>
 
 #include <algorithm>
@@ -45,14 +46,14 @@ struct Training {
   std::string drawing;
 };
 
-// Blocks as both families count them: the features of a block have both, on one scale.
+// Blocks as both families count them: the features of a block have both counts, on one scale.
 std::vector<ObservedModule> Observations(const hbbp::analysis& analysis) {
   const std::vector<std::string> names = hbbp::block_feature_names();
-  const auto place_of = [&](std::string_view name) {
+  const auto index_of = [&](std::string_view name) {
     return static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin());
   };
-  const size_t ebs = place_of("ebs_count");
-  const size_t streams = place_of("streams_count");
+  const size_t ebs = index_of("ebs_count");
+  const size_t streams = index_of("streams_count");
   const std::vector<hbbp_function> functions = analysis.functions();
   const std::vector<hbbp_block> blocks = analysis.blocks();
   const std::vector<double> features = analysis.block_features();
@@ -79,7 +80,7 @@ std::vector<ObservedModule> Observations(const hbbp::analysis& analysis) {
 // Adds the blocks of one program to `table`.
 Status AddProgram(const std::string& name, const std::string& profile_path,
                   const std::string& truth_path, Table* table) {
-  // The only estimator that lists blocks whichever family saw them.
+  // This is the only estimator that lists blocks whichever family observed them.
   hbbp_analysis_options options = {};
   options.estimator = HBBP_ESTIMATOR_TREE;
   const hbbp::analysis analysis(LoadProfile(profile_path), options);
@@ -99,7 +100,7 @@ Status AddProgram(const std::string& name, const std::string& profile_path,
     if (!match[r]) continue;
     const ModuleCode code(analysis, static_cast<uint32_t>(*match[r]));
     const ModuleCounts truth = CountModule(references[r], estimates[*match[r]], code);
-    HBBP_RETURN_IF_ERROR(CheckPlaces(truth, modules[*match[r]]));
+    HBBP_RETURN_IF_ERROR(CheckAddresses(truth, modules[*match[r]]));
     const auto labels = LabelModule(truth, observed[*match[r]], code, hbbp::block_feature_names());
     labelled += labels.size();
     AddLabels(name, labels, table);
@@ -127,21 +128,21 @@ Status WriteLabels(const Labelling& labelling) {
                     std::strerror(errno));
 }
 
-// Beside the command in a build tree, below the data folder when installed.
+// The script is next to the command in a build tree, and below the data directory when installed.
 StatusOr<std::string> FindScript() {
   std::error_code error;
-  const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
-  const fs::path candidates[] = {folder / "train" / kScript,
-                                 folder / kPathFromCommandToTrain / kScript};
+  const fs::path directory = fs::read_symlink("/proc/self/exe", error).parent_path();
+  const fs::path candidates[] = {directory / "train" / kScript,
+                                 directory / kPathFromCommandToTrain / kScript};
   for (const fs::path& candidate : candidates) {
     if (fs::exists(candidate, error)) return fs::weakly_canonical(candidate, error).string();
   }
   return MakeStatus(StatusCode::kNotFound,
-                    "%s: neither beside %s nor in %s; the installation is incomplete", kScript,
-                    folder.c_str(), candidates[1].parent_path().lexically_normal().c_str());
+                    "%s: neither next to %s nor in %s; the installation is incomplete", kScript,
+                    directory.c_str(), candidates[1].parent_path().lexically_normal().c_str());
 }
 
-// Becomes the script; returns if it cannot.
+// Replaces this process by the script; returns only if that fails.
 Status RunScript(const Training& training) {
   HBBP_ASSIGN_OR_RETURN(const std::string script, FindScript());
   std::vector<std::string> words = {"python3", "-B", script, "-o", training.output};

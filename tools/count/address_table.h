@@ -1,5 +1,5 @@
-// AddressTable: how often the instruction at each run-time address was executed. One flat array:
-// a look-up happens twice for every instruction that a program runs.
+// AddressTable counts executions by run-time address of the instruction. It is one flat array,
+// because a look-up happens twice for every instruction that a program runs.
 #ifndef HBBP_TOOLS_COUNT_ADDRESS_TABLE_H_
 #define HBBP_TOOLS_COUNT_ADDRESS_TABLE_H_
 
@@ -17,17 +17,17 @@ class AddressTable {
   struct Entry {
     uint64_t address = kNone;
     uint64_t count = 0;
-    uint32_t mapping = 0;  // the owner's
+    uint32_t mapping = 0;  // index of the owner's mapping
     InstructionKind kind = InstructionKind::kOrdinary;
-    bool may_change = false;  // code that no file backs: `kind` is good for one execution
+    bool may_change = false;  // no file backs the code: `kind` is valid for one execution
   };
 
-  // Never the address of an instruction: not canonical.
+  // A non-canonical address, which no instruction has.
   static constexpr uint64_t kNone = uint64_t{1} << 63;
 
   AddressTable() : entries_(kFirstSize) {}
 
-  // Null if there is none. Good until the next Insert or Clear.
+  // Returns null if there is none. The entry is valid until the next Insert or Clear.
   Entry* Find(uint64_t address) {
     Entry& entry = entries_[Slot(address)];
     return entry.address == address ? &entry : nullptr;
@@ -76,7 +76,7 @@ class AddressTable {
     }
   }
 
-  std::vector<Entry> entries_;  // a power of two of them
+  std::vector<Entry> entries_;  // size is a power of two
   size_t size_ = 0;
 };
 

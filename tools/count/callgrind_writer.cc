@@ -23,14 +23,14 @@ std::vector<Count> Sorted(const CountedProcess::Counts& counts) {
   return sorted;
 }
 
-// Writes the lines of one module after another. Functions have numbers that hold for the file.
+// Writes the lines of one module after another. Numbers of functions are valid in the whole file.
 class Writer {
  public:
   void Module(const CountedModule& module, const std::vector<Count>& counts);
   std::string Take() { return std::move(text_); }
 
  private:
-  // Starts the function around `address`; returns where it ends.
+  // Starts the function around `address`, and returns where it ends.
   uint64_t Function(const CountedModule& module, uint64_t address);
 
   std::string text_;
@@ -69,7 +69,7 @@ void Writer::Module(const CountedModule& module, const std::vector<Count>& count
 
 std::string CallgrindText(const CountedProcess& process, std::string_view creator,
                           std::string_view command) {
-  // By path, so that the same counts give the same file.
+  // sorted by path, so that the same counts give the same file
   std::vector<const CountedModule*> modules;
   for (const auto& [module, counts] : process.counts()) modules.push_back(module);
   std::sort(modules.begin(), modules.end(), [](const CountedModule* a, const CountedModule* b) {

@@ -1,4 +1,4 @@
-// Counts of a process as a file of callgrind's format, which KCachegrind, callgrind_annotate and
+// Writes the counts of a process in callgrind's format, which KCachegrind, callgrind_annotate and
 // hbbp compare read.
 #ifndef HBBP_TOOLS_COUNT_CALLGRIND_WRITER_H_
 #define HBBP_TOOLS_COUNT_CALLGRIND_WRITER_H_
@@ -10,7 +10,7 @@
 
 namespace hbbp::tools {
 
-// `creator`: "hbbp count 1.2.3"; `command`: as the file shall name it.
+// `creator` is for instance "hbbp count 1.2.3"; `command` is written to the file as it is.
 std::string CallgrindText(const CountedProcess& process, std::string_view creator,
                           std::string_view command);
 

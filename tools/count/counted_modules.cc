@@ -13,15 +13,15 @@
 namespace hbbp::tools {
 namespace {
 
-constexpr uint64_t kMostVdsoBytes = 1 << 20;
+constexpr uint64_t kMaxVdsoBytes = 1 << 20;
 
 StatusOr<std::unique_ptr<ElfImage>> OpenVdso(const Mapping& mapping, pid_t pid) {
-  std::vector<uint8_t> bytes(std::min(mapping.size(), kMostVdsoBytes));
+  std::vector<uint8_t> bytes(std::min(mapping.size(), kMaxVdsoBytes));
   bytes.resize(ReadProcessMemory(pid, mapping.start, bytes));
   return ElfImage::FromMemory(std::move(bytes), mapping.path);
 }
 
-// The file that is mapped, even if another one has its name by now.
+// Opens the mapped file, even if its name belongs to another one by now.
 UniqueFd OpenMapped(const Mapping& mapping, pid_t pid) {
   UniqueFd fd(::open(mapping.path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat file = {};
@@ -34,7 +34,7 @@ UniqueFd OpenMapped(const Mapping& mapping, pid_t pid) {
 
 }  // namespace
 
-uint64_t CountedModule::AddressOf(const Mapping& mapping, uint64_t runtime_address) const {
+uint64_t CountedModule::ModuleAddressFrom(const Mapping& mapping, uint64_t runtime_address) const {
   if (!mapping.IsFile() && mapping.path != "[vdso]") return runtime_address;
   const FileOffset offset = mapping.offset + (runtime_address - mapping.start.value);
   if (image == nullptr) return offset.value;

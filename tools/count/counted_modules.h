@@ -1,4 +1,4 @@
-// The modules that traced processes execute: what an address of a mapping is in the module's file.
+// The modules that traced processes execute, and the addresses of their files.
 #ifndef HBBP_TOOLS_COUNT_COUNTED_MODULES_H_
 #define HBBP_TOOLS_COUNT_COUNTED_MODULES_H_
 
@@ -21,21 +21,21 @@ struct CountedModule {
   std::string build_id;             // hexadecimal; empty if there is none
   std::unique_ptr<ElfImage> image;  // null if it could not be read
 
-  // As the ELF file gives it; without an image, the offset in the file.
-  uint64_t AddressOf(const Mapping& mapping, uint64_t runtime_address) const;
+  // Returns the address in the ELF file or, without an image, the offset in the file.
+  uint64_t ModuleAddressFrom(const Mapping& mapping, uint64_t runtime_address) const;
 };
 
-// Opens each file when it is first seen, so that it may go afterwards.
+// Opens each file when it is first executed, so that the file may be deleted afterwards.
 class CountedModules {
  public:
   CountedModules();
 
-  // Lives as long as this object.
+  // The module lives as long as this object.
   const CountedModule* Of(const Mapping& mapping, pid_t pid);
-  // Of code that no file backs.
+  // Returns the module of code that no file backs.
   const CountedModule* generated() const { return &generated_; }
 
-  // What could not be read: one line each.
+  // Returns what could not be read, one line each.
   const std::vector<std::string>& problems() const { return problems_; }
 
  private:

@@ -8,7 +8,7 @@
 namespace hbbp::tools {
 namespace {
 
-// What no mapping of the list contains, such as the vsyscall page of some kernels.
+// Marks addresses outside of all listed mappings, such as the vsyscall page of some kernels.
 constexpr uint32_t kNoMapping = UINT32_MAX;
 
 }  // namespace
@@ -17,7 +17,7 @@ std::optional<uint32_t> CountedProcess::MappingAt(uint64_t address) {
   const auto find = [&]() -> std::optional<uint32_t> {
     const auto after = std::upper_bound(
         mappings_.begin(), mappings_.end(), address,
-        [](uint64_t value, const Place& p) { return value < p.mapping.start.value; });
+        [](uint64_t value, const MappedModule& p) { return value < p.mapping.start.value; });
     if (after == mappings_.begin()) return std::nullopt;
     if (!std::prev(after)->mapping.Contains({address})) return std::nullopt;
     return static_cast<uint32_t>(std::prev(after) - mappings_.begin());
@@ -46,10 +46,10 @@ AddressTable::Entry* CountedProcess::AddEntry(uint64_t address) {
   entry->kind = ReadKind(address);
   entry->may_change = true;
   if (!index) return entry;
-  Place& place = mappings_[*index];
-  entry->may_change = !place.mapping.IsFile() || place.mapping.writable;
-  // Now, because the process may be gone when its counts are added up.
-  if (place.module == nullptr) place.module = modules_->Of(place.mapping, pid_);
+  MappedModule& mapped = mappings_[*index];
+  entry->may_change = !mapped.mapping.IsFile() || mapped.mapping.writable;
+  // The module is read now, because the process may be gone when its counts are added up.
+  if (mapped.module == nullptr) mapped.module = modules_->Of(mapped.mapping, pid_);
   return entry;
 }
 
@@ -67,9 +67,10 @@ InstructionKind CountedProcess::KindAt(uint64_t address) {
 
 void CountedProcess::Unmap(uint64_t start, uint64_t size) {
   const uint64_t end = start + size < start ? UINT64_MAX : start + size;
-  const bool has_code = std::any_of(mappings_.begin(), mappings_.end(), [&](const Place& place) {
-    return place.mapping.start.value < end && start < place.mapping.end.value;
-  });
+  const bool has_code =
+      std::any_of(mappings_.begin(), mappings_.end(), [&](const MappedModule& mapped) {
+        return mapped.mapping.start.value < end && start < mapped.mapping.end.value;
+      });
   if (has_code) UnmapAll();
 }
 
@@ -81,7 +82,7 @@ void CountedProcess::UnmapAll() {
       return;
     }
     const auto& [mapping, module] = mappings_[entry.mapping];
-    counts_[module][module->AddressOf(mapping, entry.address)] += entry.count;
+    counts_[module][module->ModuleAddressFrom(mapping, entry.address)] += entry.count;
   });
   table_.Clear();
   mappings_.clear();

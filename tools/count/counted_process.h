@@ -1,4 +1,4 @@
-// CountedProcess: how often a process executed each instruction of each module.
+// CountedProcess counts how often a process executed each instruction of each module.
 #ifndef HBBP_TOOLS_COUNT_COUNTED_PROCESS_H_
 #define HBBP_TOOLS_COUNT_COUNTED_PROCESS_H_
 
@@ -24,24 +24,25 @@ class CountedProcess {
 
   pid_t pid() const { return pid_; }
 
-  // Before the instruction at `address` is executed.
+  // Call it before the instruction at `address` is executed.
   InstructionKind KindAt(uint64_t address);
 
-  // After it was.
+  // Call it after the instruction was executed.
   void Count(uint64_t address) { ++EntryAt(address)->count; }
 
-  // Before the mappings in [start, start + size) go. Counts of their code are kept.
+  // Call it before the mappings in [start, start + size) are removed. Counts of their code are
+  // kept.
   void Unmap(uint64_t start, uint64_t size);
 
-  // Before every mapping goes: exec, exit.
+  // Call it before all mappings are removed: exec, exit.
   void UnmapAll();
 
-  // After UnmapAll.
+  // Valid after UnmapAll.
   const std::map<const CountedModule*, Counts>& counts() const { return counts_; }
   uint64_t Total() const;
 
  private:
-  struct Place {
+  struct MappedModule {
     Mapping mapping;
     const CountedModule* module;  // null until something in it is executed
   };
@@ -54,8 +55,8 @@ class CountedProcess {
   pid_t pid_;
   CountedModules* modules_;
   AddressTable table_;
-  // Of executable memory, as it was when an address was last in none of them.
-  std::vector<Place> mappings_;
+  // The mappings of executable memory, which are read again when an address is in none of them.
+  std::vector<MappedModule> mappings_;
   std::map<const CountedModule*, Counts> counts_;
 };
 

@@ -17,7 +17,7 @@ namespace {
 constexpr long kOptions = PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE |
                           PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC;
 
-// The number after "KEY:" in /proc/self/status; 0 if there is none.
+// Returns the number after "KEY:" in /proc/self/status, or 0 if there is none.
 long OwnStatus(const std::string& key) {
   const StatusOr<std::string> text = ReadTextFile("/proc/self/status");
   if (!text.ok()) return 0;
@@ -44,7 +44,7 @@ Status Refused(int error_number) {
   }
   return Status(
       StatusCode::kPermission,
-      what + ". valgrind needs no ptrace: docs/guide/truth.md tells how to use its counts");
+      what + ". valgrind needs no ptrace: docs/guide/truth.md describes how to use its counts");
 }
 
 [[noreturn]] void RunChild(const std::vector<std::string>& command, int go, int failure) {

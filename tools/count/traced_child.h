@@ -1,4 +1,4 @@
-// TracedChild: a program that was started and waits to be traced from its first instruction on.
+// TracedChild is a program that was started and waits to be traced from its first instruction on.
 #ifndef HBBP_TOOLS_COUNT_TRACED_CHILD_H_
 #define HBBP_TOOLS_COUNT_TRACED_CHILD_H_
 
@@ -14,17 +14,18 @@ namespace hbbp::tools {
 
 class TracedChild {
  public:
-  // Forks and takes the child under ptrace, before it executes `command`. Errors: kPermission,
-  // with what forbids it.
+  // Forks and takes the child under ptrace, before it executes `command`. The message of
+  // kPermission names what forbids it.
   static StatusOr<TracedChild> Start(const std::vector<std::string>& command);
 
   TracedChild(TracedChild&&) = default;
   TracedChild& operator=(TracedChild&&) = default;
 
   pid_t pid() const { return pid_; }
-  // Lets it execute the command, which stops with PTRACE_EVENT_EXEC.
+  // Lets the child execute the command, which stops with PTRACE_EVENT_EXEC.
   void Go();
-  // After it ended: why it could not execute the command. OK if it did.
+  // Returns why the command could not be executed, after the child has ended; OK if it was
+  // executed.
   Status ExecFailure(const std::string& program) const;
 
  private:

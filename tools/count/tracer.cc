@@ -1,3 +1,8 @@
+// Steps through a program. Tracer::Run starts it and then waits for the next stop of any thread: it
+// counts the instruction that has completed, follows new threads, forks and execs, hides the trap
+// flag and the blocked SIGTRAP from the program, and resumes the thread by a step, or to the next
+// system call. It ends when the last process has ended or the limit is exceeded. hbbp count calls
+// CountInstructions.
 #include "count/tracer.h"
 
 #include <signal.h>
@@ -24,10 +29,10 @@ constexpr uint64_t kStepsBetweenProgress = 1 << 14;
 constexpr uint64_t kTrapFlag = 0x100;
 constexpr int kSystemCallStop = SIGTRAP | 0x80;
 
-// Where the tracee is after it was stopped by SIGTRAP.
+// The state of a tracee that was stopped by SIGTRAP.
 enum class Trap {
   kInstruction,    // an instruction has completed
-  kUnsaid,         // a system call has; or an instruction, of which the hypervisor told no cause
+  kAmbiguous,      // a system call has completed, or an instruction: the hypervisor hides which
   kSignalHandler,  // at the first instruction of a handler, none completed
   kSignal,         // the program's own SIGTRAP
 };
@@ -37,7 +42,7 @@ Trap TrapFromCode(int si_code) {
     case TRAP_TRACE:
       return Trap::kInstruction;
     case TRAP_BRKPT:
-      return Trap::kUnsaid;
+      return Trap::kAmbiguous;
     case SIGTRAP:  // of ptrace_notify, which the kernel calls when it has built the frame
       return Trap::kSignalHandler;
     default:
@@ -50,7 +55,7 @@ bool IsGroupStop(int signal_number) {
          signal_number == SIGTTOU;
 }
 
-// The process of a thread; 0 if it is gone.
+// Returns the process of a thread, or 0 if the thread is gone.
 pid_t ProcessOf(pid_t tid) {
   const StatusOr<std::string> text = ReadTextFile("/proc/" + std::to_string(tid) + "/status");
   const size_t at = text.ok() ? text->find("\nTgid:") : std::string::npos;
@@ -62,7 +67,7 @@ uint64_t InstructionPointer(pid_t tid) {
       ::ptrace(PTRACE_PEEKUSER, tid, offsetof(user, regs) + offsetof(user_regs_struct, rip), 0));
 }
 
-// Processes keep their counts in the order in which they end; threads are those that are alive.
+// Keeps the counts of processes in the order in which they end, and the state of live threads.
 class Tracer {
  public:
   explicit Tracer(const CountRequest& request) : request_(request) {}
@@ -74,15 +79,15 @@ class Tracer {
     explicit Process(pid_t pid, CountedModules* modules) : counts(pid, modules) {}
     CountedProcess counts;
     uint32_t threads = 0;
-    bool steps = true;  // not before the program is executed
+    bool steps = true;  // false until the program is executed
   };
 
   struct Thread {
     Process* process = nullptr;
-    uint64_t address = 0;  // of the instruction that it is about to execute
+    uint64_t address = 0;  // address of the instruction that it executes next
     InstructionKind kind = InstructionKind::kOrdinary;
     bool has_address = false;
-    bool in_system_call = false;  // stopped at its entry, and will be at its exit
+    bool in_system_call = false;  // stopped at its entry; the exit follows
   };
 
   Thread& ThreadOf(pid_t tid);
@@ -132,7 +137,7 @@ void Tracer::HideTrapFlag(pid_t tid) {
   }
 }
 
-// A step while SIGTRAP is blocked makes the kernel forget the program's handler of it.
+// A step while SIGTRAP is blocked makes the kernel reset the program's handler of SIGTRAP.
 void Tracer::UnblockTrap(pid_t tid) {
   constexpr uint64_t kTrap = uint64_t{1} << (SIGTRAP - 1);
   uint64_t mask = 0;
@@ -147,7 +152,7 @@ void Tracer::Completed(pid_t tid, Thread* thread) {
   if (thread->kind == InstructionKind::kPushFlags) HideTrapFlag(tid);
 }
 
-// What replaces or removes mappings must be known before it does.
+// A system call that replaces or removes mappings is seen before it runs.
 void Tracer::BeforeSystemCall(pid_t tid, CountedProcess* process) {
   user_regs_struct registers;
   if (::ptrace(PTRACE_GETREGS, tid, nullptr, &registers) != 0) return;
@@ -183,7 +188,7 @@ void Tracer::Trapped(pid_t tid, Thread* thread, int* signal_number) {
       completed = moved || thread->kind != InstructionKind::kRepeatedString;
       *signal_number = 0;
       break;
-    case Trap::kUnsaid:
+    case Trap::kAmbiguous:
       completed = moved;
       *signal_number = 0;
       break;
@@ -241,12 +246,12 @@ void Tracer::Resume(pid_t tid, Thread* thread, int signal_number) {
       BeforeSystemCall(tid, &thread->process->counts);
     } else if (thread->kind == InstructionKind::kOtherKernelEntry) {
       thread->process->counts.UnmapAll();
-      // Should it not return, its place is still known.
+      // If it does not return, the address is still known.
       thread->process->counts.KindAt(thread->address);
     }
   }
-  // A step into a system call would end with a SIGTRAP that it may just have blocked. But only a
-  // step stops at the start of a signal handler.
+  // A step into a system call would end with a SIGTRAP that the call may just have blocked. But
+  // only a step stops at the start of a signal handler.
   const bool may_call = thread->has_address && signal_number == 0 &&
                         (thread->kind == InstructionKind::kSystemCall ||
                          thread->kind == InstructionKind::kOtherKernelEntry);
@@ -264,7 +269,7 @@ Status Tracer::Stopped(pid_t tid, int status) {
   if (event == PTRACE_EVENT_EXEC) Executed(tid);
   if (event == PTRACE_EVENT_EXEC || event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK ||
       event == PTRACE_EVENT_VFORK) {
-    // In the middle of a system call, which is still to complete.
+    // The thread is in the middle of a system call, which still has to complete.
     ::ptrace(thread.process->steps ? PTRACE_SYSCALL : PTRACE_CONT, tid, nullptr, nullptr);
     return OkStatus();
   }

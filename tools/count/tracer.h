@@ -21,12 +21,12 @@ namespace hbbp::tools {
 
 struct CountRequest {
   std::vector<std::string> command;                     // the program is looked up in PATH
-  uint64_t max_instructions = 0;                        // of all processes together; 0: no bound
-  std::function<void(uint64_t instructions)> progress;  // some times a second
-  // The process id of the program, before it is executed. The terminal's signals are its business
-  // from then on.
+  uint64_t max_instructions = 0;                        // 0: no limit
+  std::function<void(uint64_t instructions)> progress;  // called a few times a second
+  // Gets the process id of the program, before the program is executed. From then on the signals of
+  // the terminal are the program's business.
   std::function<void(pid_t)> started;
-  // Each process that executed something, once it has ended.
+  // Called for each process that executed something, after its end.
   std::function<Status(const CountedProcess&)> process_ended;
 };
 
@@ -39,9 +39,10 @@ struct CountResult {
   std::vector<std::string> problems;
 };
 
-// Returns when the program and all that it started have ended; if this process dies, so do they.
-// Errors: kPermission (ptrace is refused), kNotFound and others (the program cannot be started),
-// kUnsupported (more than `max_instructions`; the program was killed), what `process_ended` says.
+// Returns when the program and all processes that it started have ended; if this process dies, so
+// do they. Errors: kPermission (ptrace is refused), kNotFound and others (the program cannot be
+// started), kUnsupported (more than `max_instructions`; the program was killed), and those of
+// `process_ended`.
 StatusOr<CountResult> CountInstructions(const CountRequest& request);
 
 }  // namespace hbbp::tools

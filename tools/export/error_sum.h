@@ -1,4 +1,4 @@
-// The error of a sum of blocks.
+// Sums the errors of blocks.
 #ifndef HBBP_TOOLS_EXPORT_ERROR_SUM_H_
 #define HBBP_TOOLS_EXPORT_ERROR_SUM_H_
 
@@ -8,8 +8,8 @@
 
 namespace hbbp::tools {
 
-// Samples fall into blocks independently of each other, so that their errors add in squares. The
-// streams of a burst go together: the sum of their errors is the most that it can be.
+// Samples fall into blocks independently of each other, so their errors add in squares. The streams
+// of a burst are correlated: the sum of their errors is the maximum of the error.
 class ErrorSum {
  public:
   void Add(hbbp_source_kind source, double error) {

@@ -15,18 +15,18 @@ namespace hbbp::tools {
 struct ExportRequest {
   const hbbp::analysis* analysis = nullptr;
   std::vector<std::string> files;  // that the profile was read from
-  uint64_t functions = 0;          // at most; 0: as the format thinks best
-  uint64_t blocks = 0;             // as functions
+  uint64_t functions = 0;          // maximum number; 0: the default of the format
+  uint64_t blocks = 0;             // maximum number, like functions
 };
 
 struct Exported {
   std::string text;                // the whole file
-  std::vector<std::string> notes;  // what its reader has to know; the file has them too
+  std::vector<std::string> notes;  // what its reader must know; the file has them too
 };
 
 struct Exporter {
-  std::string_view name;     // as --format takes it
-  std::string_view summary;  // a line of --help
+  std::string_view name;     // the word of --format
+  std::string_view summary;  // one line for --help
   Exported (*write)(const ExportRequest& request);
 };
 

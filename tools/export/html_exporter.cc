@@ -1,4 +1,4 @@
-// hbbp export --format html: one page that needs nothing but a browser.
+// hbbp export --format html: writes one page that needs nothing but a browser.
 #include "exporter.h"
 #include "report_json.h"
 #include "report_page.h"

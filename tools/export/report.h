@@ -1,5 +1,5 @@
-// What a report shows of a profile, bounded in size: the busiest functions and blocks in full, the
-// rest in sums. Made by report_reader.h, written by report_json.h.
+// The contents of a report, bounded in size: the busiest functions and blocks in full, the rest in
+// sums. report_reader.h makes a report, and report_json.h writes it.
 #ifndef HBBP_TOOLS_EXPORT_REPORT_H_
 #define HBBP_TOOLS_EXPORT_REPORT_H_
 
@@ -48,13 +48,13 @@ struct ReportThread {
   double error = 0;
 };
 
-// Whose executions are told apart: those of a thread, or of what other threads a process has.
+// The unit by which executions are distinguished: a thread, or the other threads of a process.
 struct ReportTask {
   uint32_t pid = kNotListed;     // kNotListed: of several processes
   uint32_t thread = kNotListed;  // index of the thread
 };
 
-// What one task has of a block.
+// The share of one task in a block.
 struct ReportPart {
   uint32_t task = 0;
   double count = 0;
@@ -67,7 +67,7 @@ struct ReportProperty {
   std::vector<std::string> values;
 };
 
-// A value of each property, by index. Instructions that are alike share one.
+// A value of each property, by index. Instructions with the same values share a tuple.
 using ReportTuple = std::vector<uint32_t>;
 
 struct ReportFunction {
@@ -105,7 +105,7 @@ struct ReportBlock {
   std::vector<ReportInstruction> instructions;
 };
 
-// What blocks that are not listed add up to.
+// The sum of blocks that are not listed.
 struct ReportRest {
   uint32_t module = 0;
   uint32_t function = kNotListed;
@@ -116,7 +116,7 @@ struct ReportRest {
 };
 
 // Executed instructions by one property, as the library estimates them: errors of sums of blocks
-// cannot be told from the errors of the blocks.
+// cannot be derived from the errors of the blocks.
 struct ReportMix {
   std::string key;
   std::vector<std::string> values;
@@ -124,7 +124,7 @@ struct ReportMix {
   std::vector<double> share_errors;  // of their share, 0 to 1
 };
 
-// What follows from the whole mix: "bytes-read", 12, "bytes".
+// A ratio of the whole mix: "bytes-read", 12, "bytes".
 struct ReportRatio {
   std::string group;
   std::string name;
@@ -137,13 +137,13 @@ struct ReportTimeline {
   std::string key;
   std::vector<std::string> values;                // most instructions first
   std::vector<std::vector<double>> instructions;  // of each value, by slice
-  uint64_t other_values = 0;                      // those that are not listed
+  uint64_t other_values = 0;                      // number of values that are not listed
 };
 
 struct ReportSlices {
   uint64_t width_ns = 0;
   uint64_t count = 0;   // of the profile
-  uint64_t joined = 1;  // slices of the profile that are one here
+  uint64_t joined = 1;  // slices of the profile that are merged into one
   std::vector<uint64_t> samples;
   std::vector<double> instructions;
   double without_time = 0;
@@ -159,7 +159,7 @@ struct ReportLoop {
   uint32_t blocks = 0;
   double entries = 0;
   double iterations = 0;
-  double trips = 0;  // NaN: not known
+  double trips = 0;  // NaN: unknown
   double trips_error = 0;
   double instructions = 0;
   double error = 0;
@@ -183,7 +183,7 @@ struct Report {
   std::vector<ReportThread> threads;  // most instructions first
   uint64_t thread_count = 0;
   uint64_t process_count = 0;
-  std::vector<ReportTask> tasks;  // none: they are not told apart
+  std::vector<ReportTask> tasks;  // none: tasks are not distinguished
 
   double instructions = 0;
   uint64_t function_count = 0;  // with a count; functions has the first of them

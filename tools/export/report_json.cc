@@ -1,3 +1,6 @@
+// Writes a report as JSON. Each function at the top level makes the JSON of one list of the report,
+// and ReportToJson, which html_exporter.cc calls, puts them together and escapes the text for a
+// <script> element.
 #include "report_json.h"
 
 #include <charconv>
@@ -10,11 +13,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Increased whenever the page has to know.
+// Increase it with every change that the page must follow.
 constexpr int kVersion = 2;
 constexpr int kDigits = 6;
 
-// JSON has neither infinity nor NaN: null.
+// JSON has neither infinity nor NaN, so these become null.
 Json Rounded(double number) {
   if (!std::isfinite(number)) return nullptr;
   char text[32];
@@ -29,7 +32,7 @@ Json Rounded(double number) {
   return rounded;
 }
 
-// In text, because JavaScript's numbers do not hold those of kernels.
+// Addresses are text, because JavaScript's numbers cannot hold those of kernels.
 Json Address(uint64_t address) {
   char text[16];
   return std::string(text, std::to_chars(text, text + sizeof(text), address, 16).ptr);
@@ -37,7 +40,7 @@ Json Address(uint64_t address) {
 
 Json Index(uint32_t index) { return index == kNotListed ? Json(-1) : Json(index); }
 
-// {key: [value of each item]}
+// Returns {key: [value of each item]}.
 template <typename Item, typename... Fields>
 Json Columns(const std::vector<Item>& items, std::pair<const char*, Fields>... fields) {
   Json columns = Json::object();
@@ -112,7 +115,7 @@ Json Tasks(const Report& report) {
   return tasks;
 }
 
-// The task that ran the whole block, or task, count and error of each.
+// Returns the task that ran the whole block, or task, count and error of each task.
 Json Parts(const ReportBlock& block) {
   if (block.parts.size() == 1) return block.parts.front().task;
   Json parts = Json::array();
@@ -141,8 +144,8 @@ Json Functions(const Report& report) {
                  std::pair("samples", [](const Item& f) { return f.samples; }));
 }
 
-// Of each instruction: length, tuple, text; if its line is known, file and line; if it was inlined,
-// its function.
+// Returns length, tuple and text of each instruction; its file and line if the line is known, and
+// the function if it was inlined.
 Json Code(const ReportBlock& block) {
   Json code = Json::array();
   for (const ReportInstruction& instruction : block.instructions) {

@@ -1,4 +1,4 @@
-// A report as the JSON that the page of hbbp export --format html reads.
+// Writes a report as JSON, which the page of hbbp export --format html reads.
 #ifndef HBBP_TOOLS_EXPORT_REPORT_JSON_H_
 #define HBBP_TOOLS_EXPORT_REPORT_JSON_H_
 
@@ -8,9 +8,9 @@
 
 namespace hbbp::tools {
 
-// ASCII only and without "<", ">" and "&", so that it can stand in a <script> element whatever the
-// names in it are. Bytes that are no UTF-8 become U+FFFD. Long lists are columns: an array for each
-// field. Estimates have six significant digits.
+// The text is ASCII without "<", ">" and "&", so that it can stand in a <script> element whatever
+// the names in it are. Bytes that are not UTF-8 become U+FFFD. Long lists are columns: an array for
+// each field. Estimates have six significant digits.
 std::string ReportToJson(const Report& report);
 
 }  // namespace hbbp::tools

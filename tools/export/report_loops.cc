@@ -7,7 +7,7 @@
 namespace hbbp::tools {
 namespace {
 
-// What is not known is 0.
+// An unknown number is 0.
 double TripsOf(const hbbp_loop& loop) {
   return loop.trip_basis == HBBP_TRIPS_UNKNOWN ? std::numeric_limits<double>::quiet_NaN()
                                                : loop.trip_count;

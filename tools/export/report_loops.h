@@ -1,4 +1,4 @@
-// The loops of a report.
+// Adds loops to a report.
 #ifndef HBBP_TOOLS_EXPORT_REPORT_LOOPS_H_
 #define HBBP_TOOLS_EXPORT_REPORT_LOOPS_H_
 
@@ -12,9 +12,9 @@ namespace hbbp::tools {
 
 inline constexpr size_t kReportLoops = 500;
 
-// The busiest ones. `listed` has the report's index of each function of the analysis.
+// Reads the busiest loops. `listed` has the report's index of each function of the analysis.
 // loop_of_block gets, for each block of the analysis, the report's index of the innermost listed
-// loop that it is in; kNotListed if it is in none.
+// loop around it, or kNotListed.
 void ReadLoops(const hbbp::analysis& analysis, const std::vector<uint32_t>& listed, Report* report,
                std::vector<uint32_t>* loop_of_block);
 

@@ -9,8 +9,8 @@ namespace {
 constexpr const char* kKeys[] = {"mnemonic", "extension",   "category", "packing",
                                  "element",  "vector-bits", "memory"};
 
-// The sum of each line of an axis.
-ReportMix MixOf(const hbbp::pivot& pivot, hbbp_pivot_axis axis, const std::string& key) {
+// Returns the sum of each row or column.
+ReportMix ReadMix(const hbbp::pivot& pivot, hbbp_pivot_axis axis, const std::string& key) {
   ReportMix mix;
   mix.key = key;
   const bool is_of_rows = axis == HBBP_PIVOT_ROWS;
@@ -104,7 +104,7 @@ uint32_t InstructionTuples::InternAll(std::string_view value) {
   return Intern(tuple);
 }
 
-// Two at a time: a pivot knows the sums of its rows and of its columns.
+// Two properties share a pivot, which knows the sums of its rows and of its columns.
 void ReadMixes(const hbbp::analysis& analysis, Report* report) {
   const std::vector<ReportProperty>& properties = report->properties;
   for (size_t i = 0; i < properties.size(); i += 2) {
@@ -114,9 +114,9 @@ void ReadMixes(const hbbp::analysis& analysis, Report* report) {
     const bool is_pair = i + 1 < properties.size();
     if (is_pair) request.columns = {properties[i + 1].key};
     const hbbp::pivot pivot = MakePivot(analysis, request);
-    report->mixes.push_back(MixOf(pivot, HBBP_PIVOT_ROWS, properties[i].key));
+    report->mixes.push_back(ReadMix(pivot, HBBP_PIVOT_ROWS, properties[i].key));
     if (is_pair) {
-      report->mixes.push_back(MixOf(pivot, HBBP_PIVOT_COLUMNS, properties[i + 1].key));
+      report->mixes.push_back(ReadMix(pivot, HBBP_PIVOT_COLUMNS, properties[i + 1].key));
     }
   }
 }

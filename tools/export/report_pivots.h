@@ -1,4 +1,4 @@
-// What a report gets from pivots (hbbp/pivot.h): properties of instructions, mixes, ratios.
+// Adds the results of pivots (hbbp/pivot.h) to a report: properties of instructions, mixes, ratios.
 #ifndef HBBP_TOOLS_EXPORT_REPORT_PIVOTS_H_
 #define HBBP_TOOLS_EXPORT_REPORT_PIVOTS_H_
 
@@ -16,7 +16,7 @@
 
 namespace hbbp::tools {
 
-// The static properties of every instruction that was counted.
+// The static properties of every counted instruction.
 class InstructionTuples {
  public:
   struct Instruction {
@@ -24,13 +24,13 @@ class InstructionTuples {
     uint32_t tuple = 0;
   };
 
-  // Puts properties and tuples into `report`, which has to live longer.
+  // Puts properties and tuples into `report`, which must outlive this object.
   static InstructionTuples Read(const hbbp::analysis& analysis, Report* report);
 
-  // The instructions of a block that were counted, by address.
+  // Returns the counted instructions of a block, by address.
   std::span<const Instruction> Of(uint32_t block) const;
 
-  // The tuple of nothing but "unknown", and that of nothing but "no-code".
+  // Return the tuples in which every value is "unknown", or "no-code".
   uint32_t Unknown() { return InternAll(kUnknown); }
   uint32_t NoCode() { return InternAll(kNoCode); }
 
@@ -58,7 +58,7 @@ class InstructionTuples {
   std::vector<size_t> first_of_block_;                           // one more than blocks
 };
 
-// Executed instructions by each of the report's properties.
+// Reads executed instructions by each of the report's properties.
 void ReadMixes(const hbbp::analysis& analysis, Report* report);
 
 void ReadRatios(const hbbp::analysis& analysis, Report* report);

@@ -1,3 +1,7 @@
+// Reads a report from a profile. Reader reads sources and modules, then functions, loops and the
+// blocks with most instructions; the remaining blocks are summed up. Threads of blocks are
+// distinguished as long as the page stays small. Pivots give the mixes, ratios and slices at the
+// end. html_exporter.cc calls ReadReport.
 #include "report_reader.h"
 
 #include <algorithm>
@@ -20,7 +24,7 @@
 namespace hbbp::tools {
 namespace {
 
-// Threads are told apart as long as the page does not grow by more rows than that.
+// Threads are distinguished as long as that adds no more rows than this to the page.
 constexpr size_t kReportTaskRows = 12000;
 
 std::vector<std::pair<std::string, uint64_t>> Pairs(const std::vector<hbbp_counter>& counters) {
@@ -116,7 +120,7 @@ class Reader {
     return block.function < listed_.size() ? listed_[block.function] : kNotListed;
   }
 
-  // True for the blocks that the report has in full.
+  // Returns true for each block that the report lists in full.
   std::vector<bool> ChooseBlocks(const std::vector<hbbp_block>& blocks) const {
     std::vector<uint32_t> order;
     for (uint32_t i = 0; i < blocks.size(); ++i) {
@@ -145,7 +149,7 @@ class Reader {
     do {
       AddParts(blocks, is_chosen, tasks);
       AddRest(blocks, is_chosen, tasks, &tuples);
-    } while (TaskRows() > kReportTaskRows && tasks.TellFewerApart());
+    } while (TaskRows() > kReportTaskRows && tasks.DistinguishFewer());
   }
 
   void AddBlock(uint32_t index, const hbbp_block& block, InstructionTuples* tuples) {
@@ -166,7 +170,7 @@ class Reader {
     out.instructions = std::move(code);
   }
 
-  // What the mix counts, which has names for all that can be decoded.
+  // Reads the instructions that the mix counts, which has names for everything that can be decoded.
   std::vector<ReportInstruction> ReadCode(uint32_t index, const hbbp_block& block,
                                           InstructionTuples* tuples) const {
     const auto counted = tuples->Of(index);
@@ -190,7 +194,7 @@ class Reader {
                 const BlockTasks& tasks) {
     auto out = report_.blocks.begin();
     for (uint32_t i = 0; i < blocks.size(); ++i) {
-      if (is_chosen[i]) (out++)->parts = tasks.PartsOf(i, blocks[i]);
+      if (is_chosen[i]) (out++)->parts = tasks.SplitByTask(i, blocks[i]);
     }
   }
 
@@ -204,13 +208,13 @@ class Reader {
     for (uint32_t i = 0; i < blocks.size(); ++i) {
       if (is_chosen[i]) continue;
       const hbbp_block& block = blocks[i];
-      std::map<uint32_t, uint32_t> times;  // that a tuple occurs
+      std::map<uint32_t, uint32_t> times;  // number of occurrences of each tuple
       const auto counted = tuples->Of(i);
       for (const InstructionTuples::Instruction& instruction : counted) ++times[instruction.tuple];
       if (counted.size() < block.instruction_count) {
         times[tuples->Unknown()] += block.instruction_count - static_cast<uint32_t>(counted.size());
       }
-      for (const ReportPart& part : tasks.PartsOf(i, block)) {
+      for (const ReportPart& part : tasks.SplitByTask(i, block)) {
         for (const auto& [tuple, count] : times) {
           Sum& sum = rest[{block.module, ListedFunction(block), tuple, part.task}];
           sum.instructions += part.count * count;
@@ -231,7 +235,7 @@ class Reader {
     }
   }
 
-  // What the page grows by when tasks are told apart.
+  // Returns the number of rows that tasks add to the page.
   size_t TaskRows() const {
     size_t rows = 0;
     for (const ReportBlock& block : report_.blocks) rows += block.parts.size() - 1;
@@ -251,7 +255,7 @@ class Reader {
     }
   }
 
-  // Without debug information there are no lines; that is no failure of the report.
+  // A module without debug information has no lines, which is not a failure of the report.
   void AddLines(uint32_t module, std::vector<ReportInstruction>* code) {
     std::vector<hbbp_line_frame> frames;
     hbbp_line_range range = {};
@@ -288,7 +292,7 @@ class Reader {
   std::unordered_map<std::string, uint32_t> source_files_;  // index by path
   std::unordered_map<std::string, uint32_t> inlined_;       // index by symbol
   std::vector<uint32_t> loop_of_block_;
-  std::vector<uint32_t> listed_;   // by function of the analysis: its index in the report
+  std::vector<uint32_t> listed_;   // index in the report, by function of the analysis
   std::vector<uint32_t> modules_;  // by function of the analysis
 };
 

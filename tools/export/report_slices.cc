@@ -31,7 +31,7 @@ class Slicer {
     for (size_t i = 0; i < slices.size(); ++i) out_->samples[i / out_->joined] += slices[i].samples;
   }
 
-  // All properties by one pivot, of which a row is a kind of instruction.
+  // Reads all properties by one pivot, in which a row is a kind of instruction.
   void ReadProperties() {
     std::vector<std::string> keys;
     for (const ReportProperty& property : report_->properties) keys.push_back(property.key);
@@ -81,7 +81,7 @@ class Slicer {
     return MakePivot(analysis_, request);
   }
 
-  // Index in the report, or kNotListed where the time is not known, of each column.
+  // Returns the index in the report of each column, or kNotListed where the time is unknown.
   std::vector<uint32_t> SlicesOf(const hbbp::pivot& pivot) const {
     std::vector<uint32_t> slices;
     for (size_t i = 0; i < pivot.columns(); ++i) {
@@ -119,7 +119,7 @@ class Slicer {
   ReportSlices* const out_;
 };
 
-// Names in the order of the profile's lists, all of them different.
+// Returns names in the order of the profile's lists, all of them different.
 std::vector<std::string> ModuleNames(const hbbp::profile_view& profile) {
   const std::vector<hbbp_module> modules = profile.modules();
   ShortNames short_names;

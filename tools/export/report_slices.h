@@ -1,4 +1,4 @@
-// What a report shows over time.
+// Adds slices of time to a report.
 #ifndef HBBP_TOOLS_EXPORT_REPORT_SLICES_H_
 #define HBBP_TOOLS_EXPORT_REPORT_SLICES_H_
 
@@ -9,13 +9,13 @@
 
 namespace hbbp::tools {
 
-// More slices than that are joined, neighbours in equal numbers.
+// If there are more slices, neighbours are merged in equal numbers.
 inline constexpr size_t kReportSlices = 120;
-// Each key has its busiest values.
+// Maximum number of values per key; the busiest are listed.
 inline constexpr size_t kTimelineValues = 7;
 
-// By each of the report's properties, and by function, module and thread. Nothing if the profile
-// keeps no slices. Precondition: the report has its properties and threads.
+// Reads slices by each of the report's properties, and by function, module and thread; nothing if
+// the profile keeps no slices. The report must have its properties and threads.
 void ReadSlices(const hbbp::analysis& analysis, Report* report);
 
 }  // namespace hbbp::tools

@@ -95,7 +95,7 @@ void BlockTasks::ReadWithoutCode(const hbbp::analysis& analysis) {
 }
 
 void BlockTasks::SetTasks(size_t threads) {
-  told_apart_ = threads;
+  distinguished_ = threads;
   report_->tasks.clear();
   task_of_thread_.assign(pids_.size(), 0);
   if (threads == 0) return;
@@ -103,7 +103,8 @@ void BlockTasks::SetTasks(size_t threads) {
     task_of_thread_[order_[i]] = i;
     report_->tasks.push_back({pids_[order_[i]], i});
   }
-  // The other threads of processes that a thread is listed of, and all other threads.
+  // These are the tasks of other threads in processes with a listed thread, and of all other
+  // threads.
   std::map<uint32_t, uint32_t> others;
   for (uint32_t i = 0; i < threads; ++i) others.emplace(pids_[order_[i]], kNotListed);
   uint32_t rest = kNotListed;
@@ -119,15 +120,16 @@ void BlockTasks::SetTasks(size_t threads) {
   }
 }
 
-bool BlockTasks::TellFewerApart() {
-  if (told_apart_ == 0) return false;
-  SetTasks(told_apart_ * 3 / 4);
+bool BlockTasks::DistinguishFewer() {
+  if (distinguished_ == 0) return false;
+  SetTasks(distinguished_ * 3 / 4);
   return true;
 }
 
-std::vector<ReportPart> BlockTasks::PartsOf(uint32_t block_index, const hbbp_block& block) const {
+std::vector<ReportPart> BlockTasks::SplitByTask(uint32_t block_index,
+                                                const hbbp_block& block) const {
   const ReportPart whole = {0, block.count, block.standard_error};
-  if (first_of_block_.empty() || told_apart_ == 0) return {whole};
+  if (first_of_block_.empty() || distinguished_ == 0) return {whole};
   const size_t begin = first_of_block_[block_index];
   const size_t end = first_of_block_[block_index + 1];
   struct Sum {

@@ -1,4 +1,4 @@
-// Threads and processes of a report, and what of each block is whose.
+// Adds threads and processes to a report, and splits each block by them.
 #ifndef HBBP_TOOLS_EXPORT_REPORT_TASKS_H_
 #define HBBP_TOOLS_EXPORT_REPORT_TASKS_H_
 
@@ -12,19 +12,19 @@
 namespace hbbp::tools {
 
 inline constexpr size_t kReportThreads = 200;
-// Of these, at most so many are told apart in the blocks.
+// Maximum number of threads that are distinguished in the blocks.
 inline constexpr size_t kReportTasks = 16;
 
-// What of each block is whose.
+// Splits blocks by task.
 class BlockTasks {
  public:
-  // Puts threads and tasks into `report`, which has to live longer.
+  // Puts threads and tasks into `report`, which must outlive this object.
   static BlockTasks Read(const hbbp::analysis& analysis, Report* report);
 
-  // All of a block, a part for each task that ran it.
-  std::vector<ReportPart> PartsOf(uint32_t block_index, const hbbp_block& block) const;
+  // Returns a part of the block for each task that ran it.
+  std::vector<ReportPart> SplitByTask(uint32_t block_index, const hbbp_block& block) const;
 
-  // What samples of code that is missing stand for, in a function.
+  // Estimated executions of code that is missing, in a function.
   struct WithoutCode {
     uint32_t function = 0;  // of the analysis
     uint32_t thread = 0;    // of the profile
@@ -33,12 +33,12 @@ class BlockTasks {
   };
   const std::vector<WithoutCode>& without_code() const { return without_code_; }
   uint32_t TaskOf(const WithoutCode& part) const {
-    return told_apart_ == 0 ? 0 : task_of_thread_[part.thread];
+    return distinguished_ == 0 ? 0 : task_of_thread_[part.thread];
   }
 
-  // A quarter of the threads less; of the last one, none: then blocks have one part. False if it is
-  // so already. Tasks have other numbers then.
-  bool TellFewerApart();
+  // Distinguishes a quarter of the threads fewer; after the last one, none: blocks have one part
+  // then. Returns false if none was distinguished before. Tasks get other numbers.
+  bool DistinguishFewer();
 
  private:
   struct Share {
@@ -57,7 +57,7 @@ class BlockTasks {
   std::vector<uint32_t> order_;           // threads of the profile that ran, busiest first
   std::vector<uint32_t> pids_;            // by thread of the profile
   std::vector<uint32_t> task_of_thread_;  // by thread of the profile
-  size_t told_apart_ = 0;                 // of order_
+  size_t distinguished_ = 0;              // number of threads, the first of order_
   std::vector<Share> shares_;             // by block; none if one thread ran all
   std::vector<size_t> first_of_block_;    // one more than blocks, or none
   std::vector<WithoutCode> without_code_;

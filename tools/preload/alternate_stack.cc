@@ -1,9 +1,10 @@
-// Alternate signal stacks. Signals of software branch tracing come on the one that a thread has,
-// and one that is just large enough for the handlers of the program would end it: the kernel kills
-// where a frame does not fit. So a small one is replaced by a larger one, and the program is told
-// what it wants to hear.
+// Alternate signal stacks. Signals of software branch tracing run on the alternate stack of a
+// thread, if it has one. A stack that is just large enough for the handlers of the program would
+// end it: the kernel kills a program where a frame does not fit. So a small stack is replaced by a
+// larger one, and sigaltstack reports the stack that the program set.
 //
-// The main thread gets one at once, because its first sample may come on the stack of a coroutine.
+// The main thread gets one at once, because its first sample may arrive on the stack of a
+// coroutine.
 
 #include <elf.h>
 #include <pthread.h>
@@ -26,12 +27,12 @@
 namespace {
 
 constexpr size_t kBytes = 64 * 1024;
-// Besides the frame, whose size depends on the registers that the machine has.
+// Size for our handlers, without the frame, whose size depends on the registers of the machine.
 constexpr size_t kBytesOfHandlers = 16 * 1024;
 
 struct Replacement {
   void* memory;
-  stack_t wanted;  // by the program
+  stack_t wanted;  // the stack that the program set
 };
 
 [[gnu::tls_model("initial-exec")]] constinit thread_local Replacement replacement = {};
@@ -51,14 +52,14 @@ void* MapStack() {
 
 bool IsDisabled(const stack_t& stack) { return (stack.ss_flags & SS_DISABLE) != 0; }
 
-// Too little for our handlers, but enough for the kernel to accept it.
+// Returns true if the stack is too small for our handlers, but large enough for the kernel.
 bool IsSmall(const stack_t& stack) {
-  constexpr size_t kLeastOfKernel = 2048;
-  return !IsDisabled(stack) && stack.ss_size >= kLeastOfKernel &&
+  constexpr size_t kMinBytesOfKernel = 2048;
+  return !IsDisabled(stack) && stack.ss_size >= kMinBytesOfKernel &&
          stack.ss_size < ::getauxval(AT_MINSIGSTKSZ) + kBytesOfHandlers;
 }
 
-// The calling thread may be on it.
+// Keeps the stack if the calling thread runs on it.
 void UnmapReplacement() {
   const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
   const auto lowest = reinterpret_cast<uintptr_t>(replacement.memory);
@@ -67,7 +68,7 @@ void UnmapReplacement() {
   replacement.memory = nullptr;
 }
 
-// Threads need not give back the stack that they set, since it is theirs to free.
+// Threads need not restore the stack that they set, since it is theirs to free.
 void UnmapAtEndOfThread(void*) {
   if (replacement.memory == nullptr) return;
   stack_t current;
@@ -92,12 +93,12 @@ int Replace(const stack_t& wanted) {
   return result;
 }
 
-// Among the first keys, setting one allocates nothing.
+// The key is one of the first, so that setting it allocates nothing.
 __attribute__((constructor(101))) void MakeKey() {
   has_end_of_thread = ::pthread_key_create(&end_of_thread, &UnmapAtEndOfThread) == 0;
 }
 
-__attribute__((constructor)) void GiveMainThreadOne() {
+__attribute__((constructor)) void InstallStackOfMainThread() {
   if (hbbp::preload::HasFilterFromTheStart()) return;
   stack_t stack;
   if (SetInKernel(nullptr, &stack) != 0 || !IsDisabled(stack)) return;

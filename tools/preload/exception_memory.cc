@@ -1,9 +1,9 @@
-// The memory of exceptions, in place of that of libstdc++: its reserve for when malloc fails is
-// made by a constructor that runs behind ours, and takes 72 KB of each process.
+// Replaces the exception memory of libstdc++: its reserve for when malloc fails is made by a
+// constructor that runs after ours, and takes 72 KB of each process.
 //
-// The C++ ABI says what the functions are (https://itanium-cxx-abi.github.io/cxx-abi/abi-eh.html);
-// they are local to the library. In front of each exception is a header of libstdc++, which finds
-// it zeroed.
+// The C++ ABI defines the functions (https://itanium-cxx-abi.github.io/cxx-abi/abi-eh.html); they
+// are local to the library. Each exception has a header of libstdc++ in front, which must be
+// zeroed.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,3 +1,7 @@
+// Classifies programs before exec. ClassifyProgram opens the file, follows "#!" to the interpreter,
+// and reads the headers of the ELF file: its machine, its interpreter and the libraries that it
+// needs. The interposed exec functions call it with FindProgram, and hbbp record calls it before it
+// starts a program. Everything is read into buffers on the stack.
 #include "preload/exec_target.h"
 
 #include <elf.h>
@@ -15,7 +19,7 @@
 namespace hbbp::preload {
 namespace {
 
-// As the kernel has them: BINPRM_BUF_SIZE, and how many scripts may be interpreters of scripts.
+// Limits of the kernel: BINPRM_BUF_SIZE, and how many scripts may be interpreters of scripts.
 constexpr size_t kLineBytes = 256;
 constexpr int kMaxScripts = 5;
 
@@ -37,7 +41,7 @@ bool IsEmulator(const char* name) {
          StartsWith(base, "qemu-");
 }
 
-// The same file, however it is called. A glibc of another version may lack what the library needs.
+// Compares files, not names. A glibc of another version may lack what the library needs.
 bool IsOwnLoader(const char* path) {
   if (::strcmp(BaseName(path), kLoaderName) != 0) return false;
   struct stat one, other;
@@ -66,7 +70,7 @@ class ElfFile {
         return ExecTarget::kOrdinary;
       }
     }
-    // What cannot be read is not known to have none.
+    // Headers that cannot be read may contain an interpreter.
     if (i < header_.e_phnum) return ExecTarget::kOrdinary;
     if (*interpreter == '\0') return ExecTarget::kStatic;
     if (!IsOwnLoader(interpreter)) return ExecTarget::kOtherLibc;
@@ -87,7 +91,7 @@ class ElfFile {
            Read(header_.e_phoff + index * sizeof(Elf64_Phdr), program_header);
   }
 
-  // UINT64_MAX: nowhere in the file.
+  // Returns UINT64_MAX for an address outside of the file.
   uint64_t FileOffset(uint64_t address) const {
     Elf64_Phdr program_header;
     for (size_t i = 0; ReadProgramHeader(i, &program_header); ++i) {
@@ -98,7 +102,7 @@ class ElfFile {
     return UINT64_MAX;
   }
 
-  // Cut to the size of the buffer.
+  // Reads a string, cut to the size of the buffer.
   template <size_t size>
   bool ReadString(uint64_t offset, char (&text)[size]) const {
     const ssize_t got = ::pread(fd_, text, size - 1, static_cast<off_t>(offset));
@@ -132,7 +136,7 @@ class ElfFile {
     return Read(dynamic.p_offset + index * sizeof(Elf64_Dyn), entry) && entry->d_tag != DT_NULL;
   }
 
-  // A look-up in the table DT_GNU_HASH, without its filter.
+  // Looks a symbol up in the table DT_GNU_HASH, without its filter.
   bool Defines(uint64_t table, const char* symbol) const {
     struct {
       uint32_t bucket_count, first_symbol, filter_words, filter_shift;
@@ -167,7 +171,7 @@ class ElfFile {
   uint64_t symbols_ = UINT64_MAX;
 };
 
-// The path in "#! PATH ARGUMENT".
+// Cuts the path out of "#! PATH ARGUMENT".
 bool CutInterpreter(char* line, const char** path) {
   char* begin = line + 2;
   begin += ::strspn(begin, " \t");
@@ -194,7 +198,7 @@ ExecTarget ClassifyOpen(int fd, const char* name, int scripts) {
 
 ExecTarget ClassifyPath(const char* path, int scripts) {
   const int saved_errno = errno;
-  // Not blocking: it may be a pipe.
+  // Opening must not block, since it may be a pipe.
   const int fd = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   ExecTarget target = ExecTarget::kOrdinary;
   if (fd >= 0) {

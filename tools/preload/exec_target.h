@@ -1,6 +1,7 @@
-// What the file of a program says about loading libhbbp-preload.so into it.
+// Classifies the file of a program: whether libhbbp-preload.so can be loaded into it.
 //
-// Async-signal-safe and without memory of its own: exec functions ask, also in a child of vfork.
+// The functions are async-signal-safe and allocate nothing, because exec functions call them, also
+// in a child of vfork.
 #ifndef HBBP_TOOLS_PRELOAD_EXEC_TARGET_H_
 #define HBBP_TOOLS_PRELOAD_EXEC_TARGET_H_
 
@@ -9,26 +10,27 @@
 namespace hbbp::preload {
 
 enum class ExecTarget {
-  kOrdinary,      // it loads the library; also what is not known, as a file that cannot be read
+  kOrdinary,      // it loads the library; also unknown files, such as those that cannot be read
   kStatic,        // it ignores LD_PRELOAD, but passes it on to programs that it runs
   kOtherMachine,  // 32-bit, or another architecture: its loader complains
   kOtherLibc,     // musl, or a glibc of its own: its loader refuses to run it
   kSanitizer,     // its runtime has to be loaded first, or does what the library does
-  kEmulator,      // valgrind, qemu: what they run would get the library too
+  kEmulator,      // valgrind, qemu: the programs that they run would get the library too
 };
 
-// Of the file that execve(path) would run; follows "#!".
+// Classifies the file that execve(path) would run; follows "#!".
 ExecTarget ClassifyProgram(const char* path);
-// Of an open file; `name` is what it was opened by, or nullptr.
+// Classifies an open file; `name` is the name by which it was opened, or nullptr.
 ExecTarget ClassifyFile(int fd, const char* name);
 
-// Of the runtime of a sanitizer; `name` has no directory.
+// Returns whether it is the runtime of a sanitizer; `name` has no directory.
 bool IsSanitizerLibrary(const char* name);
 
-// Does LD_PRELOAD with the library make it fail, or change what it prints?
+// Returns whether LD_PRELOAD with the library makes it fail, or changes its output.
 bool IsHarmedByPreload(ExecTarget target);
 
-// The file that execvp(name) would run. False if there is none, or its path is too long.
+// Finds the file that execvp(name) would run. Returns false if there is none, or its path is too
+// long.
 bool FindProgram(const char* name, char* path, size_t size);
 
 }  // namespace hbbp::preload

@@ -1,7 +1,8 @@
-// fork() in a signal handler. A program with one thread may do that wherever the signal comes, in
+// fork() in a signal handler. A program with one thread may call it wherever the signal arrives, in
 // malloc too: the C library takes no locks then. But with our worker it has two threads, and fork
-// would wait for the lock of malloc that the interrupted code holds, for ever. So here the worker
-// is held where it uses nothing of the C library, which then is made to see one thread.
+// would wait for ever for the lock of malloc that the interrupted code holds. So fork here stops
+// the worker where it uses nothing of the C library, and makes the C library believe that there is
+// one thread.
 //
 // The child is not profiled until it runs another program: starting that needs memory.
 
@@ -26,8 +27,8 @@ using ForkFunction = pid_t (*)();
 
 struct {
   ForkFunction fork;
-  ForkFunction bare_fork;  // runs no handlers of pthread_atfork; null before glibc 2.34
-  char* single_threaded;   // by which fork knows that; null before glibc 2.36
+  ForkFunction bare_fork;  // calls no handlers of pthread_atfork; null before glibc 2.34
+  char* single_threaded;   // the flag by which fork knows that; null before glibc 2.36
 } c_library;
 
 bool HasFlagOfThreads() {
@@ -37,7 +38,7 @@ bool HasFlagOfThreads() {
   return major > 2 || (major == 2 && minor >= 36);
 }
 
-// The C library's own, where the program has a copy of it.
+// Finds the C library's own flag, where the program has a copy of it.
 char* FindFlagOfThreads() {
   void* const library = ::dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) return nullptr;
@@ -59,10 +60,10 @@ struct Walk {
 };
 
 _Unwind_Reason_Code VisitFrame(_Unwind_Context* context, void* argument) {
-  // A handler and what it calls are near.
+  // A handler and the functions that it calls are among the first frames.
   constexpr int kMaxFrames = 64;
   auto* const walk = static_cast<Walk*>(argument);
-  // True of the frame that a signal interrupted.
+  // It is true for the frame that a signal interrupted.
   int is_at_instruction = 0;
   (void)_Unwind_GetIPInfo(context, &is_at_instruction);
   walk->has_signal_frame = is_at_instruction != 0;
@@ -76,7 +77,7 @@ bool IsInSignalHandler() {
   return walk.has_signal_frame;
 }
 
-// Without our handlers, which free memory and start the profile of the child.
+// Forks without our handlers, which free memory and start the profile of the child.
 pid_t ForkQuietly(ForkFunction fork) {
   SessionRegistry& registry = SessionRegistry::Get();
   registry.SetBareFork(true);

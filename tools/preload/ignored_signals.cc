@@ -13,13 +13,13 @@
 namespace hbbp::preload {
 namespace {
 
-// Its value is a digit for each of these.
+// The value of the variable is a digit for each of these.
 constexpr int kSignals[] = {SIGTRAP, SIGSEGV, SIGBUS};
 constexpr size_t kCount = sizeof(kSignals) / sizeof(*kSignals);
 constexpr size_t kNameBytes = sizeof(kIgnoredVariable) - 1;
 static_assert(kNameBytes + 1 + kCount < kIgnoredTextBytes);
 
-// The entry of the variable, or of the null pointer at the end.
+// Returns the index of the variable, or of the null pointer at the end.
 size_t FindEntry(Variables environment) {
   size_t i = 0;
   while (environment[i] != nullptr &&
@@ -46,8 +46,8 @@ void WriteDigits(const posix_spawnattr_t* attributes, char* digits) {
   }
 }
 
-// Of the variable as this image was started with it, or nullptr. `hbbp record` sets it, so that it
-// has a place that can be written to in the environment, which other threads read.
+// Returns the value of the variable that this image was started with, or nullptr. `hbbp record`
+// sets it, so that the environment, which other threads read, has writable bytes for it.
 char* OwnDigits() {
   if (environ == nullptr) return nullptr;
   char* const text = environ[FindEntry(environ)];
@@ -55,9 +55,9 @@ char* OwnDigits() {
                                                                       : nullptr;
 }
 
-std::atomic<int> shown{0};  // by so many functions
+std::atomic<int> shown{0};  // number of functions that show it
 
-// Before tracing begins, which keeps what it finds for the program.
+// It runs before tracing begins, which keeps the actions that it finds for the program.
 __attribute__((constructor(101))) void IgnoreWhatTheParentDid() {
   char* const digits = OwnDigits();
   if (digits == nullptr) return;
@@ -69,15 +69,15 @@ __attribute__((constructor(101))) void IgnoreWhatTheParentDid() {
 
 }  // namespace
 
-bool MustTellIgnored(Variables environment, const posix_spawnattr_t* attributes) {
+bool MustAnnounceIgnored(Variables environment, const posix_spawnattr_t* attributes) {
   if (environment == nullptr) return false;
   char digits[kCount];
   WriteDigits(attributes, digits);
   return ::memchr(digits, '1', kCount) != nullptr;
 }
 
-Variables TellIgnored(Variables environment, const posix_spawnattr_t* attributes, char** copy,
-                      char* text) {
+Variables AnnounceIgnored(Variables environment, const posix_spawnattr_t* attributes, char** copy,
+                          char* text) {
   size_t count = 0;
   while (environment[count] != nullptr) ++count;
   ::memcpy(copy, environment, (count + 1) * sizeof(*copy));

@@ -1,7 +1,7 @@
-// A program that is run by posix_spawn, system or popen inherits what is ignored, but not of the
-// signals that are shared with branch tracing: glibc makes the child by system calls of its own,
-// and what it finds in the kernel is our handler. So the environment tells the library there, which
-// ignores them before the program begins.
+// A program that is run by posix_spawn, system or popen inherits which signals are ignored, but not
+// for the signals that are shared with branch tracing: glibc makes the child by system calls of its
+// own, and the kernel has our handler for these. So the environment names them to the library in
+// the child, which ignores them before the program begins.
 #ifndef HBBP_TOOLS_PRELOAD_IGNORED_SIGNALS_H_
 #define HBBP_TOOLS_PRELOAD_IGNORED_SIGNALS_H_
 
@@ -13,17 +13,17 @@
 
 namespace hbbp::preload {
 
-// Does a child with these attributes (or none: nullptr) have to be told?
-bool MustTellIgnored(Variables environment, const posix_spawnattr_t* attributes);
+// Returns whether a child with these attributes (nullptr: none) must get the variable.
+bool MustAnnounceIgnored(Variables environment, const posix_spawnattr_t* attributes);
 
 inline constexpr size_t kIgnoredTextBytes = 64;
 
-// `environment` with what a child with these attributes has to ignore, in `copy`, which has room
-// for EnvironmentCount pointers, and `text`.
-Variables TellIgnored(Variables environment, const posix_spawnattr_t* attributes, char** copy,
-                      char* text);
+// Returns `environment` with the signals that a child with these attributes must ignore, in `copy`,
+// which has room for EnvironmentCount pointers, and `text`.
+Variables AnnounceIgnored(Variables environment, const posix_spawnattr_t* attributes, char** copy,
+                          char* text);
 
-// While it lives, the environment of this process says it, for functions that hand on that one.
+// While it lives, the environment of this process has them, for functions that pass that one on.
 class ShowIgnored {
  public:
   ShowIgnored();

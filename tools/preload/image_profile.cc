@@ -35,7 +35,7 @@ void WriteError(const std::string& path, const Status& status) try {
   WriteNoMemory(path.c_str());
 }
 
-// 0: not known.
+// Returns 0 if it is unknown.
 size_t ThreadCount() {
   constexpr size_t kOtherLinks = 2;
   struct stat threads;
@@ -56,10 +56,10 @@ void WriteNoMemory(const char* path) {
   ::close(fd);
 }
 
-ImageProfile::ImageProfile(std::string folder, std::string name, const ImageSettings& settings)
-    : folder_(std::move(folder)),
+ImageProfile::ImageProfile(std::string directory, std::string name, const ImageSettings& settings)
+    : directory_(std::move(directory)),
       name_(std::move(name)),
-      error_path_(folder_ + "/" + name_),
+      error_path_(directory_ + "/" + name_),
       path_(error_path_),
       settings_([&] {
         ImageSettings observed = settings;
@@ -80,7 +80,7 @@ Status ImageProfile::StartSession() {
   return session_->Start();
 }
 
-// Not path_, which belongs to the worker.
+// It does not use path_, which belongs to the worker.
 bool ImageProfile::Start() try {
   const Status status = StartSession();
   if (!status.ok()) WriteError(error_path_, status);
@@ -110,7 +110,7 @@ bool ImageProfile::Suspend() try {
   if (!HasOneThreadBesidesWorker()) return false;
   Save();
   if (!session_->Stop().ok()) return false;
-  // A thread that was joined is in the kernel for a little longer.
+  // A thread that was joined stays in the kernel for a little longer.
   constexpr int kMaxPolls = 1000;
   constexpr useconds_t kPollMicroseconds = 1000;
   for (int i = 0; i < kMaxPolls && ThreadCount() != 1; ++i) ::usleep(kPollMicroseconds);
@@ -132,12 +132,12 @@ bool ImageProfile::MayTraceBranches() const {
 
 bool ImageProfile::IsOwner() const { return ::getpid() == owner_; }
 
-// The worker leaves what threads share, so that the program cannot tell that there is one: it finds
-// the descriptor numbers that it expects to be free, may close or overwrite all of them, and a
-// pipe that it closes is closed. And whatever it does by chroot or setuid, the folder stays in
-// reach.
+// The worker unshares what threads share, so that the program cannot notice it: the program finds
+// the descriptor numbers free that it expects to be free, may close or overwrite all of them, and a
+// pipe that it closes is closed. And whatever the program does by chroot or setuid, the directory
+// remains reachable.
 void ImageProfile::OnWorkerStarted() {
-  const bool is_there = ::syscall(SYS_unshare, CLONE_FS) == 0 && ::chdir(folder_.c_str()) == 0;
+  const bool is_there = ::syscall(SYS_unshare, CLONE_FS) == 0 && ::chdir(directory_.c_str()) == 0;
   if (is_there) path_ = name_;
   (void)::syscall(SYS_close_range, 0u, UINT_MAX, CLOSE_RANGE_UNSHARE);
 }

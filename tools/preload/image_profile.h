@@ -1,4 +1,4 @@
-// ImageProfile: the profile of one program image, from its start to its exit or exec.
+// ImageProfile is the profile of one program image, from its start to its exit or exec.
 #ifndef HBBP_TOOLS_PRELOAD_IMAGE_PROFILE_H_
 #define HBBP_TOOLS_PRELOAD_IMAGE_PROFILE_H_
 
@@ -18,31 +18,33 @@ struct ImageSettings {
   SessionSettings session;
 };
 
-// In the place of a profile; allocates nothing.
+// Writes the reason instead of a profile; allocates nothing.
 void WriteNoMemory(const char* path);
 
 class ImageProfile : private SessionObserver {
  public:
-  // The profile goes to `folder`/`name`, with a suffix.
-  ImageProfile(std::string folder, std::string name, const ImageSettings& settings);
+  // The profile is written to `directory`/`name`, with a suffix.
+  ImageProfile(std::string directory, std::string name, const ImageSettings& settings);
 
-  // False if there will be no profile; the reason is written then.
+  // Returns false if there will be no profile; the reason is written then.
   bool Start();
 
-  // Ends the worker until Resume(), unless there are other threads: false then.
+  // Ends the worker until Resume(). Returns false if there are other threads, and does nothing
+  // then.
   bool Suspend();
   void Resume();
 
-  // Of the process: the caller, the worker and no other.
+  // Returns whether the process has only the caller and the worker.
   bool HasOneThreadBesidesWorker() const;
-  // Threads of the process without the worker, also the main thread if it has ended; 0: not known.
+  // Returns the threads of the process without the worker, but with the main thread even if it has
+  // ended; 0: unknown.
   size_t ThreadsOfProgram() const;
-  // Session's of the same names.
+  // These call the functions of Session.
   bool Park(int timeout_ms) { return session_->ParkWorker(timeout_ms); }
   void Unpark() { session_->UnparkWorker(); }
 
-  // Likewise, but ends sampling for good, with `note` in the profile, and ends the worker. Not in a
-  // signal handler. False if something of it may still run.
+  // Does the same, but ends sampling for good, with `note` in the profile, and ends the worker. It
+  // must not run in a signal handler. Returns false if a part of it may still run.
   bool End(const char* note);
 
   bool MayTraceBranches() const;
@@ -51,8 +53,8 @@ class ImageProfile : private SessionObserver {
   // must not touch it.
   bool IsOwner() const;
 
-  // Writes what was counted so far. The image may end right after; if it does not (an exec that
-  // fails), profiling goes on. errno is kept. May be called in a signal handler.
+  // Writes the counts so far. The image may end right after; if it does not (an exec that fails),
+  // profiling continues. It preserves errno, and may be called in a signal handler.
   void Save();
 
  private:
@@ -61,43 +63,43 @@ class ImageProfile : private SessionObserver {
   void OnCheckpoint(ProfileData data, CheckpointKind kind) override;
   void OnNoMemory() override;
 
-  const std::string folder_;
+  const std::string directory_;
   const std::string name_;
   const std::string error_path_;
-  std::string path_;  // of name_, as the worker gets there
+  std::string path_;  // path of name_ from the worker's directory
   const ImageSettings settings_;
   const pid_t owner_;
-  std::unique_ptr<Session> session_;  // null: there is no such source here
+  std::unique_ptr<Session> session_;  // null: the source is unavailable here
 };
 
-// For the functions that end an image: saves the current one, if there is one. No signal handler of
-// the program runs meanwhile in the calling thread.
+// Saves the current image, if there is one, for the functions that end an image. No signal handler
+// of the program runs meanwhile in the calling thread.
 void SaveImage();
-// Likewise where the process ends, but for what the C library still does: signals stay blocked.
+// Does the same where the process ends, apart from the rest of the C library: signals stay blocked.
 void SaveImageAtEnd();
 
-// The same for the current image. Suspend() is false if there is none.
+// These call the current image. SuspendImage() returns false if there is none.
 bool SuspendImage();
 void ResumeImage();
 
-// The same, for fork in a signal handler; async-signal-safe.
+// Calls the current image, for fork in a signal handler; async-signal-safe.
 bool HasOneThreadBesidesWorker();
 bool ParkImage(int timeout_ms);
 void UnparkImage();
-// In the child.
+// Runs in the child.
 void AbandonImageInChild();
 
-// For the functions that set a seccomp filter: the calling thread, or all threads of the process,
-// are about to lose the right to make system calls.
+// Call it in functions that set a seccomp filter: the calling thread, or all threads of the
+// process, are about to lose the right to make system calls.
 void PrepareForFilter(bool is_of_all_threads);
 
 // Ends sampling for good, with `note` in the profile.
 void EndImage(const char* note);
 
-// For the main thread, before it ends and leaves the program to the other threads.
+// Runs in the main thread, before it ends and the other threads continue the program.
 void EndProgramAfterItsThreads();
 
-// For the calling thread, before it ends by exit(2). Async-signal-safe.
+// Runs in a thread before it ends by exit(2). Async-signal-safe.
 void PrepareForEndOfThread(int status);
 
 }  // namespace hbbp::preload

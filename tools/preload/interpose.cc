@@ -1,14 +1,14 @@
-// The C library functions that end a program image without running its destructors. Each saves
-// the profile and calls the one that it stands in front of. And pthread_exit, because a program
-// whose main thread ended goes on until its last thread ends, and the worker is one. And unshare
-// and setns, which the kernel refuses to a process with a second thread.
+// The C library functions that end a program image without running its destructors. Each saves the
+// profile and calls the function that it interposes. So does pthread_exit, because a program whose
+// main thread has ended continues until its last thread ends, and the worker is one. unshare and
+// setns are here too, because the kernel refuses them to a process with a second thread.
 //
-// Functions that run another program do so with the library, or without it where that would harm
-// the program.
+// Functions that run another program run it with the library, or without where the library would
+// harm it.
 //
 // The functions that end an image may be called in a child made by vfork, which shares the memory
-// of its parent, and some in signal handlers: so they allocate nothing and look up beforehand what
-// they call.
+// of its parent, and some in signal handlers. So they allocate nothing, and call functions that
+// were looked up before.
 
 #include <alloca.h>
 #include <dlfcn.h>
@@ -92,9 +92,9 @@ class Prepare {
   const NextFunctions* operator->() const { return &next; }
 };
 
-// The same for functions that run a program in a child, by system calls of their own. What the
-// program ignores is told in the environment then: for as long as it were ignored here, too, a
-// sample of another thread would end the process.
+// Does the same for functions that run a program in a child, by system calls of their own. The
+// environment then names the signals that the program ignores: if the kernel ignored them here too,
+// a sample of another thread would end the process in the meantime.
 class PrepareSpawn {
  public:
   PrepareSpawn() {
@@ -135,7 +135,7 @@ ExecTarget TargetInPath(const char* file) {
   return hbbp::preload::ClassifyProgram(path);
 }
 
-// Without the worker, if that is what the kernel refuses the call for.
+// Calls without the worker, if that is why the kernel refuses the call.
 template <typename Call>
 int CallWithOneThread(const Call& call) {
   const int result = call();
@@ -157,8 +157,8 @@ size_t CountArguments(va_list list) {
 
 }  // namespace
 
-// An array of the arguments of execl and its kin, with the null pointer at its end, on the stack
-// of the caller. Leaves `list` behind that null pointer.
+// Makes an array of the arguments of execl and its kin, with the null pointer at its end, on the
+// stack of the caller. Afterwards `list` is after that null pointer.
 #define HBBP_COLLECT_ARGUMENTS(first, list, arguments)                         \
   va_list counting;                                                            \
   va_copy(counting, list);                                                     \
@@ -168,7 +168,7 @@ size_t CountArguments(va_list list) {
   arguments[0] = const_cast<char*>(first);                                     \
   for (size_t i = 1; i <= count; ++i) arguments[i] = va_arg(list, char*)
 
-// Puts the library into `environment` or takes it out, as the target needs it. The copy is on the
+// Puts the library into `environment` or removes it, depending on the target. The copy is on the
 // stack of the caller.
 #define HBBP_ADJUST_ENVIRONMENT(environment, target)                                    \
   if (hbbp::preload::MayChangeLibrary(environment)) {                                   \
@@ -184,11 +184,11 @@ size_t CountArguments(va_list list) {
   static_assert(true)
 
 #define HBBP_TELL_IGNORED(environment, attributes)                                                 \
-  if (hbbp::preload::MustTellIgnored(environment, attributes)) {                                   \
+  if (hbbp::preload::MustAnnounceIgnored(environment, attributes)) {                               \
     char** const copy =                                                                            \
         static_cast<char**>(alloca(hbbp::preload::EnvironmentCount(environment) * sizeof(char*))); \
     char* const text = static_cast<char*>(alloca(hbbp::preload::kIgnoredTextBytes));               \
-    environment = hbbp::preload::TellIgnored(environment, attributes, copy, text);                 \
+    environment = hbbp::preload::AnnounceIgnored(environment, attributes, copy, text);             \
   }                                                                                                \
   static_assert(true)
 
@@ -236,10 +236,10 @@ HBBP_INTERPOSE int fexecve(int fd, Arguments arguments, Arguments environment) {
   return Prepare()->fexecve(fd, arguments, environment);
 }
 
-HBBP_INTERPOSE int execveat(int folder, const char* path, Arguments arguments,
+HBBP_INTERPOSE int execveat(int directory, const char* path, Arguments arguments,
                             Arguments environment, int flags) {
-  HBBP_ADJUST_ENVIRONMENT(environment, TargetAt(folder, path, flags));
-  return Prepare()->execveat(folder, path, arguments, environment, flags);
+  HBBP_ADJUST_ENVIRONMENT(environment, TargetAt(directory, path, flags));
+  return Prepare()->execveat(directory, path, arguments, environment, flags);
 }
 
 HBBP_INTERPOSE int posix_spawn(pid_t* pid, const char* path,

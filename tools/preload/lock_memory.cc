@@ -1,7 +1,7 @@
 // mlockall, for programs that may lock a limited amount only. The kernel compares that with the
 // whole address space, most of which may be ours: tables that are reserved and an arena of the
-// allocator for the worker. Where it refuses, what is the program's is locked piece by piece, so
-// that the program gets what it would get without us.
+// allocator for the worker. Where the kernel refuses, the program's memory is locked piece by
+// piece, so that the program gets the result that it would get without us.
 #include "preload/lock_memory.h"
 
 #include <fcntl.h>
@@ -22,7 +22,7 @@ bool (*is_own_memory)(uint64_t address) = nullptr;
 
 namespace {
 
-// Lines of /proc/self/maps, one after another. Allocates nothing.
+// Reads lines of /proc/self/maps, one after another. Allocates nothing.
 class MapsReader {
  public:
   MapsReader() : file_(::open("/proc/self/maps", O_RDONLY | O_CLOEXEC)) {}
@@ -34,7 +34,7 @@ class MapsReader {
 
   bool is_open() const { return file_ >= 0; }
 
-  // nullptr at the end. What does not fit of a long line is left out.
+  // Returns nullptr at the end. A long line is cut.
   const char* Next() {
     size_t size = 0;
     for (;;) {
@@ -94,7 +94,7 @@ bool LockMappingsOfProgram(unsigned flags) {
     const uint64_t start = ParseHex(&line);
     const uint64_t end = ParseHex(&++line);
     if (!IsOfProgram(start, line)) continue;
-    // What cannot be brought into memory does not matter to mlockall either.
+    // mlockall ignores failures to bring pages into memory, too.
     const bool is_locked = ::syscall(SYS_mlock2, start, end - start, flags) == 0;
     if (!is_locked && (errno == EAGAIN || errno == EPERM)) return false;
     if (!is_locked && errno == ENOMEM) {

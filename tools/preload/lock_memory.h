@@ -1,4 +1,4 @@
-// Memory of the profiler that a program which locks its memory need not lock.
+// Memory of the profiler, which a program that locks its memory need not lock.
 #ifndef HBBP_TOOLS_PRELOAD_LOCK_MEMORY_H_
 #define HBBP_TOOLS_PRELOAD_LOCK_MEMORY_H_
 
@@ -6,7 +6,7 @@
 
 namespace hbbp::preload {
 
-// Of tables without a name; nullptr: there are none.
+// Returns whether an unnamed mapping is ours; nullptr: we have none.
 extern bool (*is_own_memory)(uint64_t address);
 
 }  // namespace hbbp::preload

@@ -1,4 +1,4 @@
-// In libhbbp-preload.so, which takes no signals.
+// Stubs for libhbbp-preload.so, which handles no signals.
 #include "preload/signals.h"
 
 namespace hbbp::preload {

@@ -13,9 +13,9 @@
 namespace hbbp::preload {
 namespace {
 
-std::atomic<pid_t> own{0};  // until the constructor has run
+std::atomic<pid_t> own{0};  // 0 until the constructor has run
 
-// A seccomp filter may not allow the question.
+// A seccomp filter may forbid getpid().
 void SetOwn() {
   if (!HasFilterFromTheStart()) own = ::getpid();
 }

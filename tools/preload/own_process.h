@@ -1,14 +1,16 @@
-// Is this the process that the library was loaded into, or a child of fork? A child of vfork has
-// the memory of its parent, but handlers and masks of its own: what it sets must not be remembered.
+// Distinguishes the process that loaded the library, or a child of fork, from a child of vfork. The
+// latter has the memory of its parent, but handlers and masks of its own: what it sets must not be
+// remembered.
 #ifndef HBBP_TOOLS_PRELOAD_OWN_PROCESS_H_
 #define HBBP_TOOLS_PRELOAD_OWN_PROCESS_H_
 
 namespace hbbp::preload {
 
-// Async-signal-safe.
+// It is async-signal-safe.
 bool IsOwnProcess();
 
-// Also true in a child made by clone(CLONE_VM | CLONE_SIGHAND), which sets the handlers of both.
+// Returns true also in a child made by clone(CLONE_VM | CLONE_SIGHAND), which sets the handlers of
+// both.
 bool HasOwnHandlers();
 
 }  // namespace hbbp::preload

@@ -1,4 +1,6 @@
-// libhbbp-preload.so: profiles the program that it is loaded into by LD_PRELOAD.
+// libhbbp-preload.so profiles the program that LD_PRELOAD loads it into. Its constructor starts the
+// profile of the image, handlers of pthread_atfork start one in each child, and interpose.cc calls
+// the functions at the end of this file, which save it before the image ends.
 //
 // It contains only the collecting half of libhbbp, for two reasons: loading the other half with
 // its libraries would cost milliseconds at every exec, and the program may use libhbbp itself.
@@ -28,7 +30,7 @@
 namespace hbbp::preload {
 namespace {
 
-// Never freed: other threads may still be in it while the process ends.
+// It is never freed: other threads may still use it while the process ends.
 ImageProfile* current = nullptr;
 
 std::string ImageName() {
@@ -84,12 +86,12 @@ bool IsRoot() {
   return root != nullptr && std::atoi(root) == ::getpid();
 }
 
-// The files by which `hbbp record` knows whether the program that it was asked for has run.
+// The files by which `hbbp record` knows whether the requested program has run.
 class RootMarks {
  public:
-  explicit RootMarks(const std::string& folder)
-      : starting_(folder + "/" + std::to_string(::getpid()) + kStartingSuffix),
-        started_(folder + "/" + std::to_string(::getpid()) + kStartedSuffix) {}
+  explicit RootMarks(const std::string& directory)
+      : starting_(directory + "/" + std::to_string(::getpid()) + kStartingSuffix),
+        started_(directory + "/" + std::to_string(::getpid()) + kStartedSuffix) {}
 
   bool HasStarted() const { return ::access(started_.c_str(), F_OK) == 0; }
   void SetStarting() const {
@@ -102,10 +104,10 @@ class RootMarks {
   const std::string started_;
 };
 
-// Not a later image of it (exec), which is past being refused.
-void StartRoot(const std::string& folder) {
+// Only for the first image; a later one (exec) can no longer be refused.
+void StartRoot(const std::string& directory) {
   constexpr int kExitNotRun = 2;
-  const RootMarks marks(folder);
+  const RootMarks marks(directory);
   if (marks.HasStarted()) {
     current->Start();
     return;
@@ -116,15 +118,15 @@ void StartRoot(const std::string& folder) {
 }
 
 void StartImage() {
-  const char* folder = std::getenv(kFolderVariable);
-  if (folder == nullptr || *folder == '\0') return;
+  const char* directory = std::getenv(kDirectoryVariable);
+  if (directory == nullptr || *directory == '\0') return;
   if (HasFilterFromTheStart()) return;
   const bool is_root = IsRoot();
   ImageSettings settings = SettingsFromEnvironment();
   settings.session.has_checkpoint_at_start = is_root;
-  current = new ImageProfile(folder, ImageName(), settings);
+  current = new ImageProfile(directory, ImageName(), settings);
   if (is_root) {
-    StartRoot(folder);
+    StartRoot(directory);
   } else {
     current->Start();
   }
@@ -134,14 +136,14 @@ void StartImage() {
 void StartImageIfMemoryAllows() try { StartImage(); } catch (const std::bad_alloc&) {
   current = nullptr;
   char path[PATH_MAX];
-  const char* const folder = std::getenv(kFolderVariable);
-  const int length =
-      std::snprintf(path, sizeof(path), "%s/%d.0", folder == nullptr ? "" : folder, ::getpid());
+  const char* const directory = std::getenv(kDirectoryVariable);
+  const int length = std::snprintf(path, sizeof(path), "%s/%d.0",
+                                   directory == nullptr ? "" : directory, ::getpid());
   if (length > 0 && static_cast<size_t>(length) < sizeof(path)) WriteNoMemory(path);
 }
 
 void StartInForkedChild() {
-  // What the parent had belongs to the parent; its session let go of it already.
+  // The parent's profile belongs to the parent; its session has released it already.
   current = nullptr;
   if (SessionRegistry::Get().IsBareFork() || HasFilter()) return;
   StartImageIfMemoryAllows();
@@ -156,15 +158,15 @@ void SetSignalMask(uint64_t mask) {
   ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, nullptr, sizeof(mask));
 }
 
-// Of the calling thread. A timer that the program leaves on must not end it while its profile is
-// saved, which takes longer than all that comes behind its last instruction. Returns what was
+// Blocks signals of the calling thread. A timer that the program keeps must not end it while its
+// profile is saved, which takes longer than everything after its last instruction. Returns what was
 // blocked.
 uint64_t BlockSignals() {
-  // Faults, signals of samples and breakpoints, and those of the C library itself.
-  constexpr int kLeftUnblocked[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP,
-                                    SIGSYS,  32,     33,     61,     62};
+  // These are faults, signals of samples and breakpoints, and those of the C library itself.
+  constexpr int kNeverBlocked[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP,
+                                   SIGSYS,  32,     33,     61,     62};
   uint64_t mask = ~uint64_t{0};
-  for (const int signal : kLeftUnblocked) mask &= ~(uint64_t{1} << (signal - 1));
+  for (const int signal : kNeverBlocked) mask &= ~(uint64_t{1} << (signal - 1));
   uint64_t previous = 0;
   ::syscall(SYS_rt_sigprocmask, SIG_BLOCK, &mask, &previous, sizeof(mask));
   return previous;
@@ -177,9 +179,9 @@ __attribute__((destructor)) void OnExit() { SaveImageAtEnd(); }
 namespace {
 
 sigset_t mask_of_main_thread;
-std::atomic<bool> has_stand_in{false};  // ExitAfterLastThread
+std::atomic<bool> has_stand_in{false};  // for ExitAfterLastThread
 
-// In place of the last thread of the program, which would run the exit handlers if there were no
+// Acts as the last thread of the program, which would run the exit handlers if there were no
 // worker. The worker itself cannot: it has none of the program's descriptors.
 void* ExitAfterLastThread(void*) {
   constexpr useconds_t kPollMicroseconds = 20'000;
@@ -232,7 +234,7 @@ void PrepareForFilter(bool is_of_all_threads) {
     // A handler that still runs needs its own faults.
     if (has_ended) ReleaseSignals();
   } else {
-    // The worker goes on. It saves each second, and cannot be asked to at the end.
+    // The worker continues. It saves each second, and cannot be asked to save at the end.
     SaveImage();
   }
   SetHasFilter();

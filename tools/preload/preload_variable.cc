@@ -24,7 +24,7 @@ bool IsOwnLibrary(const char* path, size_t length) {
 
 bool IsPreload(const char* text) { return ::strncmp(text, kPreload, sizeof(kPreload) - 1) == 0; }
 
-// nullptr: there is none.
+// Returns nullptr if there is none.
 const char* FindPreload(Variables environment) {
   for (size_t i = 0; environment != nullptr && environment[i] != nullptr; ++i) {
     if (IsPreload(environment[i])) return environment[i];
@@ -36,7 +36,7 @@ bool HasLibrary(const char* preload) {
   return preload != nullptr && ::strstr(preload, kOwnName) != nullptr;
 }
 
-// The variable that says where the library is.
+// Finds the variable with the path of the library.
 const char* FindLibraryVariable(Variables environment) {
   constexpr size_t kLength = sizeof(kLibraryVariable) - 1;
   for (size_t i = 0; environment != nullptr && environment[i] != nullptr; ++i) {
@@ -48,7 +48,7 @@ const char* FindLibraryVariable(Variables environment) {
 
 const char* LibraryIn(const char* variable) { return variable + sizeof(kLibraryVariable); }
 
-// Not after chroot.
+// It may be unreadable after chroot.
 bool CanRead(const char* path) {
   const int saved_errno = errno;
   const bool can = ::access(path, R_OK) == 0;
@@ -79,10 +79,10 @@ char* WriteWith(const char* library, const char* preload, char* text) {
   return text;
 }
 
-// No lock: a child of fork could never take it.
+// There is no lock: a child of fork could never take it.
 struct {
-  std::atomic<int> shown{0};  // by so many functions
-  char* hidden = nullptr;     // as the library was loaded by
+  std::atomic<int> shown{0};  // number of functions that show it
+  char* hidden = nullptr;     // the value that loaded the library
   char* stand_in = nullptr;
 } own;
 
@@ -94,8 +94,8 @@ void Replace(const char* from, char* to) {
   }
 }
 
-// In place: what is behind the environment is found by its end. So its length stays, and where
-// nothing else was to be preloaded, a variable of ours is there twice.
+// Works in place, because some programs find the memory after the environment by its end. So the
+// length stays, and where nothing else is preloaded, a variable of ours occurs twice.
 __attribute__((constructor(101))) void Hide() {
   const char* const preload = FindPreload(environ);
   const char* const variable = FindLibraryVariable(environ);
@@ -128,7 +128,7 @@ LibraryChange FindLibraryChange(Variables environment, ExecTarget target) {
 }
 
 size_t EnvironmentCount(Variables environment) {
-  size_t count = 2;  // one that is added, and the end
+  size_t count = 2;  // the variable that is added, and the end
   while (environment != nullptr && environment[count - 2] != nullptr) ++count;
   return count;
 }

@@ -1,7 +1,7 @@
 // The functions of the C library by which a program sets a seccomp filter: prctl, and syscall,
-// which libseccomp uses, and which ends a thread with a status as well. Both jump to what they
-// stand in front of with all registers as they were, since syscall may be used for clone and the
-// like, which returns twice.
+// which libseccomp uses, and which can also end a thread with a status. Both jump to the interposed
+// function with all registers unchanged, since syscall may be used for clone and the like, which
+// returns twice.
 
 #include "preload/seccomp_filter.h"
 
@@ -47,7 +47,7 @@ extern "C" {
 [[gnu::visibility("hidden"), gnu::used]] void* HbbpNextSyscall;
 [[gnu::visibility("hidden"), gnu::used]] void* HbbpNextPrctl;
 
-// With the arguments of the function that is interposed.
+// Gets the arguments of the interposed function.
 [[gnu::visibility("hidden"), gnu::used]] void HbbpBeforeSyscall(long number, long a, long b,
                                                                 long c) {
   const int saved_errno = errno;
@@ -56,7 +56,7 @@ extern "C" {
   const bool is_prctl = number == SYS_prctl && a == PR_SET_SECCOMP;
   const bool is_strict = (number == SYS_seccomp && a == SECCOMP_SET_MODE_STRICT) ||
                          (is_prctl && b == SECCOMP_MODE_STRICT);
-  // Without a program it is a question whether the kernel has filters.
+  // Without a program, the call only asks whether the kernel has filters.
   const bool is_filter = ((number == SYS_seccomp && a == SECCOMP_SET_MODE_FILTER) ||
                           (is_prctl && b == SECCOMP_MODE_FILTER)) &&
                          c != 0;
@@ -75,8 +75,8 @@ extern "C" {
 
 }  // extern "C"
 
-// SYS_exit is 60, SYS_prctl 157, SYS_seccomp 317, PR_SET_SECCOMP 22. Seven registers are pushed:
-// the stack is aligned for the call then.
+// SYS_exit is 60, SYS_prctl 157, SYS_seccomp 317, PR_SET_SECCOMP 22. Seven registers are pushed, so
+// the stack is aligned for the call.
 asm(R"(
   .macro HBBP_INTERPOSED before, next
   pushq %rax

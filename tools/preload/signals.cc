@@ -1,7 +1,8 @@
-// The functions by which a program sets what signals do. Some signals are shared with software
-// branch tracing (trace/signal_chain.h): the program sees and sets its own actions of these, and
-// ours stay in place. And those of samples stay unblocked, because a sample that waits until a
-// program unblocks it is no sample of what ran.
+// The functions by which a program sets the actions of signals. Some signals are shared with
+// software branch tracing (trace/signal_chain.h): the program sees and sets its own actions of
+// these, and ours stay installed. And the signals of samples stay unblocked, because a sample that
+// waits until a program unblocks it is not a sample of what ran. Each function calls the one of the
+// C library for all other signals.
 
 #include "preload/signals.h"
 
@@ -59,19 +60,19 @@ __attribute__((constructor(101))) void LookUpAll() {
   LookUp("sigaction", &next.sigaction);
 }
 
-// Called by constructors of other libraries, these may come before LookUpAll.
+// If constructors of other libraries call the functions, they may run before LookUpAll.
 const NextFunctions& Next() {
   LookUpAll();
   return next;
 }
 
-// Is the action of `signal` in our keeping, and not in the kernel's?
+// Returns whether we keep the action of `signal`, instead of the kernel.
 bool IsKept(int signal) {
   return hbbp::trace::IsChained(signal) && hbbp::preload::HasOwnHandlers();
 }
 
-// Whether the program has blocked SIGTRAP in this thread. One that has never set its mask has that
-// of the thread that made it, which is taken to be the newest one that was set.
+// Records whether the program has blocked SIGTRAP in this thread. A thread that has never set its
+// mask has that of its creator, which is assumed to be the newest mask that was set.
 enum class Blocked : uint8_t { kAsNewest, kNo, kYes };
 [[gnu::tls_model("initial-exec")]] constinit thread_local Blocked traps = Blocked::kAsNewest;
 std::atomic<bool> newest_blocks_traps{false};
@@ -86,7 +87,7 @@ void SetTrapIsBlocked(bool is_blocked) {
   newest_blocks_traps.store(is_blocked, std::memory_order_relaxed);
 }
 
-// In a child of vfork, whose handlers are its own. What it has from its parent is ours.
+// Runs also in a child of vfork, whose handlers are its own. Those from its parent are ours.
 int SetInKernel(int signal, const struct sigaction* action, struct sigaction* previous) {
   struct sigaction before;
   const int result = Next().sigaction(signal, action, &before);
@@ -106,16 +107,17 @@ Handler SetHandler(int signal, Handler handler, int flags, bool blocks_itself) {
   return previous;
 }
 
-// All but the faults, which a program blocks at its own risk. Tracing begins while the program
-// already runs, so SIGTRAP before it is known whether it will be needed.
-void LeaveUnblocked(sigset_t* set) {
+// Removes the signals that must stay unblocked: all but the faults, which a program blocks at its
+// own risk. Tracing begins while the program already runs, so SIGTRAP is included before it is
+// known whether it will be needed.
+void RemoveOwnSignals(sigset_t* set) {
   using hbbp::trace::kBreakpointSignal, hbbp::trace::kSampleSignal;
   sigdelset(set, SIGTRAP);
   if (hbbp::trace::IsChained(kSampleSignal)) sigdelset(set, kSampleSignal);
   if (hbbp::trace::IsChained(kBreakpointSignal)) sigdelset(set, kBreakpointSignal);
 }
 
-// sigprocmask or pthread_sigmask, `next`, with the mask that the program sees.
+// Calls sigprocmask or pthread_sigmask, `next`, with the mask that the program sees.
 int SetMask(int (*next_function)(int, const sigset_t*, sigset_t*), int how, const sigset_t* set,
             sigset_t* previous) {
   const bool was_blocked = TrapIsBlocked();
@@ -123,7 +125,7 @@ int SetMask(int (*next_function)(int, const sigset_t*, sigset_t*), int how, cons
   const sigset_t* adjusted = set;
   if (set != nullptr && how != SIG_UNBLOCK) {
     copy = *set;
-    LeaveUnblocked(&copy);
+    RemoveOwnSignals(&copy);
     adjusted = &copy;
   }
   const bool has_trap = set != nullptr && sigismember(set, SIGTRAP) == 1;
@@ -153,7 +155,7 @@ uint64_t SetTrapInKernel(int how) {
   return previous;
 }
 
-// Of a thread that waits for SIGTRAP: is it one of ours, which came while it was blocked?
+// Returns whether a SIGTRAP that a thread waited for is ours, which came while it was blocked.
 bool IsOfTracer(int signal, const siginfo_t& info) {
   return signal == SIGTRAP &&
          (hbbp::trace::SignalDataOf(info) & hbbp::trace::kCookieMask) == hbbp::trace::kSignalCookie;
@@ -161,15 +163,15 @@ bool IsOfTracer(int signal, const siginfo_t& info) {
 
 }  // namespace
 
-// A thread that still runs may get a SIGTRAP that a sample or a breakpoint sent it before they
-// ended. Our handler takes it, and makes no system call for it.
+// A thread that still runs may get a SIGTRAP from a sample or a breakpoint before they ended. Our
+// handler takes it, and makes no system call for it.
 void hbbp::preload::ReleaseSignals() {
   bool is_alone = false;
   try {
     const auto threads = hbbp::ListThreads();
     is_alone = threads.ok() && threads->size() == 1;
   } catch (const std::bad_alloc&) {
-    // As if there were others.
+    // It behaves as if there were other threads.
   }
   hbbp::trace::ReleaseSignals(is_alone);
 }
@@ -212,10 +214,10 @@ HBBP_INTERPOSE int sigaction(int signal, const struct sigaction* action,
   if (!IsKept(signal)) {
     if (action == nullptr) return SetInKernel(signal, action, previous);
     struct sigaction adjusted = *action;
-    LeaveUnblocked(&adjusted.sa_mask);
+    RemoveOwnSignals(&adjusted.sa_mask);
     return SetInKernel(signal, &adjusted, previous);
   }
-  // In this order: both may be the same object.
+  // The order matters: both may be the same object.
   const struct sigaction before = hbbp::trace::ProgramAction(signal);
   if (action != nullptr) hbbp::trace::SetProgramAction(signal, *action);
   if (previous != nullptr) *previous = before;
@@ -310,8 +312,8 @@ HBBP_INTERPOSE int sigtimedwait(const sigset_t* set, siginfo_t* info, const time
   }
 }
 
-// What is read there cannot be sorted, and a sample that waits because the program blocks SIGTRAP
-// would be among it.
+// The file would contain samples too, which wait because the program blocks SIGTRAP, and these
+// cannot be filtered out there.
 HBBP_INTERPOSE int signalfd(int fd, const sigset_t* mask, int flags) noexcept {
   if (sigismember(mask, SIGTRAP) == 1 && IsKept(SIGTRAP)) {
     const int saved_errno = errno;

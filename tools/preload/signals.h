@@ -1,26 +1,26 @@
-// What libhbbp-preload-swbt.so does with signals, for the code that both libraries have in common.
+// The signal functions of libhbbp-preload-swbt.so, for the code that both libraries have in common.
 #ifndef HBBP_TOOLS_PRELOAD_SIGNALS_H_
 #define HBBP_TOOLS_PRELOAD_SIGNALS_H_
 
 namespace hbbp::preload {
 
-// Tracing has ended for good: what the program has set for the signals that were shared with it is
-// given to the kernel.
+// Tracing has ended for good: the kernel gets what the program has set for the signals that were
+// shared with it.
 void ReleaseSignals();
 
-// Around exec, for what a new image inherits: ignored signals and the mask of the calling thread
-// are what the program set. The second is for an exec that failed.
+// Call these around exec, for what a new image inherits: ignored signals and the mask of the
+// calling thread become what the program set. The second is for an exec that failed.
 void PrepareSignalsForExec();
 void RestoreSignalsAfterExec();
 
-// Around functions that run a program in a child: the mask. True: it was changed, and is to be
-// restored.
+// Call these around functions that run a program in a child, for the mask. Returns true if it was
+// changed and must be restored.
 bool PrepareSignalsForSpawn();
 void RestoreSignalsAfterSpawn();
 
-// Does the program ignore this signal, while the kernel has a handler of ours?
+// Returns whether the program ignores this signal, while the kernel has a handler of ours.
 bool IsIgnoredHere(int signal);
-// Sets it in the kernel.
+// Ignores the signal in the kernel.
 void IgnoreInKernel(int signal);
 
 }  // namespace hbbp::preload

@@ -1,3 +1,8 @@
+// Collects the profiles of a recorded program. PartsDirectory makes the directory for the files
+// that the processes write (parts), and removes it at the end. After the program has ended,
+// StoreProfiles lists the parts by process, merges the images of each process, and stores the
+// result at the output's path, with the process id as suffix for children. hbbp record calls these,
+// and so does the keeper if hbbp record was killed.
 #include "record/collect.h"
 
 #include <signal.h>
@@ -40,38 +45,39 @@ StatusOr<std::vector<fs::path>> ListFiles(const std::string& directory) {
   return paths;
 }
 
-// Is it what a run leaves of a child? Names alone do not tell: `-o run.2` is a run of its own.
-bool IsProfileOf(const fs::path& path, std::string_view pid) {
+// Returns whether it is the profile of a child in a run. The name alone does not show that: `-o
+// run.2` is a run of its own.
+bool HasProfileOfPid(const fs::path& path, std::string_view pid) {
   bool is_of_pid = false;
   const Status read = CatchError(
       [&] { is_of_pid = std::to_string(hbbp::profile::load(path.string()).info().pid) == pid; });
   return read.ok() && is_of_pid;
 }
 
-// output.1234 of an earlier run would be taken for a child of this one.
+// Removes output.1234 of an earlier run, which would be taken for a child of this one.
 void RemoveEarlierChildren(const std::string& output) {
   const fs::path path(output);
   const std::string prefix = path.filename().string() + ".";
-  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  const fs::path directory = path.has_parent_path() ? path.parent_path() : fs::path(".");
   std::error_code ignored;
-  const StatusOr<std::vector<fs::path>> paths = ListFiles(folder);
+  const StatusOr<std::vector<fs::path>> paths = ListFiles(directory);
   if (!paths.ok()) return;
   for (const fs::path& entry : *paths) {
     const std::string name = entry.filename().string();
     if (!name.starts_with(prefix)) continue;
     const std::string_view suffix = std::string_view(name).substr(prefix.size());
-    if (IsNumber(suffix) && IsProfileOf(entry, suffix)) fs::remove(entry, ignored);
+    if (IsNumber(suffix) && HasProfileOfPid(entry, suffix)) fs::remove(entry, ignored);
   }
 }
 
-// So that a symbolic link stays one.
+// Resolves symbolic links, so that the link itself stays.
 fs::path WithoutLinks(const fs::path& path) {
   std::error_code error;
   fs::path real = fs::canonical(path, error);
   return error ? path : real;
 }
 
-// Saving stores what is known here of the code of the kernel.
+// Saving then stores what is known here of the kernel's code.
 bool HasKernelSamples(const hbbp::profile& profile) {
   const std::vector<hbbp_source_info> sources = profile.sources();
   return std::any_of(sources.begin(), sources.end(), [](const hbbp_source_info& source) {
@@ -79,13 +85,14 @@ bool HasKernelSamples(const hbbp::profile& profile) {
   });
 }
 
-// What a program wrote after it changed its user is copied: it could change the file later.
+// The profile of a program that changed its user is copied: the program could change the file
+// later.
 bool IsOfThisUser(const std::string& path) {
   struct stat status;
   return ::lstat(path.c_str(), &status) == 0 && status.st_uid == ::geteuid();
 }
 
-// Puts the parts of one process at `path`.
+// Stores the merged parts of one process at `path`.
 Status Store(const ProcessParts& parts, const hbbp::profile& profile, const std::string& path) {
   if (parts.profiles.size() == 1 && !HasKernelSamples(profile) &&
       IsOfThisUser(parts.profiles[0].path)) {
@@ -101,7 +108,7 @@ Status Store(const ProcessParts& parts, const hbbp::profile& profile, const std:
 constexpr char kPartsInfix[] = ".parts-";
 constexpr char kUnsavedInfix[] = ".unsaved-";
 
-// That nobody can guess.
+// The name cannot be guessed.
 StatusOr<std::string> RandomName() {
   uint8_t bytes[16];
   if (TEMP_FAILURE_RETRY(::getrandom(bytes, sizeof(bytes), 0)) != sizeof(bytes)) {
@@ -110,7 +117,7 @@ StatusOr<std::string> RandomName() {
   return FormatHex(bytes, sizeof(bytes));
 }
 
-// "PATH.parts-PID" of other processes that are no more.
+// Removes "PATH.parts-PID" of other processes that no longer exist.
 void RemoveAbandonedParts(const fs::path& own) {
   const std::string own_name = own.filename().string();
   const std::string prefix = own_name.substr(0, own_name.rfind('-') + 1);
@@ -126,7 +133,7 @@ void RemoveAbandonedParts(const fs::path& own) {
   }
 }
 
-// Of "PID.TIME.suffix".
+// Parses "PID.TIME.suffix".
 ProcessParts::Profile DescribeProfile(const fs::path& path) {
   ProcessParts::Profile profile;
   profile.path = path.string();
@@ -138,15 +145,15 @@ ProcessParts::Profile DescribeProfile(const fs::path& path) {
   return profile;
 }
 
-// 0 if the file cannot be read.
+// Returns 0 if the file cannot be read.
 uint64_t DurationNs(const std::string& path) {
   uint64_t duration_ns = 0;
   (void)CatchError([&] { duration_ns = LoadProfile(path).info().duration_ns; });
   return duration_ns;
 }
 
-// An image that was killed between two steps has both kinds of profiles: the later one counts.
-// When the files were written, only the wall clock would say, which may have been set meanwhile.
+// An image that was killed between two steps has both kinds of profiles: the later one counts. The
+// times of the files would be from the wall clock, which may have been set meanwhile.
 void AddProfile(ProcessParts::Profile profile, std::vector<ProcessParts::Profile>* profiles) {
   const auto stem = [](const std::string& path) { return fs::path(path).stem(); };
   if (profiles->empty() || stem(profiles->back().path) != stem(profile.path)) {
@@ -158,7 +165,7 @@ void AddProfile(ProcessParts::Profile profile, std::vector<ProcessParts::Profile
 
 }  // namespace
 
-StatusOr<std::string> PartsFolder::PathFor(const std::string& output) {
+StatusOr<std::string> PartsDirectory::PathFor(const std::string& output) {
   HBBP_RETURN_IF_ERROR(CheckNotPlanted(output));
   std::error_code error;
   const fs::path absolute = WithoutLinks(fs::absolute(output, error));
@@ -168,22 +175,22 @@ StatusOr<std::string> PartsFolder::PathFor(const std::string& output) {
   if (fs::is_directory(status)) return ErrnoStatus(EISDIR, output);
   if (fs::exists(status) && !fs::is_regular_file(status)) {
     return MakeStatus(StatusCode::kInvalidArgument,
-                      "%s is no regular file; the profile needs a place of its own",
+                      "%s is not a regular file; the profile needs a file of its own",
                       output.c_str());
   }
   HBBP_ASSIGN_OR_RETURN(const std::string name, RandomName());
   return absolute.string() + kPartsInfix + std::to_string(::getpid()) + "/" + name;
 }
 
-StatusOr<PartsFolder> PartsFolder::Create(const std::string& path) {
-  PartsFolder folder(path);
-  const std::string outer = folder.Outer();
+StatusOr<PartsDirectory> PartsDirectory::Create(const std::string& path) {
+  PartsDirectory directory(path);
+  const std::string outer = directory.Outer();
   RemoveAbandonedParts(outer);
   if (::mkdir(outer.c_str(), 0700) != 0) {
     const int error_number = errno;
-    folder.path_.clear();  // it is of somebody else
+    directory.path_.clear();  // it belongs to somebody else
     return ErrnoStatus(error_number,
-                       outer.substr(0, outer.rfind(kPartsInfix)) + ": cannot write beside it");
+                       outer.substr(0, outer.rfind(kPartsInfix)) + ": cannot write next to it");
   }
   if (::mkdir(path.c_str(), 0700) != 0) return ErrnoStatus(errno, path);
   // Programs that root runs may change their user. Both modes hold whatever the umask, but some
@@ -191,17 +198,17 @@ StatusOr<PartsFolder> PartsFolder::Create(const std::string& path) {
   const bool is_root = ::geteuid() == 0;
   (void)::chmod(path.c_str(), is_root ? 0733 : 0700);
   (void)::chmod(outer.c_str(), is_root ? 0711 : 0700);
-  return folder;
+  return directory;
 }
 
-std::string PartsFolder::Outer() const { return fs::path(path_).parent_path().string(); }
+std::string PartsDirectory::Outer() const { return fs::path(path_).parent_path().string(); }
 
-Status PartsFolder::TryToWrite() const {
+Status PartsDirectory::TryToWrite() const {
   constexpr size_t kBytes = 4096;
   return WriteFileAtomically(path_ + "/probe", std::vector<uint8_t>(kBytes));
 }
 
-std::string PartsFolder::KeepIfAnyProfile() {
+std::string PartsDirectory::KeepIfAnyProfile() {
   const StatusOr<std::vector<fs::path>> paths = ListFiles(path_);
   const bool has_profile =
       !paths.ok() || std::any_of(paths->begin(), paths->end(), [](const fs::path& path) {
@@ -209,7 +216,7 @@ std::string PartsFolder::KeepIfAnyProfile() {
                path.extension() == preload::kPartialSuffix;
       });
   if (!has_profile) return "";
-  // The next recording removes parts that are nobody's any more.
+  // The next recording removes parts without owner.
   const std::string outer = Outer();
   std::string kept = outer;
   kept.replace(outer.rfind(kPartsInfix), sizeof(kPartsInfix) - 1, kUnsavedInfix);
@@ -220,9 +227,9 @@ std::string PartsFolder::KeepIfAnyProfile() {
          ": hbbp merge -o FILE makes one profile of the files there";
 }
 
-PartsFolder::~PartsFolder() {
+PartsDirectory::~PartsDirectory() {
   if (path_.empty()) return;
-  // What a process that outlives the root puts there meanwhile makes it not empty again.
+  // A process that outlives the root may write there meanwhile, so that it is not empty again.
   constexpr int kMaxTries = 100;
   std::error_code error;
   for (int i = 0; i < kMaxTries; ++i) {
@@ -233,16 +240,16 @@ PartsFolder::~PartsFolder() {
 
 namespace {
 
-StatusOr<std::map<pid_t, ProcessParts>> ListParts(const PartsFolder& folder) {
-  HBBP_ASSIGN_OR_RETURN(std::vector<fs::path> paths, ListFiles(folder.path()));
-  // PID.TIME.suffix, with the times padded to one length.
+StatusOr<std::map<pid_t, ProcessParts>> ListParts(const PartsDirectory& directory) {
+  HBBP_ASSIGN_OR_RETURN(std::vector<fs::path> paths, ListFiles(directory.path()));
+  // Names are PID.TIME.suffix, with the times padded to one length.
   std::sort(paths.begin(), paths.end());
   std::map<pid_t, ProcessParts> parts;
   for (const fs::path& path : paths) {
     std::error_code error;
     const fs::file_status status = fs::symlink_status(path, error);
     if (!fs::status_known(status)) return ErrnoStatus(error.value(), path.string());
-    // A link or a pipe was put there by the program, to have this process open it.
+    // The program may have made a link or a pipe there, for this process to open it.
     if (status.type() != fs::file_type::regular) continue;
     const std::string name = path.filename().string();
     pid_t pid = 0;
@@ -263,7 +270,8 @@ StatusOr<std::map<pid_t, ProcessParts>> ListParts(const PartsFolder& folder) {
   return parts;
 }
 
-// Nothing where nobody would look for it: a process other than the root without samples.
+// Returns nothing for a process other than the root without samples, since no one would look for
+// its profile.
 StatusOr<std::optional<ProcessProfile>> StoreProcess(pid_t pid, const ProcessParts& process,
                                                      pid_t root, const std::string& output) {
   if (process.profiles.empty()) return std::optional<ProcessProfile>();
@@ -282,9 +290,10 @@ StatusOr<std::optional<ProcessProfile>> StoreProcess(pid_t pid, const ProcessPar
   return std::optional(ProcessProfile{pid, path, *std::move(profile), partial_since_ns});
 }
 
-// A process that outlives the root saves meanwhile: its partial profile gives way to the last one.
-StatusOr<std::optional<ProcessProfile>> StoreProcessAsItIsNow(const PartsFolder& folder, pid_t pid,
-                                                              pid_t root, const std::string& output,
+// A process that outlives the root saves meanwhile: its last profile replaces the partial one.
+StatusOr<std::optional<ProcessProfile>> StoreProcessAsItIsNow(const PartsDirectory& directory,
+                                                              pid_t pid, pid_t root,
+                                                              const std::string& output,
                                                               ProcessParts* process) {
   constexpr int kMaxTries = 10;
   for (int i = 1;; ++i) {
@@ -292,18 +301,18 @@ StatusOr<std::optional<ProcessProfile>> StoreProcessAsItIsNow(const PartsFolder&
     if (stored.ok() || stored.status().code() != StatusCode::kNotFound || i == kMaxTries) {
       return stored;
     }
-    HBBP_ASSIGN_OR_RETURN(auto parts, ListParts(folder));
+    HBBP_ASSIGN_OR_RETURN(auto parts, ListParts(directory));
     *process = std::move(parts[pid]);
   }
 }
 
 }  // namespace
 
-StatusOr<std::vector<ProcessProfile>> StoreProfiles(const PartsFolder& folder, pid_t root,
+StatusOr<std::vector<ProcessProfile>> StoreProfiles(const PartsDirectory& directory, pid_t root,
                                                     const std::string& output,
                                                     std::map<pid_t, ProcessParts>* parts) {
-  HBBP_ASSIGN_OR_RETURN(*parts, ListParts(folder));
-  const std::string mark = folder.path() + "/storing";
+  HBBP_ASSIGN_OR_RETURN(*parts, ListParts(directory));
+  const std::string mark = directory.path() + "/storing";
   std::error_code ignored;
   if (!parts->empty() && !fs::exists(mark, ignored)) {
     RemoveEarlierChildren(output);
@@ -312,7 +321,7 @@ StatusOr<std::vector<ProcessProfile>> StoreProfiles(const PartsFolder& folder, p
   std::vector<ProcessProfile> stored;
   for (auto& [pid, process] : *parts) {
     HBBP_ASSIGN_OR_RETURN(std::optional<ProcessProfile> entry,
-                          StoreProcessAsItIsNow(folder, pid, root, output, &process));
+                          StoreProcessAsItIsNow(directory, pid, root, output, &process));
     if (entry) stored.insert(pid == root ? stored.begin() : stored.end(), *std::move(entry));
   }
   return stored;

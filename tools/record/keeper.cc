@@ -15,7 +15,7 @@ namespace {
 
 constexpr pid_t kDismissed = -1;
 
-// False at the end of file, which is when the writer was killed.
+// Returns false at the end of file, which means that the writer was killed.
 bool Receive(const UniqueFd& reader, pid_t* pid) {
   ssize_t got;
   do {
@@ -32,14 +32,14 @@ void WaitForEnd(const UniqueFd& process) {
 
 [[noreturn]] void Keep(const UniqueFd& reader, const std::function<void(pid_t)>& finish) {
   ::prctl(PR_SET_NAME, "hbbp-keeper");
-  // Those of the terminal and of process groups are for others; this process ends by itself.
+  // Signals of the terminal and of process groups are for others; this process ends by itself.
   for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(number, SIG_IGN);
   pid_t program = 0, message = 0;
   UniqueFd process;
   while (Receive(reader, &message)) {
     if (message == kDismissed) ::_exit(0);
     program = message;
-    // While the process that sent it has not waited for it, the id is that of the program.
+    // Until the process that sent the id has waited for it, the id belongs to the program.
     process = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, program, 0)));
   }
   if (process.valid()) WaitForEnd(process);
@@ -60,7 +60,7 @@ StatusOr<Keeper> Keeper::Start(const std::function<void(pid_t program)>& finish)
   if (pid == 0) {
     writer.Reset();
     life_reader.Reset();
-    // No child of the starting process, whose only one the program is then.
+    // The keeper is a grandchild, so that the program is the only child of the starting process.
     const pid_t keeper = ::fork();
     if (keeper == 0) Keep(reader, finish);
     ::_exit(keeper < 0 ? errno : 0);

@@ -21,7 +21,7 @@ class Keeper {
   // Dismisses it and waits for its end.
   ~Keeper();
 
-  // Before the program runs. It is a child of the starting process.
+  // Call it before the program runs. The program must be a child of the starting process.
   void Watch(pid_t program);
 
  private:
@@ -29,7 +29,7 @@ class Keeper {
       : writer_(std::move(writer)), life_reader_(std::move(life_reader)) {}
 
   UniqueFd writer_;
-  UniqueFd life_reader_;  // of a pipe that only the keeper can write to
+  UniqueFd life_reader_;  // read end of a pipe that only the keeper writes to
 };
 
 }  // namespace hbbp::tools

@@ -30,7 +30,7 @@ void SetHandler(int signal_number, void (*handler)(int)) {
   ::sigaction(signal_number, &action, nullptr);
 }
 
-// In the child. Returns only if exec failed, with errno.
+// Runs in the child. Returns only if exec failed, with errno.
 void Exec(const std::vector<std::string>& words, const Environment& environment,
           const std::string& pid_variable) {
   for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
@@ -48,11 +48,11 @@ void Exec(const std::vector<std::string>& words, const Environment& environment,
 StatusOr<ProgramEnd> RunProgram(const std::vector<std::string>& words,
                                 const Environment& environment, const std::string& pid_variable,
                                 const LaunchHooks& hooks) {
-  // The child waits for a byte of this one.
+  // The child waits for a byte from this pipe.
   int go_ends[2];
   if (::pipe2(go_ends, O_CLOEXEC) != 0) return ErrnoStatus(errno, "pipe");
   UniqueFd go_reader(go_ends[0]), go_writer(go_ends[1]);
-  // Carries the errno of a failed exec; a successful one closes it.
+  // This pipe carries the errno of a failed exec; a successful one closes it.
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return ErrnoStatus(errno, "pipe");
   UniqueFd failure_reader(ends[0]), failure_writer(ends[1]);
@@ -72,7 +72,7 @@ StatusOr<ProgramEnd> RunProgram(const std::vector<std::string>& words,
   SetHandler(SIGQUIT, SIG_IGN);
   SetHandler(SIGTERM, &PassOn);
   SetHandler(SIGHUP, &PassOn);
-  // A reader of the summary that goes away must not leave parts behind.
+  // A reader of the summary that goes away must not prevent the removal of the parts.
   SetHandler(SIGPIPE, SIG_IGN);
   failure_writer.Reset();
   Status ready = hooks.before_it_runs ? hooks.before_it_runs(pid) : OkStatus();

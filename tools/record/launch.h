@@ -18,22 +18,22 @@ struct ProgramEnd {
   pid_t pid = 0;
   int exit_status = 0;        // 128 + signal for a program that was killed
   int signal = 0;             // 0: it exited by itself
-  uint64_t user_time_ns = 0;  // of the CPUs, for it and the descendants that were waited for
-  uint64_t time_ns = 0;       // of CLOCK_MONOTONIC
+  uint64_t user_time_ns = 0;  // CPU time of it and the descendants that were waited for
+  uint64_t time_ns = 0;       // in CLOCK_MONOTONIC
 };
 
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
-// For somebody who looks at the program from outside. Both get its process id.
+// Functions that observe the program from outside. Both get its process id.
 struct LaunchHooks {
-  std::function<Status(pid_t)> before_it_runs;  // if it fails, the program never will
-  std::function<void(pid_t)> while_it_runs;     // before its end is waited for
+  std::function<Status(pid_t)> before_it_runs;  // if it fails, the program never runs
+  std::function<void(pid_t)> while_it_runs;     // called before waiting for its end
 };
 
-// Starts `words[0]`, looked up in PATH, and waits for it. `environment` is set on top of the own;
-// `pid_variable`, unless it is empty, gets the program's process id. SIGINT and SIGQUIT of the
-// terminal are the program's business; SIGTERM and SIGHUP are passed on to it. Error: the program
-// cannot be started; the message names it.
+// Starts `words[0]`, looked up in PATH, and waits for it. `environment` is added to the current
+// one; `pid_variable`, unless it is empty, gets the program's process id. SIGINT and SIGQUIT of the
+// terminal are the program's business; SIGTERM and SIGHUP are passed on to it. If the program
+// cannot be started, the message of the error names it.
 StatusOr<ProgramEnd> RunProgram(const std::vector<std::string>& words,
                                 const Environment& environment, const std::string& pid_variable,
                                 const LaunchHooks& hooks = {});

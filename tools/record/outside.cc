@@ -32,7 +32,7 @@ Status Observe(const RecordOptions& record, pid_t pid, Session* session) {
   return CatchError([&] { session->emplace(options).start(); });
 }
 
-// It fails where the session is stopped already, because its time was over.
+// It fails where the session has stopped already, because its time was over.
 void Stop(Session* session) {
   (void)CatchError([&] { (*session)->stop(); });
 }
@@ -53,7 +53,7 @@ void EndBySignals() {
   }
 }
 
-// Until it has ended, the time is over (0: there is no limit), or a signal says so.
+// Waits until the process has ended, the time is over (0: there is no limit), or a signal arrives.
 void WaitForEnd(const UniqueFd& process, double duration_s) {
   const auto deadline = Clock::now() + std::chrono::duration<double>(duration_s);
   while (was_interrupted == 0) {

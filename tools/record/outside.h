@@ -13,10 +13,10 @@ namespace hbbp::tools {
 
 struct OutsideRun {
   ProgramEnd end;
-  std::vector<ProcessProfile> stored;  // one
+  std::vector<ProcessProfile> stored;  // has one element
 };
 
-// Runs the command to its end, or waits for that of the process, and stores the profile at
+// Runs the command to its end, or waits for the end of the process, and stores the profile at
 // record.output.
 Status ObserveFromOutside(const RecordOptions& record, OutsideRun* run);
 

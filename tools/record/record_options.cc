@@ -1,3 +1,7 @@
+// Reads the options of hbbp record. ParseRecordOptions reads them, FindEventOf and FindSlices
+// interpret the name of an event and the time quantum, and CheckRecordOptions checks that they go
+// together. SessionOptionsOf converts them for a session of the C ABI. RunRecord calls these in
+// this order.
 #include "record/record_options.h"
 
 #include <algorithm>
@@ -16,7 +20,7 @@ struct Named {
   const char* name;
   int32_t value;
 };
-// Branch records never come alone.
+// There is no name for branch records alone.
 constexpr Named kSources[] = {{"auto", HBBP_SOURCE_AUTO},
                               {"ebs", HBBP_SOURCE_EBS},
                               {"lbr", HBBP_SOURCE_LBR},
@@ -51,23 +55,23 @@ bool IsIn(const Named (&list)[size], const std::string& name) {
 }
 
 template <size_t size>
-int32_t ValueOf(const Named (&list)[size], const std::string& name) {
+int32_t FindValue(const Named (&list)[size], const std::string& name) {
   for (const Named& named : list) {
     if (name == named.name) return named.value;
   }
   return 0;
 }
 
-// The kernel's answer to a higher frequency is EINVAL, whatever else may be wrong.
+// The kernel reports only EINVAL for a higher frequency, as for other errors.
 Status CheckFrequency(uint64_t frequency_hz) {
   constexpr char kLimit[] = "/proc/sys/kernel/perf_event_max_sample_rate";
   StatusOr<std::string> text = ReadTextFile(kLimit);
   if (!text.ok()) return OkStatus();
-  const uint64_t most_hz = std::strtoull(text->c_str(), nullptr, 10);
-  if (frequency_hz <= most_hz) return OkStatus();
+  const uint64_t max_hz = std::strtoull(text->c_str(), nullptr, 10);
+  if (frequency_hz <= max_hz) return OkStatus();
   return MakeStatus(
       StatusCode::kInvalidArgument, "--freq %llu: kernel.perf_event_max_sample_rate allows %llu",
-      static_cast<unsigned long long>(frequency_hz), static_cast<unsigned long long>(most_hz));
+      static_cast<unsigned long long>(frequency_hz), static_cast<unsigned long long>(max_hz));
 }
 
 Status CheckTraceOptions(const RecordOptions& record) {
@@ -99,31 +103,31 @@ Status CheckTarget(const RecordOptions& record) {
 }  // namespace
 
 bool TracesBranches(const RecordOptions& record) {
-  const hbbp_source_kind source = ValueOf(kSources, record.source);
+  const hbbp_source_kind source = FindValue(kSources, record.source);
   return source == HBBP_SOURCE_SWBT || source == HBBP_SOURCE_EBS_AND_SWBT;
 }
 
 hbbp_session_options SessionOptionsOf(const RecordOptions& record) {
   HBBP_INIT(hbbp_session_options, options);
-  options.source = ValueOf(kSources, record.source);
-  options.trace_mode = ValueOf(kTraceModes, record.trace_mode);
+  options.source = FindValue(kSources, record.source);
+  options.trace_mode = FindValue(kTraceModes, record.trace_mode);
   options.burst_branches = static_cast<uint32_t>(record.burst);
   if (IsIn(kEvents, record.event)) {
-    options.event = ValueOf(kEvents, record.event);
+    options.event = FindValue(kEvents, record.event);
   } else {
     options.event = record.event_code.event;
     options.event_name = record.event.c_str();
     options.event_type = record.event_code.type;
     options.event_config = record.event_code.config;
   }
-  options.period_mode = ValueOf(kModes, record.period_mode);
+  options.period_mode = FindValue(kModes, record.period_mode);
   options.period = record.period;
   options.branch_period = record.branch_period;
   options.frequency_hz = record.frequency_hz;
   options.expected_seconds = record.expected_seconds;
   options.include_kernel = record.kernel ? 1 : 0;
   options.imprecise = record.imprecise ? 1 : 0;
-  options.ebs_method = ValueOf(kMethods, record.ebs_method);
+  options.ebs_method = FindValue(kMethods, record.ebs_method);
   options.slice_ns = record.slice_ns;
   options.pid = record.pid;
   return options;
@@ -204,7 +208,7 @@ Status CheckRecordOptions(const RecordOptions& record) {
   }
   HBBP_RETURN_IF_ERROR(CheckFrequency(record.frequency_hz));
   HBBP_RETURN_IF_ERROR(CheckTarget(record));
-  // The library says what else is wrong.
+  // The library checks everything else.
   return CatchError([&] { hbbp::session session(SessionOptionsOf(record)); });
 }
 

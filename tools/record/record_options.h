@@ -16,10 +16,10 @@ struct RecordOptions {
   std::string output = "hbbp.data";
   std::string source = "auto";
   std::string event = "auto";
-  hbbp_event_code event_code = {};  // if `event` is none of hbbp_event
+  hbbp_event_code event_code = {};  // set if `event` is not one of hbbp_event
   std::string period_mode = "prime";
   std::string ebs_method = "plain";
-  std::string trace_mode;  // empty: not asked for
+  std::string trace_mode;  // empty: not given
   uint64_t burst = 0;
   uint64_t period = 0;
   uint64_t branch_period = 0;
@@ -31,27 +31,27 @@ struct RecordOptions {
   std::string time_quantum;  // as it was given; empty: no slices
   uint64_t slice_ns = 0;
   bool per_thread = false;
-  uint64_t pid = 0;         // of a process that runs; 0: `command` is run
+  uint64_t pid = 0;         // a running process; 0: `command` is run
   bool is_outside = false;  // `command` is observed from outside
   std::vector<std::string> command;
 };
 
-// As Options::Parse.
+// See Options::Parse.
 std::optional<int> ParseRecordOptions(int argc, char** argv, RecordOptions* record);
 
-// The code of an event that has no name of hbbp's own.
+// Finds the code of an event without a name of hbbp's own.
 Status FindEventOf(RecordOptions* record);
 
-// What --time-quantum means.
+// Parses --time-quantum.
 Status FindSlices(RecordOptions* record);
 
-// Do they go together, and does this machine have what they ask for?
+// Checks whether the options go together, and whether this machine supports them.
 Status CheckRecordOptions(const RecordOptions& record);
 
-// Does it ask for software branch tracing by name?
+// Returns whether software branch tracing is requested by name.
 bool TracesBranches(const RecordOptions& record);
 
-// Points into `record`.
+// The result has pointers into `record`.
 hbbp_session_options SessionOptionsOf(const RecordOptions& record);
 
 }  // namespace hbbp::tools

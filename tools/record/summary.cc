@@ -1,3 +1,7 @@
+// Prints what hbbp record has recorded. PrintRecordSummary, which RunRecord calls at the end,
+// prints how the program ended, the samples of each source, the busiest modules and the written
+// files, and adds notes about bursts that ended early, few bursts and CPU time that no profile
+// covers.
 #include "record/summary.h"
 
 #include <algorithm>
@@ -69,7 +73,7 @@ std::string DescribeSources(const std::vector<SourceView>& sources) {
   return text;
 }
 
-// What was not saved is lost. Empty if all was.
+// Describes what was not saved. Empty if everything was.
 std::string DescribeLoss(const RecordOptions& record, const ProgramEnd& end,
                          const ProcessProfile& root) {
   if (root.partial_since_ns == 0 || record.duration_s > 0) return "";
@@ -108,8 +112,9 @@ std::string DescribeModules(std::vector<hbbp_module> modules, bool is_partial) {
   return text;
 }
 
-// That of the program, unless it left all the work to its children, as shells and compilers do.
-std::string ProfileToLookAt(const std::vector<ProcessProfile>& stored) {
+// Returns the program's profile, unless its children did all the work, as those of shells and
+// compilers do.
+std::string BusiestProfile(const std::vector<ProcessProfile>& stored) {
   const ProcessProfile* busiest = &stored.front();
   uint64_t max_samples = 0;
   for (const ProcessProfile& process : stored) {
@@ -123,29 +128,29 @@ std::string ProfileToLookAt(const std::vector<ProcessProfile>& stored) {
   return busiest->path;
 }
 
-uint64_t CounterOf(const SourceView& source, std::string_view name) {
+uint64_t FindCounter(const SourceView& source, std::string_view name) {
   for (const hbbp_counter& counter : source.counters) {
     if (counter.name == name) return counter.value;
   }
   return 0;
 }
 
-// As far as a profile tells: nothing if its period does not count time, or is not known.
+// Returns nothing if the period does not count time, or is unknown.
 std::optional<uint64_t> ProfiledTimeNs(const std::vector<SourceView>& sources) {
-  uint64_t most_ns = 0;
+  uint64_t max_ns = 0;
   for (const SourceView& source : sources) {
     if (source.samples + source.lost == 0) continue;
     if (source.unit != HBBP_UNIT_NANOSECONDS || source.period == 0) return std::nullopt;
-    // Of branch tracing, not every sample becomes a burst.
-    const uint64_t samples = std::max(source.samples, CounterOf(source, "samples"));
-    most_ns = std::max(most_ns, (samples + source.lost) * source.period);
+    // In branch tracing, not every sample becomes a burst.
+    const uint64_t samples = std::max(source.samples, FindCounter(source, "samples"));
+    max_ns = std::max(max_ns, (samples + source.lost) * source.period);
   }
-  return most_ns;
+  return max_ns;
 }
 
-// What ran unseen must not go unnoticed.
-void NoteUnprofiledTime(const RecordOptions& record, const ProgramEnd& end,
-                        const std::vector<ProcessProfile>& stored) {
+// Reports the time that no profile covers.
+void ReportUnprofiledTime(const RecordOptions& record, const ProgramEnd& end,
+                          const std::vector<ProcessProfile>& stored) {
   if (record.duration_s > 0) return;
   uint64_t profiled_ns = 0;
   for (const ProcessProfile& process : stored) {
@@ -153,7 +158,7 @@ void NoteUnprofiledTime(const RecordOptions& record, const ProgramEnd& end,
     if (!time_ns) return;
     profiled_ns += *time_ns;
   }
-  // What a killed program loses was said already.
+  // The loss of a killed program was reported already.
   const uint64_t tolerated_ns = end.signal != 0 ? 1'300'000'000 : 300'000'000;
   if (profiled_ns + std::max(tolerated_ns, end.user_time_ns / 4) >= end.user_time_ns) return;
   constexpr char kOfChildren[] = "in its children, which are not observed from outside";
@@ -165,8 +170,8 @@ void NoteUnprofiledTime(const RecordOptions& record, const ProgramEnd& end,
                   (record.is_outside ? kOfChildren : kOfOthers));
 }
 
-// A newcomer's first program is short.
-void NoteFewBursts(const RecordOptions& record, const std::vector<SourceView>& sources) {
+// The first program of a new user is short.
+void ReportFewBursts(const RecordOptions& record, const std::vector<SourceView>& sources) {
   constexpr uint64_t kFew = 200;
   constexpr uint64_t kShorter = 10;
   for (const SourceView& source : sources) {
@@ -180,7 +185,7 @@ void NoteFewBursts(const RecordOptions& record, const std::vector<SourceView>& s
 }
 
 // Notes and methods are parts that semicolons separate.
-void NoteEarlyEnd(const std::vector<SourceView>& sources) {
+void ReportEarlyEnd(const std::vector<SourceView>& sources) {
   std::set<std::string> noted;
   for (const SourceView& source : sources) {
     for (const std::string text : {source.note, source.method}) {
@@ -194,9 +199,9 @@ void NoteEarlyEnd(const std::vector<SourceView>& sources) {
   }
 }
 
-void NoteDebugRegisters(const std::vector<SourceView>& sources) {
+void ReportDebugRegisters(const std::vector<SourceView>& sources) {
   uint64_t refused = 0;
-  for (const SourceView& source : sources) refused += CounterOf(source, "no-debug-register");
+  for (const SourceView& source : sources) refused += FindCounter(source, "no-debug-register");
   if (refused == 0) return;
   Note(kName, FormatCount(refused) +
                   " bursts ended early or not even began, because the program or a debugger had "
@@ -217,13 +222,13 @@ void PrintRecordSummary(const RecordOptions& record, const ProgramEnd& end,
             " with samples, " + Plural(stored.size() - 1, "child process", "child processes"));
   PrintLine(DescribeSources(sources));
   PrintLine(DescribeModules(root.modules(), stored.front().partial_since_ns != 0));
-  NoteEarlyEnd(sources);
-  NoteDebugRegisters(sources);
-  NoteFewBursts(record, sources);
+  ReportEarlyEnd(sources);
+  ReportDebugRegisters(sources);
+  ReportFewBursts(record, sources);
   std::error_code ignored;
   PrintLine("wrote " + record.output + " (" +
             FormatCount(static_cast<uint64_t>(fs::file_size(record.output, ignored))) + " bytes)");
-  PrintLine("next: hbbp mix " + ProfileToLookAt(stored));
+  PrintLine("next: hbbp mix " + BusiestProfile(stored));
   if (record.per_thread) {
     for (const hbbp_thread& thread : threads) {
       PrintLine("thread " + std::to_string(thread.tid) + " " + thread.name + ": " +
@@ -235,7 +240,7 @@ void PrintRecordSummary(const RecordOptions& record, const ProgramEnd& end,
     PrintLine("process " + std::to_string(child->pid) + " " + JoinedCommand({of_child.command}) +
               ": " + FormatCount(of_child.samples) + " samples, wrote " + child->path);
   }
-  if (record.pid == 0) NoteUnprofiledTime(record, end, stored);
+  if (record.pid == 0) ReportUnprofiledTime(record, end, stored);
 }
 
 }  // namespace hbbp::tools

@@ -1,4 +1,4 @@
-// What hbbp record says at the end.
+// Prints the summary at the end of hbbp record.
 #ifndef HBBP_TOOLS_RECORD_SUMMARY_H_
 #define HBBP_TOOLS_RECORD_SUMMARY_H_
 

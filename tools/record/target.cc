@@ -41,12 +41,12 @@ bool GainsPrivileges(const char* path) {
   return is_setuid || is_setgid || has_capabilities;
 }
 
-// What the user has loaded into everything.
+// The user may load a sanitizer into all programs.
 bool PreloadsSanitizer() {
   const char* const text = std::getenv("LD_PRELOAD");
   if (text == nullptr) return false;
   std::string libraries(text);
-  std::replace(libraries.begin(), libraries.end(), ':', ' ');  // either separates them
+  std::replace(libraries.begin(), libraries.end(), ':', ' ');  // either separates libraries
   std::istringstream words(libraries);
   for (std::string path; words >> path;) {
     if (preload::IsSanitizerLibrary(path.substr(path.rfind('/') + 1).c_str())) return true;

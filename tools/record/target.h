@@ -1,4 +1,4 @@
-// Whether a program can be recorded from inside, known before it is run.
+// Decides whether a program can be recorded from inside, before it is run.
 #ifndef HBBP_TOOLS_RECORD_TARGET_H_
 #define HBBP_TOOLS_RECORD_TARGET_H_
 
@@ -10,7 +10,7 @@
 namespace hbbp::tools {
 
 // Sets record->is_outside for a command into which libhbbp-preload.so cannot be loaded, and `note`
-// to the reason. Error: then it cannot be recorded at all, or not in the way that was asked for.
+// to the reason. It is an error if the command cannot be recorded at all, or not as requested.
 Status ChooseSide(RecordOptions* record, std::string* note);
 
 }  // namespace hbbp::tools

@@ -1,4 +1,4 @@
-"""Decision trees as the library reads them: made of scikit-learn's, evaluated, drawn.
+"""Converts scikit-learn's decision trees to the library's format, evaluates and draws them.
 
 A tree is a list of nodes, the root first, children after their parents: {"feature": "length",
 "threshold": 18, "yes": 1, "no": 2}, where a value of at most the threshold goes to "yes", or
@@ -16,7 +16,7 @@ PUBLISHED = [{"feature": "length", "threshold": 18, "yes": 1, "no": 2}, {"class"
 
 
 def rows_by_node(nodes, features):
-    """Yields for each node that rows come to its index, and which rows of `features` do."""
+    """Yields the index of each node that rows reach, and which rows of `features` reach it."""
     waiting = [(0, numpy.arange(len(features)))]
     while waiting:
         index, rows = waiting.pop()
@@ -30,7 +30,7 @@ def rows_by_node(nodes, features):
 
 
 def classes(nodes, features):
-    """The class of each row of `features`, as an index into CLASSES."""
+    """Returns the class of each row of `features`, as an index into CLASSES."""
     result = numpy.zeros(len(features), dtype=numpy.int8)
     for index, rows in rows_by_node(nodes, features):
         if "class" in nodes[index]:
@@ -39,7 +39,7 @@ def classes(nodes, features):
 
 
 def weight_by_node(nodes, features, weights):
-    """The share of the weight that comes to each node."""
+    """Returns the share of the weight that reaches each node."""
     result = numpy.zeros(len(nodes))
     for index, rows in rows_by_node(nodes, features):
         result[index] = weights[rows].sum()
@@ -47,28 +47,28 @@ def weight_by_node(nodes, features, weights):
 
 
 def from_sklearn(tree, learned_classes):
-    """The nodes of a fitted sklearn.tree's tree_. Splits that decide nothing are left out."""
+    """Returns the nodes of a fitted sklearn.tree's tree_, without splits that decide nothing."""
     nodes = []
 
     def same_class(index):
-        """The class of all leaves below, or None."""
+        """Returns the class of all leaves below, or None."""
         if tree.children_left[index] < 0:
             return int(learned_classes[tree.value[index, 0].argmax()])
         left, right = same_class(tree.children_left[index]), same_class(tree.children_right[index])
         return left if left == right else None
 
     def add(index):
-        place = len(nodes)
+        position = len(nodes)
         nodes.append({})
         only = same_class(index)
         if only is not None:
-            nodes[place] = {"class": CLASSES[only]}
-            return place
-        nodes[place] = {"feature": FEATURES[tree.feature[index]],
-                        "threshold": float(tree.threshold[index])}
-        nodes[place]["yes"] = add(tree.children_left[index])
-        nodes[place]["no"] = add(tree.children_right[index])
-        return place
+            nodes[position] = {"class": CLASSES[only]}
+            return position
+        nodes[position] = {"feature": FEATURES[tree.feature[index]],
+                           "threshold": float(tree.threshold[index])}
+        nodes[position]["yes"] = add(tree.children_left[index])
+        nodes[position]["no"] = add(tree.children_right[index])
+        return position
 
     add(0)
     return nodes
@@ -79,7 +79,7 @@ def leaf_count(nodes):
 
 
 def to_text(nodes, index=0, indent=""):
-    """A drawing in letters."""
+    """Draws the tree as text."""
     node = nodes[index]
     if "class" in node:
         return f"{indent}{node['class']}\n"
@@ -93,30 +93,30 @@ BOX_WIDTH, BOX_HEIGHT, GAP, LEVEL, MARGIN = 168, 40, 12, 78, 16
 
 
 def to_svg(nodes, shares):
-    """A drawing. `shares`: of the weight of the blocks that came to each node, as sums by node."""
-    places = {}
+    """Draws the tree. `shares` has the share of the blocks' weight that reaches each node."""
+    positions = {}
     leaves = 0
 
-    def place(index, depth):
+    def set_position(index, depth):
         nonlocal leaves
         node = nodes[index]
         if "class" in node:
             x = leaves * (BOX_WIDTH + GAP)
             leaves += 1
         else:
-            x = (place(node["yes"], depth + 1) + place(node["no"], depth + 1)) / 2
-        places[index] = (x + MARGIN, depth * LEVEL + MARGIN)
+            x = (set_position(node["yes"], depth + 1) + set_position(node["no"], depth + 1)) / 2
+        positions[index] = (x + MARGIN, depth * LEVEL + MARGIN)
         return x
 
-    place(0, 0)
+    set_position(0, 0)
     width = leaves * (BOX_WIDTH + GAP) - GAP + 2 * MARGIN
-    height = max(y for _, y in places.values()) + BOX_HEIGHT + MARGIN
+    height = max(y for _, y in positions.values()) + BOX_HEIGHT + MARGIN
     lines, boxes = [], []
     for index, node in enumerate(nodes):
-        x, y = places[index]
+        x, y = positions[index]
         middle = x + BOX_WIDTH / 2
         for answer in ("yes", "no") if "class" not in node else ():
-            child_x, child_y = places[node[answer]]
+            child_x, child_y = positions[node[answer]]
             child_middle = child_x + BOX_WIDTH / 2
             lines.append(f'<line x1="{middle:g}" y1="{y + BOX_HEIGHT:g}" x2="{child_middle:g}" '
                          f'y2="{child_y:g}" stroke="#777"/>')

@@ -1,4 +1,4 @@
-"""Labelled blocks: the CSV files of `hbbp train --labels`, read with care."""
+"""Reads labelled blocks, the CSV files of `hbbp train --labels`, and checks them."""
 
 import csv
 import math
@@ -9,15 +9,15 @@ FEATURES = ["length", "bytes", "biased", "ebs_count", "ebs_error", "streams_coun
             "long_latency_share", "memory_share", "call_share", "division_share", "previous_length",
             "next_length", "taken_ratio"]
 CLASSES = ["ebs", "streams"]
-# What a block may weigh, see learning.add_weights.
+# Ways to weigh a block, see learning.add_weights.
 WEIGHTS = ("executions", "difference", "none")
 KEYS = ["program", "module", "function", "address"]
 NUMBERS = ["truth", "ebs", "streams", "weight"]
-MOST_BLOCKS = 5_000_000
+MAX_BLOCKS = 5_000_000
 
 
 class BadInput(Exception):
-    """What is wrong with the input, in one line that says where."""
+    """Describes a problem of the input, and where it is, in one line."""
 
 
 class Blocks:
@@ -49,14 +49,14 @@ class Blocks:
         return self.features[:, FEATURES.index("length")]
 
     def names(self):
-        """Of the programs that are in it."""
+        """Returns the names of the programs that have blocks here."""
         return [self.all_names[i] for i in numpy.unique(self.columns["program"])]
 
     def rows_of(self, programs):
         return numpy.isin(self.columns["program"], [self.all_names.index(name) for name in programs])
 
     def of(self, programs):
-        """The blocks of these programs."""
+        """Returns the blocks of these programs."""
         return self.where(self.rows_of(programs))
 
     def where(self, chosen):
@@ -66,15 +66,15 @@ class Blocks:
         return part
 
 
-def _number(text, where, column, least=-math.inf):
+def _number(text, where, column, minimum=-math.inf):
     try:
         value = float(text)
     except (TypeError, ValueError):
         raise BadInput(f"{where}: {column} is {text!r}, not a number") from None
     if not math.isfinite(value):
         raise BadInput(f"{where}: {column} is {text}; only finite numbers can be learned from")
-    if value < least:
-        raise BadInput(f"{where}: {column} is {text}, less than {least:g}")
+    if value < minimum:
+        raise BadInput(f"{where}: {column} is {text}, less than {minimum:g}")
     return value
 
 
@@ -89,11 +89,11 @@ def _header(reader, path):
     twice = {name for name in header if header.count(name) > 1}
     if twice:
         raise BadInput(f"{path}:1: column {', '.join(sorted(twice))} is there twice")
-    return {name: place for place, name in enumerate(header)}, len(header)
+    return {name: index for index, name in enumerate(header)}, len(header)
 
 
 def read(paths):
-    """The blocks of all files. Raises BadInput."""
+    """Returns the blocks of all files. Raises BadInput."""
     keys, labels, numbers, features, first_seen = [], [], [], [], {}
     for path in paths:
         try:
@@ -103,21 +103,21 @@ def read(paths):
         with file:
             reader = csv.reader(file, strict=True)
             try:
-                place, width = _header(reader, path)
+                columns, width = _header(reader, path)
                 rows_before = len(keys)
                 for row in reader:
                     where = f"{path}:{reader.line_num}"
                     if len(row) != width:
                         raise BadInput(f"{where}: {len(row)} fields, where the header has {width}")
-                    if len(keys) == MOST_BLOCKS:
-                        raise BadInput(f"{where}: more than {MOST_BLOCKS:,} blocks; train on fewer files")
-                    label = row[place["label"]]
+                    if len(keys) == MAX_BLOCKS:
+                        raise BadInput(f"{where}: more than {MAX_BLOCKS:,} blocks; train on fewer files")
+                    label = row[columns["label"]]
                     if label not in CLASSES:
                         raise BadInput(f"{where}: label is {label!r}, neither ebs nor streams")
-                    program = row[place["program"]]
+                    program = row[columns["program"]]
                     if not program:
                         raise BadInput(f"{where}: program is empty")
-                    key = (program, row[place["module"]], row[place["address"]])
+                    key = (program, row[columns["module"]], row[columns["address"]])
                     if key in first_seen:
                         raise BadInput(f"{where}: block {key[2]} of {key[1]} in program {program} was "
                                        f"already in {first_seen[key]}; label every program once, or "
@@ -125,8 +125,8 @@ def read(paths):
                     first_seen[key] = where
                     keys.append(key)
                     labels.append(CLASSES.index(label))
-                    numbers.append([_number(row[place[name]], where, name, 0) for name in NUMBERS])
-                    features.append([_number(row[place[name]], where, name) for name in FEATURES])
+                    numbers.append([_number(row[columns[name]], where, name, 0) for name in NUMBERS])
+                    features.append([_number(row[columns[name]], where, name) for name in FEATURES])
                 if len(keys) == rows_before:
                     raise BadInput(f"{path}: no blocks, only a header")
             except csv.Error as error:

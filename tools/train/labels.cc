@@ -29,7 +29,7 @@ Scales FindScales(const ModuleCounts& truth, const ObservedModule& observed) {
   return scales;
 }
 
-// Of a block that no source saw.
+// Computes the features of a block that no source observed.
 std::vector<double> FeaturesOfCode(uint64_t start, double length, const Code& code,
                                    const std::vector<std::string>& names) {
   const std::optional<Code::Block> block = code.FindBlock(start);

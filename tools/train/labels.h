@@ -1,9 +1,9 @@
-// Labelled blocks: which family of sources is closer to exact counts. Pure arithmetic over what the
-// caller collects.
+// Labels blocks with the family of sources that is closer to exact counts. It is pure arithmetic
+// over data that the caller collects.
 //
-// Both families are scaled so that they give a module as many instructions as the truth does:
-// what is learned is which of them tells the blocks of a module apart. A module that one family
-// observed alone is left out, since nothing chooses there.
+// Both families are scaled so that they give a module as many instructions as the truth does: a
+// tree learns which of them is better at the ratios of blocks within a module. A module that only
+// one family observed is ignored, since there is no choice in it.
 #ifndef HBBP_TOOLS_TRAIN_LABELS_H_
 #define HBBP_TOOLS_TRAIN_LABELS_H_
 
@@ -17,7 +17,7 @@
 
 namespace hbbp::tools {
 
-// A block of a profile, as counted by each family.
+// A block of a profile, with the counts of each family.
 struct ObservedBlock {
   std::string function;
   double instruction_count = 0;
@@ -35,7 +35,7 @@ struct LabelledBlock {
   std::string module;
   std::string function;
   uint64_t address = 0;
-  double truth = 0;  // executions, as the next two
+  double truth = 0;  // executions, like the next two
   double ebs = 0;
   double streams = 0;
   double weight = 0;  // executed instructions
@@ -43,14 +43,14 @@ struct LabelledBlock {
   std::vector<double> features;
 };
 
-// The labels of one module, by address. A block that the truth alone knows has no features but
-// those of `feature_names` that its code tells: "length" and "bytes". Empty if a family did not
-// observe the module, or it never ran.
+// Returns the labels of one module, by address. A block that only the truth contains has no
+// features but those of `feature_names` that follow from its code: "length" and "bytes". The result
+// is empty if a family did not observe the module, or the module never ran.
 std::vector<LabelledBlock> LabelModule(const ModuleCounts& truth, const ObservedModule& observed,
                                        const Code& code,
                                        const std::vector<std::string>& feature_names);
 
-// The columns of the CSV file of labels, and the blocks of one program as its rows.
+// Returns the columns of the CSV file of labels, and the blocks of one program as its rows.
 Table LabelTable(const std::vector<std::string>& feature_names);
 void AddLabels(const std::string& program, const std::vector<LabelledBlock>& blocks, Table* table);
 

@@ -1,4 +1,4 @@
-"""Learning which source to believe, and what that is worth on programs that were not learned from.
+"""Learns which source to believe, and measures that on programs that were not learned from.
 
 The error of a choice is that of the library's metric: sum |estimate - truth| * length over all blocks of a program, by
 sum truth * length. How many labels a tree gets right does not matter: most blocks hardly run.
@@ -18,8 +18,8 @@ EBS, STREAMS = CLASSES.index("ebs"), CLASSES.index("streams")
 LEAVES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 MIN_SAMPLES = (1, 10, 50, 200)
 GROUPS = 5
-# Blocks that together have less than this share of a program's instructions, by truth and by both
-# sources, are not learned from: they are most of all blocks, and tell nothing.
+# Blocks that together have less than this share of a program's instructions, by truth and by both sources, are not
+# learned from: they are most of all blocks, and carry no information.
 NEGLIGIBLE = 1e-3
 
 
@@ -35,22 +35,22 @@ class Settings:
 
 @dataclasses.dataclass(frozen=True)
 class Grid:
-    """What is tried. A choice of the user's is the only one."""
+    """The settings that are compared. A choice of the user's is the only value."""
     leaves: tuple = LEAVES
     min_samples: tuple = MIN_SAMPLES
     weights: tuple = labelled_blocks.WEIGHTS
 
     def settings(self):
-        return [Settings(leaves, least, weights) for weights in self.weights
-                for least in self.min_samples for leaves in self.leaves]
+        return [Settings(leaves, min_samples, weights) for weights in self.weights
+                for min_samples in self.min_samples for leaves in self.leaves]
 
 
-# For a single program, which nothing can be tried on.
+# For a single program, on which no settings can be compared.
 DEFAULT = Settings(8, 50, "executions")
 
 
 def fallback(grid):
-    """The default as far as the grid has it."""
+    """Returns the default settings as far as the grid contains them."""
     values = {field.name: getattr(DEFAULT, field.name) for field in dataclasses.fields(DEFAULT)}
     for name, value in values.items():
         if value not in getattr(grid, name):
@@ -59,7 +59,7 @@ def fallback(grid):
 
 
 def add_weights(blocks):
-    """What the label of each block weighs, as columns. Every program weighs the same, however long
+    """Adds the weight of each block's label, as columns. Every program weighs the same, however long
     it ran. Blocks that hardly ran, which are most, weigh nothing, nor do those whose label is
     arbitrary because both sources are as wrong, or saw nothing.
 
@@ -83,7 +83,7 @@ def add_weights(blocks):
 
 
 def misses(blocks, choice):
-    """Instructions by which the count of each block is wrong. `choice`: a class, or one a row."""
+    """Returns the error of each block in instructions. `choice` is one class, or one a row."""
     estimate = numpy.where(numpy.equal(choice, STREAMS), blocks["streams"], blocks["ebs"])
     return numpy.abs(estimate - blocks["truth"]) * blocks.length
 
@@ -98,7 +98,7 @@ def oracle(blocks):
 
 
 def fit(blocks, settings):
-    """A DecisionTreeClassifier; of one leaf there is none, so it has at least two where it can."""
+    """Returns a DecisionTreeClassifier. None has one leaf only, so it has at least two if it can."""
     weights = blocks[settings.weights]
     if not weights.sum() > 0:
         weights = numpy.ones(len(blocks))
@@ -109,7 +109,7 @@ def fit(blocks, settings):
 
 
 def classes_by_leaves(classifier, features, counts):
-    """{leaves: class of each row} of the trees with at most so many leaves.
+    """Returns {leaves: class of each row} of the trees with at most so many leaves.
 
     scikit-learn splits the leaf that gains most, and numbers nodes in that order, so that the
     first 2k - 1 nodes of a tree are the tree that has k leaves.
@@ -133,28 +133,28 @@ def classes_by_leaves(classifier, features, counts):
 
 
 def groups_of(programs):
-    """Groups of programs that are left out together, which takes less time than one by one."""
+    """Returns groups of programs that are left out together, which is faster than one by one."""
     count = min(GROUPS, len(programs))
     return [programs[i::count] for i in range(count)]
 
 
 def errors_left_out(blocks, grid, programs):
-    """{settings: {program: block error of the tree that was learned without all of `programs`}}."""
+    """Returns {settings: {program: block error of the tree that was learned without `programs`}}."""
     errors = {settings: {} for settings in grid.settings()}
     others = blocks.of(set(blocks.names()) - set(programs))
     tested = {program: blocks.of([program]) for program in programs}
     for weights in grid.weights:
-        for least in grid.min_samples:
-            classifier = fit(others, Settings(max(grid.leaves), least, weights))
+        for min_samples in grid.min_samples:
+            classifier = fit(others, Settings(max(grid.leaves), min_samples, weights))
             for program, rows in tested.items():
                 chosen = classes_by_leaves(classifier, rows.features, grid.leaves)
                 for leaves, choice in chosen.items():
-                    errors[Settings(leaves, least, weights)][program] = block_error(rows, choice)
+                    errors[Settings(leaves, min_samples, weights)][program] = block_error(rows, choice)
     return errors
 
 
 def joined(parts):
-    """One of several results of errors_left_out, each about programs of its own."""
+    """Merges several results of errors_left_out, which have different programs."""
     result = {}
     for part in parts:
         for settings, by_program in part.items():
@@ -171,13 +171,13 @@ def standard_error(values):
 
 
 def best(errors):
-    """The fewest leaves that are not clearly worse than the settings of the least error: by less
+    """Returns the settings with the fewest leaves that are not clearly worse than those of the smallest error: by less
     than the standard error of the difference, program by program."""
     means = {settings: mean(by_program) for settings, by_program in errors.items()}
-    least = errors[min(means, key=means.get)]
+    smallest = errors[min(means, key=means.get)]
     good = []
     for settings, by_program in errors.items():
-        worse_by = [by_program[program] - least[program] for program in least]
+        worse_by = [by_program[program] - smallest[program] for program in smallest]
         if statistics.mean(worse_by) <= standard_error(worse_by):
             good.append(settings)
     return min(good, key=lambda settings: (settings.leaves, means[settings], -settings.min_samples,
@@ -185,7 +185,7 @@ def best(errors):
 
 
 def learn(blocks, settings):
-    """(nodes, importances): the tree as the library reads it, which is what scikit-learn has."""
+    """Returns (nodes, importances): the same tree as scikit-learn's in the library's format."""
     classifier = fit(blocks, settings)
     if settings.leaves == 1:
         only = classifier.classes_[classifier.tree_.value[0, 0].argmax()]
@@ -200,8 +200,8 @@ def learn(blocks, settings):
 
 
 def compare(blocks, choice):
-    """The errors on one program of each source alone, the published rule, `choice`, and the best
-    choice there can be."""
+    """Returns the errors on one program of each source alone, the published rule, `choice`, and the best
+    possible choice."""
     return {"ebs": block_error(blocks, EBS), "streams": block_error(blocks, STREAMS),
             "published": block_error(blocks, decision_tree.classes(decision_tree.PUBLISHED, blocks.features)),
             "trained": block_error(blocks, choice), "oracle": block_error(blocks, oracle(blocks))}

@@ -1,4 +1,4 @@
-"""Learns a decision tree from labelled blocks. Run by `hbbp train`, which passes its options on."""
+"""Learns a decision tree from labelled blocks. `hbbp train` runs it with its options."""
 
 import argparse
 import importlib.util
@@ -19,7 +19,7 @@ def require_packages():
     missing = [name for name in ("numpy", "sklearn") if importlib.util.find_spec(name) is None]
     if not missing:
         return
-    # Another python3 may come first in PATH than that which Debian's packages are for.
+    # PATH may have another python3 before the one that Debian's packages are for.
     if os.path.exists(DEBIANS_PYTHON) and os.path.realpath(sys.executable) != os.path.realpath(DEBIANS_PYTHON):
         os.execv(DEBIANS_PYTHON, [DEBIANS_PYTHON, "-B", *sys.argv])
     fail(f"python3 has no {missing[0]}; install the Debian package python3-sklearn (apt-get install "
@@ -31,17 +31,17 @@ require_packages()
 import decision_tree  # noqa: E402
 import labelled_blocks  # noqa: E402
 
-MOST_LEAVES = 256
+MAX_LEAVES = 256
 
 
-def whole_number(least, most):
+def whole_number(minimum, maximum):
     def parse(text):
         try:
             value = int(text)
         except ValueError:
-            value = least - 1
-        if not least <= value <= most:
-            raise argparse.ArgumentTypeError(f"{text} is no number from {least} to {most}")
+            value = minimum - 1
+        if not minimum <= value <= maximum:
+            raise argparse.ArgumentTypeError(f"{text} is not a number from {minimum} to {maximum}")
         return value
     return parse
 
@@ -55,7 +55,7 @@ def parse_arguments():
     parser = Parser(description=__doc__.splitlines()[0], allow_abbrev=False)
     parser.add_argument("files", nargs="+", metavar="LABELLED.csv")
     parser.add_argument("-o", "--output", required=True)
-    parser.add_argument("--leaves", type=whole_number(1, MOST_LEAVES))
+    parser.add_argument("--leaves", type=whole_number(1, MAX_LEAVES))
     parser.add_argument("--min-samples", type=whole_number(1, 1_000_000))
     parser.add_argument("--weights", choices=labelled_blocks.WEIGHTS)
     parser.add_argument("--hold-out", action="append", default=[])
@@ -73,7 +73,7 @@ def write(path, text):
 
 
 def split(blocks, names):
-    """Which blocks to learn from, and which are of the held-out programs."""
+    """Returns the blocks to learn from, and those of the held-out programs."""
     programs = blocks.names()
     unknown = [name for name in names if name not in programs]
     if unknown:
@@ -93,7 +93,7 @@ def main():
         fail(problem)
     learned_from, rest = split(every, held_out)
 
-    # Takes a second: not before there is something to learn from.
+    # The import takes a second, so it comes after the input was checked.
     import learning
     import sklearn
     import training_report
@@ -122,7 +122,7 @@ def main():
     else:
         settings = learning.fallback(grid)
         results = {}
-        print("hbbp train: note: one program alone cannot tell how a tree does on others; label more of them",
+        print("hbbp train: note: one program alone cannot show how a tree does on others; label more of them",
               file=sys.stderr)
     nodes, importance = learning.learn(blocks, settings)
     tested_results = {}

@@ -1,4 +1,4 @@
-"""The report of `hbbp train`, in Markdown."""
+"""Writes the report of `hbbp train` in Markdown."""
 
 import statistics
 
@@ -32,7 +32,7 @@ def inputs(blocks):
 
 
 def held_out(title, results):
-    """`results`: {program: (errors by method, settings or None)}."""
+    """`results` is {program: (errors by method, settings or None)}."""
     errors = {program: result for program, (result, _) in results.items()}
     rows = []
     for program, (result, settings) in results.items():
@@ -52,8 +52,8 @@ def held_out(title, results):
 
 
 def experiments(errors, chosen):
-    """The number of leaves against each other setting, the third as chosen. `errors`: of
-    learning.errors_left_out."""
+    """Tabulates errors by the number of leaves and each other setting, the third as chosen. `errors` is the
+    result of learning.errors_left_out."""
     leaves = sorted({settings.leaves for settings in errors})
     parts = []
     for field, third, title in (("min_samples", "weights", "Leaves, and blocks that a child must have"),

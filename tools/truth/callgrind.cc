@@ -1,3 +1,7 @@
+// Parses files of callgrind. Parser::Run reads the text line by line: headers start a part and
+// define its columns, object lines select the object, and lines of costs add to the count of an
+// address. Finish checks that the file is complete and sorts the counts by address. ReadTruth calls
+// ParseCallgrind.
 #include "truth/callgrind.h"
 
 #include <algorithm>
@@ -31,11 +35,11 @@ class Parser {
   Status Cost(std::string_view line);
   Status Finish();
 
-  // Null, or what is wrong.
+  // Returns null, or what is wrong.
   const char* EventCost(Fields* costs, uint64_t* cost) const;
   size_t ObjectIndex(std::string_view path);
   Status Malformed(std::string_view what) const;
-  // Once a line of costs is due.
+  // Call it when the first line of costs follows.
   Status NotInstructionLevel() const;
 
   std::string_view text_;
@@ -43,7 +47,7 @@ class Parser {
   Truth truth_;
   uint64_t line_number_ = 0;
 
-  // Set by the header of a part.
+  // The header of a part sets these.
   size_t instruction_column_ = 0;
   size_t position_count_ = 0;
   size_t event_column_ = 0;
@@ -121,7 +125,7 @@ Status Parser::Events(std::string_view names) {
   return Malformed("the event Ir is missing");
 }
 
-// Fields after the last may be left out, which means 0.
+// Fields after the last may be missing, which means 0.
 const char* Parser::EventCost(Fields* costs, uint64_t* cost) const {
   *cost = 0;
   for (size_t column = 0; !costs->AtEnd(); ++column) {
@@ -161,7 +165,7 @@ Status Parser::Header(std::string_view key, std::string_view value) {
   return OkStatus();
 }
 
-// Of hbbp count: " Build ID: HEXADECIMAL PATH". All others are for people.
+// hbbp count writes " Build ID: HEXADECIMAL PATH". All other descriptions are for people.
 Status Parser::Description(std::string_view value) {
   static constexpr std::string_view kBuildId = " Build ID: ";
   if (!value.starts_with(kBuildId)) return OkStatus();
@@ -172,7 +176,7 @@ Status Parser::Description(std::string_view value) {
   return OkStatus();
 }
 
-// "(id) path", "(id)" or "path".
+// Parses "(id) path", "(id)" or "path".
 Status Parser::Object(std::string_view value, bool is_current) {
   size_t index;
   const size_t close = value.starts_with('(') ? value.find(')') : std::string_view::npos;
@@ -204,7 +208,7 @@ Status Parser::Body(std::string_view key, std::string_view value) {
     inclusive_next_ = true;
     return OkStatus();
   }
-  // The line after a jump has the position of the jump and no costs: Cost reads it as it is.
+  // The line after a jump has the position of the jump and no costs, so Cost can read it.
   static constexpr std::string_view kIgnored[] = {"fn",  "fl",  "fi",  "fe",   "cfn",  "cfl",
                                                   "cfi", "jfi", "jfn", "jump", "jcnd", "frfn"};
   if (std::find(std::begin(kIgnored), std::end(kIgnored), key) == std::end(kIgnored)) {

@@ -1,7 +1,7 @@
-// Exact instruction counts, as `valgrind --tool=callgrind --dump-instr=yes` writes them, and
-// `hbbp count` in the same format.
+// Reads exact instruction counts in callgrind's format, as `valgrind --tool=callgrind
+// --dump-instr=yes` and `hbbp count` write them.
 //
-// What callgrind 3.19 does that a comparison has to know:
+// A comparison must consider these properties of callgrind 3.19:
 // - Addresses are those of the ELF file (the load offset is subtracted), for PIE, non-PIE and
 //   shared objects alike. Code outside .text (.init, .fini, .plt) is the exception: it is put
 //   into an object named "???" at the address where valgrind loaded it.
@@ -35,15 +35,15 @@ struct InstructionCount {
 
 struct TruthObject {
   std::string path;                            // "???" if callgrind does not know it
-  std::string build_id;                        // hexadecimal; only of hbbp count
+  std::string build_id;                        // hexadecimal; only hbbp count writes it
   std::vector<InstructionCount> instructions;  // by address, each once
-  uint64_t total = 0;                          // of the counts
+  uint64_t total = 0;                          // sum of the counts
 };
 
 struct Truth {
   std::vector<TruthObject> objects;  // in the order of their first appearance
   uint64_t total = 0;
-  // What the file says itself; differs from `total` if the file was changed afterwards.
+  // The total in the file; it differs from `total` if the file was changed afterwards.
   std::optional<uint64_t> declared_total;
   uint32_t parts = 0;  // dumps in the file: threads, or points in time
 };
@@ -51,7 +51,7 @@ struct Truth {
 // Errors: kBadFormat, with the number of the line. `name` is for messages.
 StatusOr<Truth> ParseCallgrind(std::string_view text, const std::string& name);
 
-// As ParseCallgrind; and what opening the file gives.
+// Does the same as ParseCallgrind, after opening the file.
 StatusOr<Truth> ReadCallgrindFile(const std::string& path);
 
 }  // namespace hbbp::tools

@@ -15,7 +15,7 @@ Status Malformed(const std::string& name, uint64_t line, const char* what) {
                     std::to_string(line).c_str(), what, kHowToMake);
 }
 
-// Cuts the text up to the next colon off `*rest`. False: there is no colon.
+// Cuts the text up to the next colon off `*rest`. Returns false if there is no colon.
 bool CutColon(std::string_view* rest, std::string_view* part) {
   const size_t colon = rest->find(':');
   if (colon == std::string_view::npos) return false;
@@ -24,14 +24,14 @@ bool CutColon(std::string_view* rest, std::string_view* part) {
   return true;
 }
 
-// Of ":ID:INSTRUCTIONS".
+// Parses ":ID:INSTRUCTIONS".
 const char* AddPair(std::string_view word, BbVectors* vectors) {
   std::string_view id_text;
   if (!word.starts_with(':')) return "a pair without a colon before it";
   word.remove_prefix(1);
   if (!CutColon(&word, &id_text)) return "a block without its count";
   uint64_t id, count;
-  if (CountFromWord(id_text, &id) != nullptr) return "a block that is no number";
+  if (CountFromWord(id_text, &id) != nullptr) return "a block that is not a number";
   if (const char* const problem = CountFromWord(word, &count)) return problem;
   if (!AddCount(count, &vectors->total)) return "counts above 2^63 in total";
   if (count != 0) vectors->instructions[id] += count;
@@ -88,7 +88,7 @@ StatusOr<std::vector<BbAddress>> ParseBbAddresses(std::string_view text, const s
     }
     BbAddress& entry = addresses.emplace_back();
     if (CountFromWord(id, &entry.block) != nullptr) {
-      return Malformed(name, number, "a block that is no number");
+      return Malformed(name, number, "a block that is not a number");
     }
     if (!HexFromWord(address, &entry.address)) {
       return Malformed(name, number, "an address that is not hexadecimal");

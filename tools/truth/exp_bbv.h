@@ -1,16 +1,18 @@
-// Basic block vectors, as `valgrind --tool=exp-bbv --bb-out-file=A --pc-out-file=B` writes them.
+// Reads basic block vectors, as `valgrind --tool=exp-bbv --bb-out-file=A --pc-out-file=B` writes
+// them.
 //
-// A is a line per interval, "T:ID:INSTRUCTIONS :ID:INSTRUCTIONS", and B a line per block,
-// "F:ID:ADDRESS:FUNCTION". What valgrind 3.19 (exp-bbv/bbv_main.c) does that a reader has to know:
+// A has a line per interval, "T:ID:INSTRUCTIONS :ID:INSTRUCTIONS", and B a line per block,
+// "F:ID:ADDRESS:FUNCTION". A reader must consider these properties of valgrind 3.19
+// (exp-bbv/bbv_main.c):
 // - A block is a superblock: from its address to the first branch, at most 60 instructions. It may
 //   begin in the middle of another. With --vex-guest-chase=no, which exp-bbv forces, it has one
 //   exit, its end.
-// - INSTRUCTIONS is how many were executed in it, not how often it was entered.
+// - INSTRUCTIONS is the number of executed instructions in it, not of its entries.
 // - A rep-prefixed string instruction ends a superblock. It counts once per execution, whatever
 //   its iterations, in the block of the instruction that follows it; two in a row count as one.
-// - The last interval, which is not full, is not written. The comments at the end of A tell the
+// - The last interval, which is not full, is not written. The comments at the end of A contain the
 //   number of all instructions.
-// - ADDRESS has the lower 32 bits of a run-time address. Modules and load addresses are in neither
+// - ADDRESS is the lower 32 bits of a run-time address. Modules and load addresses are in neither
 //   file: exp_bbv_modules.h finds them.
 // - Each further thread has a file A.THREAD.
 #ifndef HBBP_TOOLS_TRUTH_EXP_BBV_H_
@@ -41,7 +43,7 @@ struct BbAddress {
 
 // Errors: kBadFormat, with the number of the line. `name` is for messages.
 StatusOr<BbVectors> ParseBbVectors(std::string_view text, const std::string& name);
-// In the order of the file.
+// Keeps the order of the file.
 StatusOr<std::vector<BbAddress>> ParseBbAddresses(std::string_view text, const std::string& name);
 
 }  // namespace hbbp::tools

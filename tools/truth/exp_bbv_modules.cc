@@ -1,3 +1,7 @@
+// Converts basic block vectors to counts of instructions. CountsFromBbv, which ReadTruth calls,
+// finds the load address of each profiled module (FindPlacement), removes modules that overlap
+// likelier ones (RemoveUnlikely), and then decodes each superblock from its address to its end and
+// adds its executions to the instructions in it (Counter).
 #include "truth/exp_bbv_modules.h"
 
 #include <algorithm>
@@ -14,15 +18,15 @@ namespace hbbp::tools {
 namespace {
 
 constexpr char kUnknownModule[] = "???";
-// Below it, a file is linked to run anywhere.
-constexpr uint64_t kLeastFixedAddress = 0x10000;
-// Of valgrind 3.16 to 3.22: in a superblock, and in one with instructions that become long.
-constexpr size_t kMostInstructions = 60;
-constexpr size_t kMostLongInstructions = 31;
+// A file that starts below this address is linked to run anywhere.
+constexpr uint64_t kMinFixedAddress = 0x10000;
+// Limits of valgrind 3.16 to 3.22: in a superblock, and in one with instructions that become long.
+constexpr size_t kMaxInstructions = 60;
+constexpr size_t kMaxLongInstructions = 31;
 
 struct Placement {
-  uint32_t load_address;  // its lower 32 bits, as those of blocks
-  size_t functions;       // that tell of it; kCertain: it needs none
+  uint32_t load_address;  // its lower 32 bits, like the addresses of blocks
+  size_t functions;       // number that agree on it; kCertain: it needs none
 };
 constexpr size_t kCertain = SIZE_MAX;
 
@@ -50,7 +54,7 @@ struct Superblock {
 Superblock Decode(const ElfImage& image, uint64_t address) {
   Superblock block;
   block.end = address;
-  while (block.instructions.size() < kMostInstructions) {
+  while (block.instructions.size() < kMaxInstructions) {
     const std::span<const uint8_t> code = image.CodeAt({block.end}, kMaxInstructionLength);
     ControlFlow flow;
     if (!DecodeControlFlow(code, block.end, &flow)) break;
@@ -74,7 +78,7 @@ class Counter {
           const std::vector<PlacedModule>& modules)
       : vectors_(vectors), addresses_(addresses), modules_(modules) {}
 
-  // `addresses` by address.
+  // Takes `addresses` sorted by address.
   Status Run(const std::string& name);
   double unplaced() const { return unplaced_; }
   std::vector<ReferenceModule> Take() const { return counts_.Take(); }
@@ -82,12 +86,12 @@ class Counter {
  private:
   struct Repeated {
     uint64_t address = 0;
-    double executions = 0;  // as the blocks that end in it tell
+    double executions = 0;  // from the blocks that end in it
   };
 
   StatusOr<const PlacedModule*> ModuleAt(uint64_t address, const std::string& name) const;
   void AddBlock(const PlacedModule& module, uint64_t runtime_address, double instructions);
-  // Cuts a block that valgrind did not make as long as it could have.
+  // Cuts a block that valgrind did not make as long as possible.
   void Shorten(const PlacedModule& module, double instructions, Superblock* block) const;
   double Executions(const PlacedModule& module, const Superblock& block, uint64_t address,
                     double instructions);
@@ -96,7 +100,8 @@ class Counter {
   const std::vector<BbAddress>& addresses_;
   const std::vector<PlacedModule>& modules_;
   ReferenceBuilder counts_;
-  std::map<std::pair<const PlacedModule*, uint64_t>, Repeated> repeated_;  // by the address after
+  std::map<std::pair<const PlacedModule*, uint64_t>, Repeated>
+      repeated_;  // by the address after it
   double unplaced_ = 0;
 };
 
@@ -118,7 +123,7 @@ StatusOr<const PlacedModule*> Counter::ModuleAt(uint64_t address, const std::str
 
 void Counter::Shorten(const PlacedModule& module, double instructions, Superblock* block) const {
   const size_t longest = block->instructions.size();
-  if (longest <= kMostLongInstructions) return;
+  if (longest <= kMaxLongInstructions) return;
   const auto is_block = [&](uint64_t address) {
     const uint64_t runtime_address = static_cast<uint32_t>(address + module.load_address);
     return std::binary_search(
@@ -126,7 +131,7 @@ void Counter::Shorten(const PlacedModule& module, double instructions, Superbloc
         [](const BbAddress& a, const BbAddress& b) { return a.address < b.address; });
   };
   if (IsWhole(instructions / static_cast<double>(longest))) return;
-  for (size_t length = longest - 1; length >= kMostLongInstructions; --length) {
+  for (size_t length = longest - 1; length >= kMaxLongInstructions; --length) {
     const uint64_t next = block->instructions[length];
     if (!is_block(next) || !IsWhole(instructions / static_cast<double>(length))) continue;
     block->instructions.resize(length);
@@ -136,7 +141,7 @@ void Counter::Shorten(const PlacedModule& module, double instructions, Superbloc
   }
 }
 
-// How often the block ran. A string instruction before it counts among its instructions.
+// Returns how often the block ran. A string instruction before it counts among its instructions.
 double Counter::Executions(const PlacedModule& module, const Superblock& block, uint64_t address,
                            double instructions) {
   const auto length = static_cast<double>(block.instructions.size());
@@ -147,7 +152,7 @@ double Counter::Executions(const PlacedModule& module, const Superblock& block, 
   if (length != 0) {
     executions = (instructions - repeated.executions) / length;
     if (repeated.executions == 0 || executions < repeated.executions || !IsWhole(executions)) {
-      // Then the block runs whenever the string instruction does, and only then.
+      // The block runs whenever the string instruction does, and only then.
       executions = instructions / (length + 1);
       repeated.executions = executions;
     }
@@ -163,7 +168,7 @@ void Counter::AddBlock(const PlacedModule& module, uint64_t runtime_address, dou
   if (!follows_repeated) Shorten(module, instructions, &block);
   const double executions = Executions(module, block, address, instructions);
   if (block.instructions.empty() && !block.repeated && instructions > 0) {
-    // No instruction at all: the comparison will say so.
+    // There is no instruction at all, which the comparison will report.
     counts_.Add(module.path, address, instructions);
   }
   if (executions > 0) {
@@ -193,9 +198,9 @@ Status Counter::Run(const std::string& name) {
   return OkStatus();
 }
 
-// What most functions agree on; nothing if two places have as many for them.
-std::optional<Placement> PlaceBySymbols(const ElfImage& image,
-                                        const std::vector<BbAddress>& addresses) {
+// Returns the load address that most functions agree on; nothing if two have the most votes.
+std::optional<Placement> FindLoadAddressBySymbols(const ElfImage& image,
+                                                  const std::vector<BbAddress>& addresses) {
   std::map<uint32_t, size_t> votes;
   const std::string* last = nullptr;
   for (const BbAddress& block : addresses) {
@@ -208,34 +213,35 @@ std::optional<Placement> PlaceBySymbols(const ElfImage& image,
     if (load_address % kPageBytes == 0) ++votes[load_address];
   }
   std::optional<Placement> best;
-  size_t most = 0;
+  size_t max_votes = 0;
   for (const auto& [load_address, count] : votes) {
-    if (count == most) best.reset();
-    if (count <= most) continue;
+    if (count == max_votes) best.reset();
+    if (count <= max_votes) continue;
     best = Placement{load_address, count};
-    most = count;
+    max_votes = count;
   }
   return best;
 }
 
-std::optional<Placement> FindPlace(const ElfImage& image, const std::string& path,
-                                   const std::vector<LoadAddress>& load_addresses,
-                                   const std::vector<BbAddress>& addresses) {
+std::optional<Placement> FindPlacement(const ElfImage& image, const std::string& path,
+                                       const std::vector<LoadAddress>& load_addresses,
+                                       const std::vector<BbAddress>& addresses) {
   for (const LoadAddress& load : load_addresses) {
     if (load.path == path || load.path == BaseName(path)) {
       return Placement{static_cast<uint32_t>(load.address), kCertain};
     }
   }
   const std::optional<ModuleAddress> start = image.CodeStart();
-  if (start && start->value >= kLeastFixedAddress && image.AddressOfOffset({0}) &&
+  if (start && start->value >= kMinFixedAddress && image.AddressOfOffset({0}) &&
       image.AddressOfOffset({0})->value != 0) {
     return Placement{0, kCertain};
   }
-  return PlaceBySymbols(image, addresses);
+  return FindLoadAddressBySymbols(image, addresses);
 }
 
 // A module that was not loaded has some names of functions that ran, as all modules have, and by
-// chance one of them at a distance of whole pages: what more functions tell of stays in its place.
+// chance one of them at a distance of whole pages. So of two modules that overlap, the one with
+// fewer functions is removed.
 std::vector<std::string> RemoveUnlikely(const std::vector<BbAddress>& addresses,
                                         std::vector<PlacedModule>* modules) {
   std::vector<std::string> removed;
@@ -279,10 +285,10 @@ StatusOr<std::vector<ReferenceModule>> CountsFromBbv(const BbVectors& vectors,
     const StatusOr<const ElfImage*> image = images->Open(module.path);
     if (!image.ok() && image.status().code() == StatusCode::kMismatch) return image.status();
     if (!image.ok()) continue;
-    const std::optional<Placement> place =
-        FindPlace(**image, module.path, load_addresses, addresses);
-    if (place) {
-      modules.push_back({module.path, *image, place->load_address, place->functions});
+    const std::optional<Placement> placement =
+        FindPlacement(**image, module.path, load_addresses, addresses);
+    if (placement) {
+      modules.push_back({module.path, *image, placement->load_address, placement->functions});
     } else {
       not_placed += (not_placed.empty() ? "" : ", ") + module.path;
     }
@@ -301,7 +307,7 @@ StatusOr<std::vector<ReferenceModule>> CountsFromBbv(const BbVectors& vectors,
   HBBP_RETURN_IF_ERROR(counter.Run(name));
   if (!not_placed.empty()) {
     notes->push_back(name +
-                     " does not tell where these modules were loaded, which it has no "
+                     " does not show where these modules were loaded, which it has no "
                      "functions of: " +
                      not_placed +
                      "; say it with --truth-map PATH=ADDRESS (0x108000 for a PIE under valgrind)");

@@ -1,8 +1,8 @@
-// From blocks at run-time addresses to counts of instructions of modules.
+// Converts counts of blocks at run-time addresses to counts of instructions of modules.
 //
-// Where a module was loaded is told by --truth-map, or by the functions that the blocks are in:
-// the load address that most of their symbols agree on. It is 0 for a program that is no PIE. What
-// is in none of the profile's modules (valgrind's own code, generated code) is in module "???".
+// --truth-map gives the load address of a module, or else the functions of the blocks do: it is the
+// address that most of their symbols agree on. It is 0 for a program that is not a PIE. Blocks
+// outside of the profile's modules (valgrind's own code, generated code) are in module "???".
 #ifndef HBBP_TOOLS_TRUTH_EXP_BBV_MODULES_H_
 #define HBBP_TOOLS_TRUTH_EXP_BBV_MODULES_H_
 
@@ -14,8 +14,8 @@
 
 namespace hbbp::tools {
 
-// `name`: of the file with addresses, for messages. Errors: kBadFormat, if blocks lie in two
-// modules at once or in none.
+// `name` is that of the file with addresses, for messages. kBadFormat: blocks lie in two modules at
+// once or in none.
 StatusOr<std::vector<ReferenceModule>> CountsFromBbv(const BbVectors& vectors,
                                                      std::vector<BbAddress> addresses,
                                                      const std::vector<LoadAddress>& load_addresses,

@@ -73,10 +73,10 @@ bool Fields::UnsignedHere(uint64_t* value) {
 
 const char* CountFromWord(std::string_view word, uint64_t* count) {
   if (word.size() > 1 && word[0] == '-' && IsDigit(word[1])) return "a negative count";
-  if (word.empty() || !IsDigit(word[0])) return "a count that is no number";
+  if (word.empty() || !IsDigit(word[0])) return "a count that is not a number";
   *count = 0;
   for (const char c : word) {
-    if (!IsDigit(c)) return "a count that is no whole number";
+    if (!IsDigit(c)) return "a count that is not a whole number";
     if (__builtin_mul_overflow(*count, uint64_t{10}, count) ||
         !AddCount(static_cast<uint64_t>(c - '0'), count)) {
       return "a count above 2^63";

@@ -13,10 +13,10 @@ namespace {
 using nlohmann::json;
 
 constexpr char kHowToMake[] = "make one with gcov --json-format --stdout X.gcda > FILE";
-constexpr uint64_t kMostLines = uint64_t{1} << 31;
+constexpr uint64_t kMaxLines = uint64_t{1} << 31;
 
-std::string InFolder(const std::string& folder, const std::string& file) {
-  return (std::filesystem::path(folder) / file).lexically_normal().string();
+std::string InDirectory(const std::string& directory, const std::string& file) {
+  return (std::filesystem::path(directory) / file).lexically_normal().string();
 }
 
 // Reads one line of the file, which is a whole JSON text.
@@ -24,11 +24,11 @@ class JsonReader {
  public:
   explicit JsonReader(std::vector<GcovLine>* lines) : lines_(*lines) {}
 
-  // Empty, or what is wrong.
+  // Returns an empty string, or what is wrong.
   std::string Read(std::string_view text);
 
  private:
-  std::string File(const json& file, const std::string& folder);
+  std::string File(const json& file, const std::string& directory);
   std::string Line(const json& line, const std::string& file);
   std::string FunctionEnd(const json& function, const std::string& file);
   std::string Add(GcovLine line);
@@ -38,18 +38,18 @@ class JsonReader {
   uint64_t total_ = 0;
 };
 
-std::string StringOf(const json& object, const char* key) {
+std::string GetString(const json& object, const char* key) {
   const auto value = object.find(key);
   return value != object.end() && value->is_string() ? value->get<std::string>() : "";
 }
 
-std::string NumberOf(const json& object, const char* key, uint64_t most, uint64_t* number) {
+std::string GetNumber(const json& object, const char* key, uint64_t limit, uint64_t* number) {
   const auto value = object.find(key);
   if (value == object.end()) return std::string("a line without ") + key;
-  if (!value->is_number_integer()) return std::string(key) + " is no whole number";
+  if (!value->is_number_integer()) return std::string(key) + " is not a whole number";
   if (!value->is_number_unsigned()) return std::string(key) + " is negative";
   *number = value->get<uint64_t>();
-  return *number > most ? std::string(key) + " is above " + std::to_string(most) : "";
+  return *number > limit ? std::string(key) + " is above " + std::to_string(limit) : "";
 }
 
 std::string JsonReader::Add(GcovLine line) {
@@ -60,33 +60,33 @@ std::string JsonReader::Add(GcovLine line) {
 }
 
 std::string JsonReader::Line(const json& line, const std::string& file) {
-  if (!line.is_object()) return "a line that is no object";
+  if (!line.is_object()) return "a line that is not an object";
   GcovLine entry;
   entry.file = file;
-  entry.function = StringOf(line, "function_name");
-  std::string problem = NumberOf(line, "line_number", kMostLines, &entry.line);
-  if (problem.empty()) problem = NumberOf(line, "count", kMostCounts, &entry.count);
+  entry.function = GetString(line, "function_name");
+  std::string problem = GetNumber(line, "line_number", kMaxLines, &entry.line);
+  if (problem.empty()) problem = GetNumber(line, "count", kMaxCounts, &entry.count);
   return problem.empty() ? Add(std::move(entry)) : problem;
 }
 
 // gcov lists no line for the brace that ends a function, where its last instructions are.
 std::string JsonReader::FunctionEnd(const json& function, const std::string& file) {
-  if (!function.is_object()) return "a function that is no object";
+  if (!function.is_object()) return "a function that is not an object";
   if (function.find("end_line") == function.end()) return "";
   GcovLine entry;
   entry.file = file;
-  entry.function = StringOf(function, "name");
-  std::string problem = NumberOf(function, "end_line", kMostLines, &entry.line);
+  entry.function = GetString(function, "name");
+  std::string problem = GetNumber(function, "end_line", kMaxLines, &entry.line);
   if (problem.empty()) {
-    problem = NumberOf(function, "execution_count", kMostCounts, &entry.count);
+    problem = GetNumber(function, "execution_count", kMaxCounts, &entry.count);
   }
   if (!problem.empty()) return problem;
   return listed_.count({entry.line, entry.function}) != 0 ? "" : Add(std::move(entry));
 }
 
-std::string JsonReader::File(const json& file, const std::string& folder) {
-  if (!file.is_object()) return "a file that is no object";
-  const std::string path = InFolder(folder, StringOf(file, "file"));
+std::string JsonReader::File(const json& file, const std::string& directory) {
+  if (!file.is_object()) return "a file that is not an object";
+  const std::string path = InDirectory(directory, GetString(file, "file"));
   listed_.clear();
   const auto lines = file.find("lines");
   if (lines == file.end() || !lines->is_array()) return "a file without a list of lines";
@@ -106,19 +106,19 @@ std::string JsonReader::File(const json& file, const std::string& folder) {
 std::string JsonReader::Read(std::string_view text) {
   const json document = json::parse(text, nullptr, false);
   if (document.is_discarded()) return "not JSON";
-  if (!document.is_object()) return "no object";
-  if (StringOf(document, "format_version").empty()) return "no format_version of gcov";
+  if (!document.is_object()) return "not an object";
+  if (GetString(document, "format_version").empty()) return "no format_version of gcov";
   const auto files = document.find("files");
   if (files == document.end() || !files->is_array()) return "no list of files";
-  const std::string folder = StringOf(document, "current_working_directory");
+  const std::string directory = GetString(document, "current_working_directory");
   for (const json& file : *files) {
-    std::string problem = File(file, folder);
+    std::string problem = File(file, directory);
     if (!problem.empty()) return problem;
   }
   return "";
 }
 
-// Of gcc before 9: "file:PATH", "lcount:LINE,COUNT[,...]".
+// Reads the format of gcc before 9: "file:PATH", "lcount:LINE,COUNT[,...]".
 class IntermediateReader {
  public:
   explicit IntermediateReader(std::vector<GcovLine>* lines) : lines_(*lines) {}
@@ -144,8 +144,8 @@ std::string IntermediateReader::Read(std::string_view text) {
   const std::string_view counts = value.substr(comma + 1);
   GcovLine entry;
   entry.file = file_;
-  if (CountFromWord(value.substr(0, comma), &entry.line) != nullptr || entry.line > kMostLines) {
-    return "a line that is no number";
+  if (CountFromWord(value.substr(0, comma), &entry.line) != nullptr || entry.line > kMaxLines) {
+    return "a line that is not a number";
   }
   if (const char* const problem = CountFromWord(counts.substr(0, counts.find(',')), &entry.count)) {
     return problem;

@@ -1,5 +1,5 @@
-// Counts of source lines, as `gcov --json-format --stdout` (gcc 9 and later) or
-// `gcov --intermediate-format` (before) writes them.
+// Reads counts of source lines, as `gcov --json-format --stdout` (gcc 9 and later) or `gcov
+// --intermediate-format` (before) writes them.
 #ifndef HBBP_TOOLS_TRUTH_GCOV_H_
 #define HBBP_TOOLS_TRUTH_GCOV_H_
 
@@ -13,8 +13,8 @@
 namespace hbbp::tools {
 
 struct GcovLine {
-  std::string file;      // absolute if the file says where the compiler ran
-  std::string function;  // as the symbol table has it; empty if the file does not say
+  std::string file;      // absolute if the file contains the compiler's directory
+  std::string function;  // name in the symbol table; empty if the file has none
   uint64_t line = 0;
   uint64_t count = 0;
 

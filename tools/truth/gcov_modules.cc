@@ -11,7 +11,7 @@
 namespace hbbp::tools {
 namespace {
 
-// The count of each line, by file, and by function where the same line is in several.
+// The count of each line, by file, and by function where several have the same line.
 class LineCounts {
  public:
   explicit LineCounts(const std::vector<GcovLine>& lines) {
@@ -38,7 +38,7 @@ class LineCounts {
   std::map<std::string, std::map<uint64_t, std::map<std::string, uint64_t>>> counts_;
 };
 
-// " -O2" in "GNU C17 12.2.0 -mtune=generic -g -O2"; empty if the code was not optimised.
+// Returns " -O2" for "GNU C17 12.2.0 -mtune=generic -g -O2"; empty if the code was not optimised.
 std::string Optimisation(const std::string& producer) {
   const size_t at = producer.rfind(" -O");
   if (at == std::string::npos) return "";
@@ -46,7 +46,7 @@ std::string Optimisation(const std::string& producer) {
   return option == "-O0" ? "" : option;
 }
 
-// The instructions of one module that lines have counts of.
+// The instructions of one module whose lines have counts.
 class ModuleLines {
  public:
   ModuleLines(const LineCounts& lines, const std::string& path, const ElfImage& image)
@@ -63,7 +63,7 @@ class ModuleLines {
   struct Line {
     double count = 0;
     bool is_one_block = true;
-    uint64_t end = 0;  // of its last piece
+    uint64_t end = 0;  // end of its last piece
     std::vector<uint64_t> instructions;
   };
 

@@ -1,3 +1,6 @@
+// Parses the output of Intel SDE's mix tool. MixParser::Run passes each line to the function of the
+// current section: images, blocks with their disassembly, or totals. At the end it checks that
+// images do not overlap. ReadTruth calls ParseSdeMix.
 #include "truth/sde_mix.h"
 
 #include <algorithm>
@@ -8,7 +11,7 @@ namespace hbbp::tools {
 namespace {
 
 constexpr char kHowToMake[] = "make one with sde64 -mix -omix FILE -top_blocks 1000000 -- CMD";
-constexpr uint64_t kMostInstructionsInBlock = 1 << 16;
+constexpr uint64_t kMaxInstructionsInBlock = 1 << 16;
 
 class MixParser {
  public:
@@ -108,7 +111,7 @@ const char* MixParser::Block(std::string_view line) {
     } else if (key == "#BYTES:") {
       problem = CountFromWord(fields.Word(), &block.bytes);
     } else if (key == "FN:" || key == "IMG:") {
-      break;  // names, which may look like anything
+      break;  // names, which may contain anything
     }
     if (problem != nullptr) return problem;
   }
@@ -117,10 +120,10 @@ const char* MixParser::Block(std::string_view line) {
   }
   if (block.executions == 0)
     return icount == 0 ? nullptr : "instructions of a block that never ran";
-  if (icount % block.executions != 0) return "ICOUNT: is no multiple of EXECUTIONS:";
+  if (icount % block.executions != 0) return "ICOUNT: is not a multiple of EXECUTIONS:";
   block.instruction_count = icount / block.executions;
   if (block.instruction_count == 0) return "a block that ran and has no instructions";
-  if (block.instruction_count > kMostInstructionsInBlock) {
+  if (block.instruction_count > kMaxInstructionsInBlock) {
     return "a block of more instructions than code has in a row";
   }
   if (!AddCount(icount, &mix_.block_instructions)) return "counts above 2^63 in total";
@@ -141,7 +144,7 @@ const char* MixParser::Disassembly(std::string_view line) {
       block.instructions.empty() ? address == block.address : address > block.instructions.back();
   if (!rises) return "an instruction that is not in its block";
   if (block.instructions.size() >= block.instruction_count) {
-    return "more instructions than ICOUNT: and EXECUTIONS: tell";
+    return "more instructions than ICOUNT: and EXECUTIONS: say";
   }
   block.instructions.push_back(address);
   return nullptr;
@@ -152,7 +155,7 @@ const char* MixParser::FinishBlock() {
   has_open_block_ = false;
   const MixBlock& block = mix_.blocks.back();
   if (!block.instructions.empty() && block.instructions.size() != block.instruction_count) {
-    return "the block before it has fewer instructions than ICOUNT: and EXECUTIONS: tell";
+    return "the block before it has fewer instructions than ICOUNT: and EXECUTIONS: say";
   }
   return nullptr;
 }

@@ -9,8 +9,8 @@ namespace hbbp::tools {
 namespace {
 
 constexpr char kUnknownModule[] = "???";
-// Less than this of the instructions in blocks is no truth of a program.
-constexpr double kLeastShare = 0.99;
+// Minimum share of the instructions that blocks must contain to be the truth of a program.
+constexpr double kMinShare = 0.99;
 
 const MixImage* ImageAt(const Mix& mix, uint64_t address) {
   const auto after =
@@ -20,7 +20,7 @@ const MixImage* ImageAt(const Mix& mix, uint64_t address) {
   return &*std::prev(after);
 }
 
-// Where the instructions of a block are that the file does not list.
+// Returns addresses of the instructions of a block that the file does not list.
 std::vector<uint64_t> Decode(const ElfImage& image, uint64_t address, uint64_t count) {
   std::vector<uint64_t> instructions;
   while (instructions.size() < count) {
@@ -36,7 +36,7 @@ std::vector<uint64_t> Decode(const ElfImage& image, uint64_t address, uint64_t c
 void AddBlock(const MixBlock& block, const MixImage& mix_image, const ElfImage* image,
               ReferenceBuilder* counts) {
   const auto executions = static_cast<double>(block.executions);
-  uint64_t first = 0;  // the module's address of the lowest run-time address
+  uint64_t first = 0;  // the module's address at the lowest run-time address
   if (image != nullptr) first = image->AddressOfOffset({0}).value_or(ModuleAddress{0}).value;
   const uint64_t start = block.address - mix_image.low + first;
   uint64_t added = 0;
@@ -50,7 +50,7 @@ void AddBlock(const MixBlock& block, const MixImage& mix_image, const ElfImage* 
       ++added;
     }
   }
-  // What the code does not have: the comparison will say so.
+  // The code lacks these, which the comparison will report.
   if (added < block.instruction_count) {
     counts->Add(mix_image.path, start,
                 executions * static_cast<double>(block.instruction_count - added));
@@ -63,7 +63,7 @@ StatusOr<std::vector<ReferenceModule>> CountsFromSdeMix(const Mix& mix, const st
                                                         ModuleImages* images) {
   const auto in_blocks = static_cast<double>(mix.block_instructions);
   const auto all = static_cast<double>(mix.total_instructions);
-  if (in_blocks < kLeastShare * all) {
+  if (in_blocks < kMinShare * all) {
     return MakeStatus(StatusCode::kBadFormat,
                       "%s: only %s of its instructions are in blocks, the hottest ones; run SDE "
                       "again with -top_blocks 1000000",

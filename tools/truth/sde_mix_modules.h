@@ -1,4 +1,4 @@
-// From blocks of Intel SDE to counts of instructions of modules.
+// Converts counts of blocks of Intel SDE to counts of instructions of modules.
 #ifndef HBBP_TOOLS_TRUTH_SDE_MIX_MODULES_H_
 #define HBBP_TOOLS_TRUTH_SDE_MIX_MODULES_H_
 
@@ -10,7 +10,7 @@
 
 namespace hbbp::tools {
 
-// `name`: of the file, for messages. Errors: kBadFormat, if the file has only some of the blocks.
+// `name` is that of the file, for messages. kBadFormat: the file has only some of the blocks.
 StatusOr<std::vector<ReferenceModule>> CountsFromSdeMix(const Mix& mix, const std::string& name,
                                                         ModuleImages* images);
 

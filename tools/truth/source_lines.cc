@@ -15,7 +15,7 @@
 namespace hbbp::tools {
 namespace {
 
-std::string ProducerOf(const Libdw& libdw, Dwarf_Die* unit) {
+std::string ReadProducer(const Libdw& libdw, Dwarf_Die* unit) {
   Dwarf_Attribute attribute;
   const char* const text = libdw.formstring_(libdw.attr_(unit, DW_AT_producer, &attribute));
   return text == nullptr ? "" : text;
@@ -24,7 +24,7 @@ std::string ProducerOf(const Libdw& libdw, Dwarf_Die* unit) {
 void VisitUnit(const Libdw& libdw, Dwarf_Die* die,
                const std::function<void(const LineRange&)>& range) {
   const LineUnit unit = ReadLineRows(libdw, die);
-  const std::string producer = ProducerOf(libdw, die);
+  const std::string producer = ReadProducer(libdw, die);
   std::vector<std::string> files;
   for (const std::string& file : unit.files) {
     files.push_back(std::filesystem::path(file).lexically_normal().string());

@@ -1,4 +1,4 @@
-// Which code a source line became, by the DWARF line table of a file.
+// Finds the code of source lines by the DWARF line table of a file.
 #ifndef HBBP_TOOLS_TRUTH_SOURCE_LINES_H_
 #define HBBP_TOOLS_TRUTH_SOURCE_LINES_H_
 
@@ -11,8 +11,8 @@
 namespace hbbp::tools {
 
 struct LineRange {
-  const std::string& file;      // absolute if the compiler said where it ran
-  const std::string& producer;  // compiler and options, if it said
+  const std::string& file;      // absolute if the compiler's directory is known
+  const std::string& producer;  // compiler and options, if known
   uint64_t line = 0;
   uint64_t start = 0;  // module addresses
   uint64_t end = 0;    // exclusive

@@ -1,3 +1,6 @@
+// Reads exact counts of any format. ReadTruth reads each file, detects its format unless that is
+// given, and calls the reader and the converter of that format; exp-bbv needs a second file, which
+// FindBbAddresses finds by its name. hbbp compare and hbbp train call it.
 #include "truth/truth_file.h"
 
 #include <filesystem>
@@ -21,10 +24,11 @@ constexpr char kFormats[] =
     "known are files of hbbp count, of valgrind --tool=callgrind --dump-instr=yes, of valgrind "
     "--tool=exp-bbv (both), of sde64 -mix, and of gcov --json-format --stdout "
     "(docs/guide/truth.md)";
-// Enough for the comments that some formats begin with.
+// The comments at the start of some formats fit.
 constexpr size_t kBytesToDetect = 1 << 16;
-// More of the counts in an interval that exp-bbv did not write are no truth of the program.
-constexpr double kMostUnwritten = 0.01;
+// Maximum share of the counts in the interval that exp-bbv did not write; above it is not the truth
+// of the program.
+constexpr double kMaxUnwritten = 0.01;
 
 struct NamedFormat {
   const char* name;
@@ -66,14 +70,14 @@ StatusOr<TruthText> ReadText(const std::string& path, const std::string& format)
   for (const NamedFormat& named : kNames) {
     if (format == named.name) file.format = named.format;
   }
-  // exp-bbv has two.
+  // exp-bbv has two files.
   if (file.format == TruthFormat::kBbVectors && found.ok() && *found == TruthFormat::kBbAddresses) {
     file.format = *found;
   }
   return file;
 }
 
-// "bb.out.17" -> "pc.out.17"; of a further thread, "bb.out.17.2", the same.
+// Returns "pc.out.17" for "bb.out.17", and also for "bb.out.17.2" of a further thread.
 StatusOr<std::string> FindBbAddresses(const std::string& vectors) {
   const fs::path path(vectors);
   std::string name = path.filename().string();
@@ -148,7 +152,7 @@ StatusOr<BbVectors> SumOfVectors(const std::vector<TruthText>& files,
     }
   }
   const double unwritten = static_cast<double>(declared - sum.total);
-  if (unwritten > kMostUnwritten * static_cast<double>(declared)) {
+  if (unwritten > kMaxUnwritten * static_cast<double>(declared)) {
     return MakeStatus(StatusCode::kBadFormat,
                       "%s: has %s of %s instructions: exp-bbv does not write the last interval, "
                       "which is not full; make intervals shorter, with --interval-size=%s",

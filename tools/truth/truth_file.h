@@ -1,4 +1,4 @@
-// Exact counts of any format, as reference of a comparison.
+// Reads exact counts in any format, as the reference of a comparison.
 #ifndef HBBP_TOOLS_TRUTH_TRUTH_FILE_H_
 #define HBBP_TOOLS_TRUTH_TRUTH_FILE_H_
 
@@ -14,21 +14,21 @@ namespace hbbp::tools {
 
 enum class TruthFormat { kCallgrind, kBbVectors, kBbAddresses, kSdeMix, kGcov };
 
-// What --truth-format takes: "callgrind", "exp-bbv", "sde-mix", "gcov".
+// Returns the words of --truth-format: "callgrind", "exp-bbv", "sde-mix", "gcov".
 std::vector<std::string> TruthFormatNames();
 
 struct TruthInput {
-  // Of one format; counts of several files are added up.
+  // Files of one format; counts of several files are added up.
   std::vector<std::string> files;
-  std::string format;                       // of TruthFormatNames(); empty: by content
+  std::string format;                       // one of TruthFormatNames(); empty: by content
   std::vector<std::string> load_addresses;  // "PATH=ADDRESS"; only exp-bbv needs them
 };
 
-// By the first lines. Errors: kBadFormat, with the formats that there are.
+// Detects the format by the first lines. The message of kBadFormat names the formats.
 StatusOr<TruthFormat> DetectTruthFormat(std::string_view text, const std::string& name);
 
-// `modules`: of the profile. Paths of the outcome differ from each other. Errors: kBadFormat with
-// file and line; counts that are 0 in total are one.
+// `modules` are those of the profile. Paths in the result are unique. The message of kBadFormat has
+// file and line; it is also an error if all counts are 0.
 StatusOr<std::vector<ReferenceModule>> ReadTruth(const TruthInput& input,
                                                  const std::vector<ProfiledModule>& modules,
                                                  std::vector<std::string>* notes);

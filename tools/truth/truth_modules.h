@@ -1,4 +1,4 @@
-// What readers of exact counts know of the profiled modules, and where a module was loaded.
+// The profiled modules, and their load addresses, for readers of exact counts.
 #ifndef HBBP_TOOLS_TRUTH_TRUTH_MODULES_H_
 #define HBBP_TOOLS_TRUTH_TRUTH_MODULES_H_
 
@@ -15,27 +15,27 @@
 
 namespace hbbp::tools {
 
-// A module of the profile that exact counts are for.
+// A module of the profile that may have exact counts.
 struct ProfiledModule {
   std::string path;
   std::string build_id;  // hexadecimal; empty if there is none
 };
 
-// "PATH=ADDRESS": where the file was loaded, that is the run-time address of ELF address 0.
+// "PATH=ADDRESS" of a loaded file, that is the run-time address of ELF address 0.
 struct LoadAddress {
   std::string path;
   uint64_t address = 0;
 };
 StatusOr<LoadAddress> ParseLoadAddress(const std::string& text);
 
-// Opens files of modules that counts refer to. kMismatch if the file at the path has not the
+// Opens files of modules that counts refer to. kMismatch: the file at the path does not have the
 // build ID of the profile.
 class ModuleImages {
  public:
   explicit ModuleImages(std::vector<ProfiledModule> modules) : modules_(std::move(modules)) {}
 
   const std::vector<ProfiledModule>& modules() const { return modules_; }
-  // Borrowed.
+  // The file is borrowed.
   StatusOr<const ElfImage*> Open(const std::string& path);
 
  private:
@@ -43,7 +43,7 @@ class ModuleImages {
   std::map<std::string, std::unique_ptr<ElfImage>> images_;
 };
 
-// Counts by address, of one module after another.
+// Collects counts by address, of one module after another.
 class ReferenceBuilder {
  public:
   void Add(const std::string& path, uint64_t address, double count) {

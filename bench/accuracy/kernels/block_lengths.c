@@ -10,7 +10,7 @@ enum { kSteps = 92 };
 
 #define REPEATED(COUNT, INSTRUCTION) ".rept " #COUNT "\n\t" INSTRUCTION "\n\t.endr\n\t"
 
-// Executes CODE in seven of eight cases, by three bits of `bits`, others for each block.
+// Executes CODE in seven of eight cases, by three bits of `bits`, which differ from block to block.
 #define MOSTLY(SHIFT, CODE)              \
   do {                                   \
     if ((bits & (7U << (SHIFT))) != 0) { \

@@ -1,7 +1,7 @@
 // Calls a chain of ten functions, each of which calls the next one and does a little before and
 // after that.
 //
-// Blocks end at calls and returns, and a late sample often is of another function.
+// Blocks end at calls and returns, and a late sample often lies in another function.
 #include "rounds.h"
 
 enum { kChains = 1250 };

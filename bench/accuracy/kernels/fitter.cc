@@ -12,13 +12,13 @@
 
 namespace {
 
-constexpr int kTracks = 64;  // in a round; a multiple of every number of lanes
+constexpr int kTracks = 64;  // per round; a multiple of every number of lanes
 constexpr int kPlanes = 10;
 
 // The position and direction of a track, in x and in y, and their covariance.
 struct State {
   Lanes x, y, tx, ty;
-  Lanes xx, xt, tt;  // the same for x and y, which do not mix
+  Lanes xx, xt, tt;  // the same for x and y, which are independent
 };
 
 struct Hits {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Every kernel does the same in every run and every way of linking, and refuses wrong arguments.
+"""Tests that every kernel does the same in every run and however it is linked, and refuses wrong arguments.
 
-usage: kernels_test.py FOLDER NAME..., the directory that they were built into and their names
+usage: kernels_test.py DIRECTORY NAME..., the directory that they were built into and their names
 """
 
 import pathlib
@@ -9,7 +9,7 @@ import subprocess
 import sys
 import unittest
 
-FOLDER = pathlib.Path(sys.argv[1])
+DIRECTORY = pathlib.Path(sys.argv[1])
 NAMES = sys.argv[2:]
 NO_AVX = 77
 
@@ -19,7 +19,7 @@ def run(program, *arguments):
 
 
 def checksum(program, rounds):
-    """None without AVX."""
+    """Returns None without AVX."""
     result = run(program, str(rounds))
     if result.returncode == NO_AVX and "AVX" in result.stderr:
         return None
@@ -31,26 +31,26 @@ class Kernels(unittest.TestCase):
     def test_same_in_every_run(self):
         for name in NAMES:
             with self.subTest(name):
-                self.assertEqual(checksum(FOLDER / name, 40), checksum(FOLDER / name, 40))
+                self.assertEqual(checksum(DIRECTORY / name, 40), checksum(DIRECTORY / name, 40))
 
     def test_rounds_count(self):
         for name in NAMES:
             with self.subTest(name):
-                few = checksum(FOLDER / name, 1)
+                few = checksum(DIRECTORY / name, 1)
                 if few is not None:
-                    self.assertNotEqual(few, checksum(FOLDER / name, 5))
+                    self.assertNotEqual(few, checksum(DIRECTORY / name, 5))
 
     def test_static_twin(self):
-        twins = [name for name in NAMES if (FOLDER / "static" / name).exists()]
+        twins = [name for name in NAMES if (DIRECTORY / "static" / name).exists()]
         for name in twins:
             with self.subTest(name):
-                self.assertEqual(checksum(FOLDER / name, 9), checksum(FOLDER / "static" / name, 9))
+                self.assertEqual(checksum(DIRECTORY / name, 9), checksum(DIRECTORY / "static" / name, 9))
 
     def test_vectors_agree(self):
-        sse = checksum(FOLDER / "fitter_sse", 30)
+        sse = checksum(DIRECTORY / "fitter_sse", 30)
         for name in ("fitter_avx", "fitter_avx_calls"):
-            self.assertIn(checksum(FOLDER / name, 30), (sse, None))
-        x87 = checksum(FOLDER / "fitter_x87", 30)
+            self.assertIn(checksum(DIRECTORY / name, 30), (sse, None))
+        x87 = checksum(DIRECTORY / "fitter_x87", 30)
         for a, b in zip(x87.split(), sse.split()):
             self.assertAlmostEqual(float(a), float(b), delta=1e-3 * abs(float(b)))
 
@@ -59,7 +59,7 @@ class Kernels(unittest.TestCase):
             for arguments in ((), ("0",), ("-1",), ("7x",), ("",), ("99999999999999999999",),
                               ("1", "1")):
                 with self.subTest(name, arguments=arguments):
-                    result = run(FOLDER / name, *arguments)
+                    result = run(DIRECTORY / name, *arguments)
                     self.assertEqual(result.returncode, 2)
                     self.assertIn("ROUNDS", result.stderr)
                     self.assertEqual(result.stdout, "")

@@ -1,8 +1,9 @@
-// Lanes: as many numbers as a register of the variant holds, with the operators of one.
+// Defines Lanes: as many numbers as a register of the variant holds, with the operators of a
+// number.
 //
 // FITTER_LANES   1 (x87), 4 (SSE) or 8 (AVX)
 // FITTER_CALLS   defined: every operator is a function that is called, as it is where a compiler
-//                does not inline what was meant to be
+//                does not inline operators
 #ifndef HBBP_BENCH_ACCURACY_KERNELS_LANES_H_
 #define HBBP_BENCH_ACCURACY_KERNELS_LANES_H_
 

@@ -12,9 +12,9 @@ enum class InstructionClass : uint8_t {
   kSimple,      // moves, integer arithmetic, branches, everything else
   kLoad,        // reads its ModRM or stack operand
   kMultiply,    // integer multiplication, arithmetic of floating point
-  kDivide,      // of integers or floating point, and remainders
-  kSquareRoot,  // and x87's transcendental functions
-  kSerialise,   // system calls, cpuid, fences: waits for all before it
+  kDivide,      // division of integers or floating point, and remainders
+  kSquareRoot,  // square roots and x87's transcendental functions
+  kSerialise,   // system calls, cpuid, fences: they wait for all before them
   kLastClass = kSerialise,
 };
 inline constexpr size_t kInstructionClasses = static_cast<size_t>(InstructionClass::kLastClass) + 1;

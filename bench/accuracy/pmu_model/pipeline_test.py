@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""From simulated recordings through `hbbp import` to `hbbp compare`, with known truth.
+"""Tests `hbbp import` and `hbbp compare` with simulated recordings, whose truth is known.
 
 usage: pipeline_test.py [TEST]; HBBP_TOOL, HBBP_PMU_MODEL and HBBP_KERNELS name the command, the
 simulation and the directory of the kernels. Exit status 77: skipped.
@@ -21,7 +21,7 @@ MODEL = os.environ["HBBP_PMU_MODEL"]
 KERNELS = pathlib.Path(os.environ["HBBP_KERNELS"]) / "static"
 SKIPPED = 77
 
-# What makes a PMU that has no bias.
+# Options for a PMU without bias.
 IDEAL = ["--skid", 0, "--skid-spread", 0, "--shadow", 0, "--lbr-skid", 0, "--lbr-skid-spread", 0,
          "--sticky-share", 0, "--next-ip", 0]
 
@@ -35,7 +35,7 @@ def run(*words):
 
 
 def counts_of(path):
-    """{address: executions} of exact counts."""
+    """Returns {address: executions} of exact counts."""
     counts = {}
     for line in path.read_text().splitlines():
         if line.startswith("0x"):
@@ -55,7 +55,7 @@ class PipelineTest(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
 
     def trace(self, kernel, rounds, *options):
-        """A trace of the kernel; its exact counts are next to it."""
+        """Makes a trace of the kernel; its exact counts are next to it."""
         trace = self.directory / f"{kernel}.trace"
         run(MODEL, "--save-trace", trace, "--truth", self.truth(kernel), "-o",
             self.directory / "unused.data", *options, "--", KERNELS / kernel, rounds)
@@ -65,7 +65,7 @@ class PipelineTest(unittest.TestCase):
         return self.directory / f"{kernel}.callgrind"
 
     def sample(self, kernel, method, *options, repeats=1):
-        """Profiles of so many recordings of a trace."""
+        """Returns profiles of so many recordings of a trace."""
         out = self.directory / "recordings"
         out.mkdir(exist_ok=True)
         run(MODEL, "--trace", self.directory / f"{kernel}.trace", "--method", method, "--repeat",
@@ -122,18 +122,18 @@ class PipelineTest(unittest.TestCase):
                 self.assertEqual(by_lackey[address], by_callgrind[address], name)
 
     def test_error_falls_as_the_root_of_samples(self):
-        # Long enough for blocks that hardly any sample finds, whose error stays, to weigh little.
+        # The run is so long that blocks with hardly any sample, whose error stays, have little weight.
         self.trace("g4box", 100)
         points = []
         for period in (8000, 2000, 500):
             profiles = self.sample("g4box", "random", *IDEAL, "--period", period, repeats=8)
             points.append((math.log(period), math.log(self.mean_error("g4box", profiles))))
         slope = statistics.linear_regression(*zip(*points)).slope
-        # Of samples, whose number is the inverse of the period. Eight repeats leave some 3 %.
+        # The slope is by the number of samples, the inverse of the period. Eight repeats leave an error of some 3 %.
         self.assertAlmostEqual(-slope, -0.5, delta=0.08)
 
     def coverage(self, profiles, truth, estimator, smallest):
-        """How often counts are within one and two standard errors of the truth."""
+        """Returns how often counts are within one and two standard errors of the truth."""
         deviations = []
         for profile in profiles:
             for row in self.blocks(profile, estimator)["rows"]:
@@ -151,15 +151,15 @@ class PipelineTest(unittest.TestCase):
         one, two = self.coverage(samples, truth, "ebs", 4)
         self.assertAlmostEqual(one, 0.683, delta=0.04)
         self.assertAlmostEqual(two, 0.954, delta=0.02)
-        # Known by 16 replicates: Student's t with 15 degrees of freedom. Counts of one recording
-        # are too high or too low together: sixty are known to 0.03.
+        # The errors are known by 16 replicates: Student's t with 15 degrees of freedom. Counts of one recording are too
+        # high or too low together: sixty are known to 0.03.
         stacks = self.sample("g4box", "lbr", *poisson, "--branch-period", 500, repeats=60)
         one, two = self.coverage(stacks, truth, "streams", 4)
         self.assertAlmostEqual(one, 0.667, delta=0.08)
         self.assertAlmostEqual(two, 0.936, delta=0.04)
 
     def division_bias(self, kernel, profile):
-        """Executions of the block with most divisions: estimate / truth."""
+        """Returns the executions of the block with most divisions: estimate / truth."""
         total = self.compare(kernel, profile)
         division = max((row for row in total["mnemonics"] if row["mnemonic"] == "divsd"),
                        key=lambda row: row["ref"])
@@ -177,7 +177,7 @@ class PipelineTest(unittest.TestCase):
     def test_round_periods_resonate(self):
         self.trace("latency_biased", 20)
         counts = counts_of(self.truth("latency_biased"))
-        # Two turns of the loop, one with the division and one without, are 12 instructions.
+        # Two iterations of the loop, one with the division and one without, are 12 instructions.
         loop = [count for count in counts.values() if count > 100_000]
         self.assertGreater(sum(loop), 1_900_000)
         fixed = self.sample("latency_biased", "precise", *IDEAL, "--period", 1200)
@@ -189,8 +189,8 @@ class PipelineTest(unittest.TestCase):
 
     def test_ip_plus_one_is_repaired(self):
         self.trace("call_chain", 10)
-        # All three are of the same instructions, since there is no delay. In blocks the number of
-        # instructions that a shift by one adds is that which it takes away, but for chance.
+        # All three sample the same instructions, since there is no delay. A shift by one adds as many instructions to
+        # blocks as it takes away, except for chance.
         ideal = [*IDEAL, "--next-ip", 1, "--period", 499, "--phase", 17]
 
         def counted(method):
@@ -255,8 +255,8 @@ class PipelineTest(unittest.TestCase):
 
 
 def counts_of_callgrind(path):
-    """{address: executions} of a file of callgrind's, whatever object they are of. Lines of calls
-    give the cost of what was called, too, and are left out."""
+    """Returns {address: executions} of a file of callgrind's, for all objects. Lines of calls
+    also have the cost of the called function, and are ignored."""
     counts, is_call = {}, False
     for line in path.read_text().splitlines():
         if line.startswith("calls="):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Nothing of the C ABI is copied by hand: the package is as the headers are."""
+"""Tests that the package matches the headers: nothing of the C ABI is copied by hand."""
 import ctypes
 import inspect
 import re
@@ -20,16 +20,16 @@ try:
 except ImportError:
     headers = None
 
-# Rows that are no struct of the C ABI: made of several, or by Python.
+# Rows that are not a struct of the C ABI: made of several, or by Python.
 OTHER_ROWS = {'AnnotatedLine', 'DiffRow', 'EventCode', 'Label', 'LineRange', 'Measured'}
-# Fields of structs that rows have otherwise.
+# Fields of structs that rows replace.
 INSTEAD = {
     'Module': {'build_id_size'},  # build_id is a string
     'Block': {'flags'}, 'Loop': {'flags'},  # a bool for each bit
 }
-# Options that Session has otherwise.
+# Options that Session replaces.
 OF_EVENT = {'event_name', 'event_type', 'event_config'}
-# What Python has no use for: a closure has its data, memory of the session is none of Python's.
+# Fields without a use in Python: a closure has its data, and the session's memory is not Python's.
 OF_C = {'log_user_data', 'user_data', 'allocator'}
 # Python has the names of statuses.
 UNUSED_FUNCTIONS = {'hbbp_status_name', 'hbbp_abi_version'}
@@ -44,7 +44,7 @@ def fields_of(struct):
             if name != 'struct_size' and not name.startswith('reserved')}
 
 
-class GeneratedTest(support.FolderTest):
+class GeneratedTest(support.DirectoryTest):
 
     def setUp(self):
         super().setUp()
@@ -58,12 +58,12 @@ class GeneratedTest(support.FolderTest):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_check_notices_a_changed_header(self):
-        folder = self.folder / 'include' / 'hbbp'
-        folder.mkdir(parents=True)
+        directory = self.directory / 'include' / 'hbbp'
+        directory.mkdir(parents=True)
         for path in headers.INCLUDE.glob('hbbp/*.h'):
             text = path.read_text()
-            (folder / path.name).write_text(text.replace('uint32_t running;', 'uint64_t running;'))
-        changed = headers.declarations(self.folder / 'include')
+            (directory / path.name).write_text(text.replace('uint32_t running;', 'uint64_t running;'))
+        changed = headers.declarations(self.directory / 'include')
         self.assertEqual(len(changed), len(headers.declarations()))
         self.assertNotEqual(changed, headers.declarations())
         self.assertNotEqual(headers.parse(changed).sizeof('hbbp_session_info'),
@@ -95,10 +95,10 @@ class GeneratedTest(support.FolderTest):
                 size = ctypes.sizeof(struct)
                 lines.append(f'_Static_assert(sizeof({name}) == {size}, "{name}");')
                 for field, _ in struct._fields_:
-                    place = getattr(struct, field)
+                    member = getattr(struct, field)
                     lines.append(
-                        f'_Static_assert(offsetof({name}, {field}) == {place.offset} && '
-                        f'sizeof((({name} *)0)->{field}) == {place.size}, "{name}.{field}");')
+                        f'_Static_assert(offsetof({name}, {field}) == {member.offset} && '
+                        f'sizeof((({name} *)0)->{field}) == {member.size}, "{name}.{field}");')
             elif name.startswith('HBBP_') and not isinstance(struct, str):
                 lines.append(f'_Static_assert({name} == {struct!r}, "{name}");')
         for enum in headers.enums(headers.declarations()):
@@ -112,7 +112,7 @@ class GeneratedTest(support.FolderTest):
         self.assert_compiles([*lines, '_Static_assert(sizeof(hbbp_block) == 1, "wrong");'], False)
 
     def assert_compiles(self, lines, expected):
-        source = self.folder / 'layouts.c'
+        source = self.directory / 'layouts.c'
         source.write_text('#include <hbbp/hbbp.h>\n' + '\n'.join(lines) + '\n')
         done = subprocess.run([headers.COMPILER, '-std=c11', f'-I{headers.INCLUDE}',
                                '-fsyntax-only', source], capture_output=True, text=True)

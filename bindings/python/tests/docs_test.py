@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the documentation shows works, and so do the examples."""
+"""Tests that the code in the documentation works, and the examples do."""
 import contextlib
 import io
 import os
@@ -24,14 +24,14 @@ def snippets(path, language):
 
 
 @support.needs_events
-class SnippetTest(support.FolderTest):
+class SnippetTest(support.DirectoryTest):
 
     def run_snippets(self, path):
-        """All in one namespace, as a reader would type them."""
+        """Runs all in one namespace, as a reader would type them."""
         namespace = {'__name__': '__main__'}
         before = os.getcwd()
         self.addCleanup(os.chdir, before)
-        os.chdir(self.folder)
+        os.chdir(self.directory)
         count = 0
         for snippet in snippets(path, 'python'):
             if 'perf.data' in snippet:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a host feeds: samples one by one, and as arrays of numpy."""
+"""Tests feeding samples, one by one and as arrays of numpy."""
 import unittest
 
 import hbbp
@@ -58,7 +58,7 @@ class OneByOneTest(FeedTest):
 class ArrayTest(FeedTest):
 
     def samples(self, count, **fields):
-        """A structured array of samples with these fields, and `pid` and `tid`."""
+        """Returns a structured array of samples with these fields, and `pid` and `tid`."""
         import numpy
         columns = {'pid': support.PID, 'tid': 7, **fields}
         formats = {'branches': (BRANCH, 3), 'ibs_registers': ('u8', 7), 'pid': 'u4', 'tid': 'u4',
@@ -70,14 +70,14 @@ class ArrayTest(FeedTest):
         return samples
 
     def test_counts_are_those_of_samples_one_by_one(self):
-        places = [LOOP] * 30 + [RETURN] * 5
-        times = [1_000_000 * (i + 1) for i in range(len(places))]
+        addresses = [LOOP] * 30 + [RETURN] * 5
+        times = [1_000_000 * (i + 1) for i in range(len(addresses))]
         one_by_one = [hbbp.FeedSample(ip=ip, pid=support.PID, tid=7, time_ns=time, period=50)
-                      for ip, time in zip(places, times)]
-        samples = self.samples(len(places), ip=places, time_ns=times, period=50)
+                      for ip, time in zip(addresses, times)]
+        samples = self.samples(len(addresses), ip=addresses, time_ns=times, period=50)
         self.assert_same(self.feed(samples), self.feed(one_by_one))
         self.assertEqual([block.count for block in self.feed(samples).blocks()], [750, 250])
-        # Every other one, of which half as many are in memory one behind the other.
+        # A slice takes every other one; a second array has the same ones contiguously.
         self.assert_same(self.feed(samples[::2]), self.feed(one_by_one[::2]))
         self.assertEqual(self.feed(samples[:0]).info().samples, 0)
 
@@ -139,7 +139,7 @@ class ArrayTest(FeedTest):
         self.refused(self.samples(1, branch_count=1), 'room for 0 branches', ValueError)
 
 
-# Only what feeds something is a test.
+# Only the subclasses that feed something are tests.
 del FeedTest
 
 if __name__ == '__main__':

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Installed by pip without a network, found libraries, and what is said where there is none."""
+"""Tests the installation by pip without a network, finding the library, and the message where there is none."""
 import os
 import pathlib
 import re
@@ -26,28 +26,28 @@ def why_not_pip():
     return None
 
 
-class InstallTest(support.FolderTest):
+class InstallTest(support.DirectoryTest):
 
     def setUp(self):
         super().setUp()
         reason = why_not_pip()
         if reason:
             self.skipTest(reason)
-        self.source = self.folder / 'source'
+        self.source = self.directory / 'source'
         shutil.copytree(support.PACKAGE, self.source,
                         ignore=shutil.ignore_patterns('build', '*.egg-info', '__pycache__'))
 
     def run_clean(self, *command, **environment):
-        """Without the environment of the tests."""
+        """Runs a command without the environment of the tests."""
         inherited = {name: value for name, value in os.environ.items()
                      if not name.startswith(('HBBP_', 'PYTHON', 'PIP_'))}
-        done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder,
+        done = subprocess.run(command, capture_output=True, text=True, cwd=self.directory,
                               env={**inherited, **environment}, timeout=200)
         return done
 
     def venv(self, *options):
-        """Its packages are installed from outside, which saves it a pip of its own."""
-        path = self.folder / 'venv'
+        """Makes an environment; packages are installed from outside, which saves a pip of its own."""
+        path = self.directory / 'venv'
         done = self.run_clean(sys.executable, '-m', 'venv', '--without-pip', *options, str(path))
         self.assertEqual(done.returncode, 0, done)
         return str(path / 'bin' / 'python')
@@ -58,7 +58,7 @@ class InstallTest(support.FolderTest):
         self.assertEqual(done.returncode, 0, done)
         done = self.run_clean(python, '-c', 'import hbbp; print(hbbp.__file__, hbbp.__version__)')
         path, version = done.stdout.split()
-        self.assertTrue(path.startswith(str(self.folder)), path)
+        self.assertTrue(path.startswith(str(self.directory)), path)
         self.assertEqual(version, hbbp.__version__)
         shown = self.run_clean(python, '-m', 'pip', 'show', 'hbbp').stdout
         self.assertIn(f'Version: {hbbp.__version__}\n', shown)
@@ -66,9 +66,9 @@ class InstallTest(support.FolderTest):
 
     def test_wheel_needs_nothing_else(self):
         done = self.run_clean(sys.executable, '-m', 'pip', 'wheel', *OPTIONS, str(self.source),
-                              '-w', str(self.folder))
+                              '-w', str(self.directory))
         self.assertEqual(done.returncode, 0, done)
-        wheel, = self.folder.glob('hbbp-*.whl')
+        wheel, = self.directory.glob('hbbp-*.whl')
         with zipfile.ZipFile(wheel) as archive:
             files = {name for name in archive.namelist() if name.startswith('hbbp/')}
         self.assertEqual(files, {f'hbbp/{path.name}' for path in
@@ -77,15 +77,15 @@ class InstallTest(support.FolderTest):
         done = self.run_clean(sys.executable, '-m', 'pip', '--python', python, 'install', *OPTIONS,
                               str(wheel))
         self.assertEqual(done.returncode, 0, done)
-        # Beside the package, so that no variable is needed.
-        folder = next((self.folder / 'venv' / 'lib').glob('python*/site-packages/hbbp'))
-        os.symlink(hbbp.library_path(), folder / 'libhbbp.so.0')
+        # The library is next to the package, so that no variable is needed.
+        directory = next((self.directory / 'venv' / 'lib').glob('python*/site-packages/hbbp'))
+        os.symlink(hbbp.library_path(), directory / 'libhbbp.so.0')
         done = self.run_clean(python, '-c', FIND)
         self.assertEqual(done.stdout.split(),
-                         [str(folder / 'libhbbp.so.0'), hbbp.__version__], done)
+                         [str(directory / 'libhbbp.so.0'), hbbp.__version__], done)
 
 
-class LibraryTest(support.FolderTest):
+class LibraryTest(support.DirectoryTest):
 
     def find(self, **environment):
         return support.python(FIND, **{'HBBP_LIBRARY': '', 'LD_LIBRARY_PATH': '',
@@ -96,15 +96,15 @@ class LibraryTest(support.FolderTest):
         for text in ('LibraryError: libhbbp.so.0 could not be loaded', 'HBBP_LIBRARY', *expected):
             self.assertIn(text, done.stderr)
 
-    def test_variable_names_a_file_or_a_folder(self):
+    def test_variable_names_a_file_or_a_directory(self):
         path = os.path.realpath(hbbp.library_path())
         self.assertIn(path, self.find(HBBP_LIBRARY=path).stdout)
-        os.symlink(path, self.folder / 'libhbbp.so.0')
-        self.assertIn(str(self.folder), self.find(HBBP_LIBRARY=str(self.folder)).stdout)
+        os.symlink(path, self.directory / 'libhbbp.so.0')
+        self.assertIn(str(self.directory), self.find(HBBP_LIBRARY=str(self.directory)).stdout)
 
     def test_dynamic_linker_finds_it(self):
-        os.symlink(os.path.realpath(hbbp.library_path()), self.folder / 'libhbbp.so.0')
-        done = self.find(LD_LIBRARY_PATH=str(self.folder))
+        os.symlink(os.path.realpath(hbbp.library_path()), self.directory / 'libhbbp.so.0')
+        done = self.find(LD_LIBRARY_PATH=str(self.directory))
         self.assertEqual(done.stdout.split(), ['libhbbp.so.0', hbbp.__version__], done)
 
     def test_pkg_config_finds_it(self):
@@ -112,16 +112,16 @@ class LibraryTest(support.FolderTest):
             self.skipTest('there is no pkg-config')
         if self.find().returncode == 0:
             self.skipTest('libhbbp is installed here')
-        os.symlink(os.path.realpath(hbbp.library_path()), self.folder / 'libhbbp.so.0')
-        (self.folder / 'hbbp.pc').write_text(
-            f'libdir={self.folder}\nName: hbbp\nDescription: -\nVersion: 0\n')
-        done = self.find(PKG_CONFIG_PATH=str(self.folder))
-        self.assertIn(f'{self.folder}/libhbbp.so.0', done.stdout, done)
+        os.symlink(os.path.realpath(hbbp.library_path()), self.directory / 'libhbbp.so.0')
+        (self.directory / 'hbbp.pc').write_text(
+            f'libdir={self.directory}\nName: hbbp\nDescription: -\nVersion: 0\n')
+        done = self.find(PKG_CONFIG_PATH=str(self.directory))
+        self.assertIn(f'{self.directory}/libhbbp.so.0', done.stdout, done)
 
     def test_none_is_a_clear_error(self):
         self.assert_fails(self.find(HBBP_LIBRARY='/nowhere/libhbbp.so.0'), 'no /nowhere/libhbbp')
         if self.find().returncode != 0:
-            self.assert_fails(self.find(), 'beside the package', 'dynamic linker', 'pkg-config',
+            self.assert_fails(self.find(), 'next to the package', 'dynamic linker', 'pkg-config',
                               'cmake --install')
 
     def test_something_else_is_a_clear_error(self):
@@ -134,7 +134,7 @@ class LibraryTest(support.FolderTest):
             self.skipTest('there is no cc')
         for version, expected in ((1000000, 'has version 1, this package is for 0'),
                                   (1000, 'has no hbbp_version_string: it is older')):
-            library = self.folder / f'lib{version}.so'
+            library = self.directory / f'lib{version}.so'
             subprocess.run([compiler, '-shared', '-x', 'c', '-', '-o', library], check=True,
                            text=True,
                            input=f'unsigned hbbp_version_number(void) {{ return {version}; }}\n')
@@ -147,7 +147,7 @@ class LibraryTest(support.FolderTest):
         self.assertEqual(done.stdout, f'{hbbp.__version__} ebs\n', done)
 
 
-class TypesTest(support.FolderTest):
+class TypesTest(support.DirectoryTest):
 
     def setUp(self):
         super().setUp()
@@ -156,7 +156,7 @@ class TypesTest(support.FolderTest):
             self.skipTest('there is no mypy')
 
     def test_package_is_strictly_typed_and_users_are_checked(self):
-        program = self.folder / 'program.py'
+        program = self.directory / 'program.py'
         program.write_text(
             'import hbbp\n'
             'with hbbp.Session("ebs", period=1000) as session:\n'
@@ -167,12 +167,12 @@ class TypesTest(support.FolderTest):
             'hbbp.Session(period="often")\n'
             'session.profile().blocks()[0].counts\n'
             'name: int = session.profile().pivot().rows[0][0].text\n')
-        told = subprocess.run(
+        output = subprocess.run(
             [sys.executable, '-m', 'mypy', 'src/hbbp', str(program)], capture_output=True,
             text=True, cwd=support.PACKAGE, env={**os.environ, 'MYPYPATH': 'src'}).stdout
-        self.assertIn('Revealed type is "builtins.str"', told)
-        self.assertEqual(re.findall(r'(\w+)\.py:(\d+): error', told),
-                         [('program', line) for line in '789'], told)
+        self.assertIn('Revealed type is "builtins.str"', output)
+        self.assertEqual(re.findall(r'(\w+)\.py:(\d+): error', output),
+                         [('program', line) for line in '789'], output)
 
 
 if __name__ == '__main__':

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Native code that Python calls: its functions, blocks, loops, instructions and source lines."""
+"""Tests profiles of native code that Python calls: functions, blocks, loops, instructions and source lines."""
 import ctypes
 import gc
 import shutil
@@ -27,7 +27,7 @@ ROUNDS = 100_000_000
 
 
 @support.needs_events
-class NativeTest(support.FolderTest):
+class NativeTest(support.DirectoryTest):
 
     @classmethod
     def setUpClass(cls):
@@ -36,7 +36,7 @@ class NativeTest(support.FolderTest):
 
     def setUp(self):
         super().setUp()
-        source, self.library = self.folder / 'crunch.c', self.folder / 'libcrunch.so'
+        source, self.library = self.directory / 'crunch.c', self.directory / 'libcrunch.so'
         source.write_text(CODE)
         subprocess.run(['cc', '-O1', '-g', '-shared', '-fPIC', '-Wl,--build-id', source, '-o',
                         self.library], check=True)
@@ -81,19 +81,19 @@ class NativeTest(support.FolderTest):
 
     @unittest.skipUnless(shutil.which('objcopy'), 'there is no objcopy')
     def test_debug_information_elsewhere(self):
-        separate = self.folder / 'separate.debug'
+        separate = self.directory / 'separate.debug'
         subprocess.run(['objcopy', '--only-keep-debug', self.library, separate], check=True)
-        subprocess.run(['objcopy', '--strip-debug', self.library, self.folder / 'libbare.so'],
+        subprocess.run(['objcopy', '--strip-debug', self.library, self.directory / 'libbare.so'],
                        check=True)
-        profile = self.profiled(self.folder / 'libbare.so')
+        profile = self.profiled(self.directory / 'libbare.so')
         function = profile.functions().top(1, 'instructions')[0]
         with self.assertRaisesRegex(hbbp.NotFoundError, 'libbare.so'):
             profile.analysis().lines_of(function.module, function.start)
         build_id = profile.modules()[function.module].build_id
-        path = self.folder / '.build-id' / build_id[:2] / f'{build_id[2:]}.debug'
+        path = self.directory / '.build-id' / build_id[:2] / f'{build_id[2:]}.debug'
         path.parent.mkdir(parents=True)
         separate.rename(path)
-        analysis = profile.analyze(debug_root=self.folder)
+        analysis = profile.analyze(debug_root=self.directory)
         frames = analysis.lines_of(function.module, function.start).frames
         self.assertEqual(frames[-1].function, 'crunch')
 
@@ -123,7 +123,7 @@ class NativeTest(support.FolderTest):
         frames = analysis.lines_of(function.module, function.start).frames
         self.assertTrue(frames)
         self.assertTrue(reported and all(done <= total for done, total in reported), reported)
-        # The analysis keeps the flag, and what was read by now is known.
+        # The analysis keeps the flag, and everything that was read before is known.
         cancel.set()
         cancel.close()
         del cancel
@@ -137,7 +137,7 @@ class NativeTest(support.FolderTest):
     def test_file_is_gone_and_the_profile_stays(self):
         before = self.profile.blocks()
         self.library.unlink()
-        saved = self.folder / 'saved.hbbp'
+        saved = self.directory / 'saved.hbbp'
         self.profile.save(saved)
         self.assertEqual(hbbp.load(saved).blocks(), before)
         module = hbbp.load(saved).analysis().modules()[before.top(1, 'count')[0].module]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tables as HTML, and the cell magic %%hbbp in IPython."""
+"""Tests tables as HTML, and the cell magic %%hbbp in IPython."""
 import contextlib
 import html.parser
 import io
@@ -11,7 +11,7 @@ import support
 
 
 class Outline(html.parser.HTMLParser):
-    """Counts what is opened, and notes what is closed wrongly."""
+    """Counts opened tags, and records those that are closed wrongly."""
 
     def __init__(self, text):
         super().__init__()
@@ -110,13 +110,13 @@ class MagicTest(unittest.TestCase):
         self.assertIn('ZeroDivisionError', shown)
         self.assertNotIn('instructions in all', shown)
 
-    def test_wrong_options_are_told(self):
+    def test_wrong_options_are_reported(self):
         for options, expected in (('--source pebs', "'pebs' is not a name of SourceKind"),
                                   ('--period often', 'often')):
             outcome, shown = self.run_cell(f'%%hbbp {options}\npass')
             self.assertIn(expected, shown + str(outcome.error_in_exec))
 
-    def test_wrong_key_is_told(self):
+    def test_wrong_key_is_reported(self):
         _, shown = self.run_cell('%%hbbp --by functions\npass')
         self.assertIn('functions', shown)
         self.assertIn('UsageError', shown)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Profiles: what was fed comes out, and what the command says of a profile the package says too."""
+"""Tests that profiles contain what was fed, and that the package and the command agree on a profile."""
 import collections
 import ctypes
 import enum
@@ -23,7 +23,7 @@ def interrupt(done, everything):
 
 
 class FedTest(unittest.TestCase):
-    """Of a loop of two instructions and a return, sampled by instructions."""
+    """A profile of a loop of two instructions and a return, sampled by instructions."""
 
     def setUp(self):
         self.profile = support.fed_profile(loop_samples=30, return_samples=5, period=1000)
@@ -63,14 +63,14 @@ class FedTest(unittest.TestCase):
                          (module.kind, hbbp.CodeState.PROFILE, module.path, '', 35))
 
     def test_functions_of_one_name_can_be_one_row(self):
-        places = (support.LOOP_ADDRESS, support.LOOP_ADDRESS + 4096)
+        addresses = (support.LOOP_ADDRESS, support.LOOP_ADDRESS + 4096)
         with hbbp.Feed(order='as-added') as feed:
-            feed.add_events([support.generated_code()._replace(address=place)
-                              for place in places])
+            feed.add_events([support.generated_code()._replace(address=address)
+                              for address in addresses])
             source = feed.add_source('ebs', 'instructions', period=1000)
             feed.add_samples(source, [
-                hbbp.FeedSample(ip=place, pid=support.PID, tid=support.PID, time_ns=1_000_000)
-                for place in places])
+                hbbp.FeedSample(ip=address, pid=support.PID, tid=support.PID, time_ns=1_000_000)
+                for address in addresses])
             feed.flush()
             profile = feed.profile()
         apart = profile.pivot('function')
@@ -322,10 +322,10 @@ class FeedErrorsTest(unittest.TestCase):
             feed.add_perf_records(b'\0' * 16)
 
 
-class FilesTest(support.FolderTest):
+class FilesTest(support.DirectoryTest):
 
     def test_saved_and_loaded(self):
-        path = self.folder / 'fed.hbbp'
+        path = self.directory / 'fed.hbbp'
         profile = support.fed_profile()
         profile.save(path)
         self.assertEqual(hbbp.load(path).blocks(), profile.blocks())
@@ -333,7 +333,7 @@ class FilesTest(support.FolderTest):
 
     def test_errors(self):
         with self.assertRaises(hbbp.NotFoundError) as caught:
-            hbbp.load(self.folder / 'nothing')
+            hbbp.load(self.directory / 'nothing')
         self.assertEqual(caught.exception.status, hbbp.Status.ERROR_NOT_FOUND)
         self.assertIn('nothing', str(caught.exception))
         with self.assertRaises(hbbp.BadFormatError):
@@ -346,21 +346,21 @@ class FilesTest(support.FolderTest):
             hbbp.load(3.5)
 
     def test_names_that_are_not_utf8(self):
-        path = os.fsencode(self.folder) + b'/\xff.hbbp'
+        path = os.fsencode(self.directory) + b'/\xff.hbbp'
         support.fed_profile(command='\udcff').save(os.fsdecode(path))
         self.assertEqual(hbbp.load(os.fsdecode(path)).info().command, '\\xff')
 
     def test_cut_files_are_errors(self):
         whole = STREAMS.read_bytes()
-        path = self.folder / 'cut'
+        path = self.directory / 'cut'
         for size in range(0, len(whole), max(1, len(whole) // 40)):
             path.write_bytes(whole[:size])
             with self.assertRaises(hbbp.Error):
                 hbbp.load(path)
 
 
-class HostTest(support.FolderTest):
-    """What a host gives to feeds and to imports."""
+class HostTest(support.DirectoryTest):
+    """Tests the functions and flags that a host passes to feeds and to imports."""
 
     SAMPLES = 40_000
 
@@ -374,33 +374,33 @@ class HostTest(support.FolderTest):
         return feed
 
     def test_memory_of_a_feed(self):
-        told = []
+        messages = []
         feed = self.fed(max_memory=1 << 20, log_level='error',
-                        log=lambda level, message: told.append((level, message)))
+                        log=lambda level, message: messages.append((level, message)))
         info, source = feed.info(), feed.profile().sources()[0]
         self.assertTrue(0 < info.dropped < self.SAMPLES)
         self.assertTrue(info.memory_bytes <= info.peak_memory_bytes <= 1 << 20)
         self.assertEqual(source.samples + info.dropped, self.SAMPLES)
         self.assertIn('no memory for', source.note)
-        self.assertTrue(told)
-        self.assertEqual({level for level, _ in told}, {hbbp.LogLevel.ERROR})
+        self.assertTrue(messages)
+        self.assertEqual({level for level, _ in messages}, {hbbp.LogLevel.ERROR})
         with self.assertRaisesRegex(hbbp.InvalidArgumentError, 'max_memory'):
             hbbp.Feed(max_memory=1)
 
     def test_snapshot_can_be_cancelled(self):
-        feed, cancel, told = self.fed(), hbbp.Cancel(), []
+        feed, cancel, calls = self.fed(), hbbp.Cancel(), []
         cancel.set()
         with self.assertRaises(hbbp.CancelledError):
             feed.profile(cancel=cancel)
         cancel.clear()
-        profile = feed.profile(cancel=cancel, progress=lambda *where: told.append(where))
+        profile = feed.profile(cancel=cancel, progress=lambda *where: calls.append(where))
         self.assertEqual(profile.info().samples, self.SAMPLES)
-        self.assertEqual(told[-1][0], told[-1][1])
+        self.assertEqual(calls[-1][0], calls[-1][1])
         with self.assertRaises(KeyboardInterrupt):
             feed.profile(progress=interrupt)
 
     def test_memory_of_an_import(self):
-        path, told = self.folder / 'script.txt', []
+        path, messages = self.directory / 'script.txt', []
         stacks = 20_000
         with path.open('w') as text:
             text.write('PERF_RECORD_MMAP2 7/7: [0x400000(0x40000000) @ 0 08:01 42 1]: r-xp /no\n')
@@ -410,23 +410,23 @@ class HostTest(support.FolderTest):
         self.assertEqual(whole.samples, stacks)
         source = hbbp.import_recording(
             path, max_memory=1 << 20,
-            log=lambda level, message: told.append(message)).sources()[0]
+            log=lambda level, message: messages.append(message)).sources()[0]
         self.assertTrue(0 < source.samples < stacks)
         self.assertIn('counts are too low', source.note)
-        self.assertTrue(any('were dropped: no memory' in message for message in told), told)
+        self.assertTrue(any('were dropped: no memory' in message for message in messages), messages)
         with self.assertRaisesRegex(hbbp.InvalidArgumentError, 'max_memory'):
             hbbp.import_recording(path, max_memory=1)
 
 
-class RecordingTest(support.FolderTest):
+class RecordingTest(support.DirectoryTest):
 
     def test_import_tells_how_far_it_is(self):
-        told = []
+        calls = []
         profile = hbbp.import_recording(
             support.recording('autofdo/test.lbr'),
             moved_files={'test.binary': support.recording('autofdo/test.binary')},
-            progress=lambda done, everything: told.append((done, everything)))
-        self.assertTrue(told)
+            progress=lambda done, everything: calls.append((done, everything)))
+        self.assertTrue(calls)
         self.assertEqual(profile.sources()[0].samples, 9232)
         self.assertEqual(len(profile.loops().of_blocks), len(profile.blocks()))
         with self.assertRaisesRegex(ZeroDivisionError, 'division'):
@@ -449,9 +449,9 @@ class RecordingTest(support.FolderTest):
             profile.analyze(cancel=cancel)
         with self.assertRaises(KeyboardInterrupt):
             profile.analyze(progress=interrupt)
-        told = []
-        profile.analyze(progress=lambda done, everything: told.append(done))
-        self.assertTrue(told)
+        calls = []
+        profile.analyze(progress=lambda done, everything: calls.append(done))
+        self.assertTrue(calls)
         self.assertTrue(profile.blocks())
 
     def test_an_interrupt_is_not_lost_to_another_error(self):
@@ -472,7 +472,7 @@ class RecordingTest(support.FolderTest):
             self.assertEqual(len(list(table)), len(table))
 
     def recorded(self):
-        path = self.folder / 'lbr.hbbp'
+        path = self.directory / 'lbr.hbbp'
         hbbp.import_recording(
             support.recording('autofdo/propeller_sample.perfdata'),
             moved_files={'propeller_sample.bin': support.recording('autofdo/propeller_sample.bin')},
@@ -482,9 +482,9 @@ class RecordingTest(support.FolderTest):
     def test_says_what_the_command_says(self):
         path = self.recorded()
         profile = hbbp.load(path)
-        told = support.command('blocks', path, '--top', 30)
-        self.assertEqual(len(told['rows']), min(30, len(profile.blocks())))
-        for found, row in zip(profile.blocks().top(30, 'instructions'), told['rows']):
+        expected = support.command('blocks', path, '--top', 30)
+        self.assertEqual(len(expected['rows']), min(30, len(profile.blocks())))
+        for found, row in zip(profile.blocks().top(30, 'instructions'), expected['rows']):
             self.assertAlmostEqual(found.count, row['count'], delta=1e-6 * found.count)
         mnemonics = {row['mnemonic']: row for row in support.command('mix', path)['rows']}
         pivot = profile.pivot()
@@ -497,7 +497,7 @@ class RecordingTest(support.FolderTest):
 
     def test_diff_says_what_the_command_says(self):
         path = self.recorded()
-        other = self.folder / 'other.hbbp'
+        other = self.directory / 'other.hbbp'
         hbbp.import_recording(
             support.recording('autofdo/propeller_sample.perfdata'),
             moved_files={'propeller_sample.bin': support.recording('autofdo/propeller_sample.bin')},
@@ -506,11 +506,11 @@ class RecordingTest(support.FolderTest):
         for options in ({}, {'absolute': True}, {'by': 'module,function'}):
             arguments = ['--absolute'] if options.get('absolute') else []
             arguments += ['--by', options['by']] if 'by' in options else []
-            told = support.command('diff', path, other, *arguments)['rows']
+            expected = support.command('diff', path, other, *arguments)['rows']
             found = hbbp.diff(hbbp.load(path), hbbp.load(other), **options)
-            self.assertEqual(len(found), len(told))
+            self.assertEqual(len(found), len(expected))
             by_labels = {row.labels: row for row in found}
-            for row in told:
+            for row in expected:
                 labels = tuple(row[key] for key in options.get('by', 'mnemonic').split(','))
                 mine = by_labels[labels]
                 for name in ('before', 'before_error', 'after', 'after_error', 'change'):
@@ -530,35 +530,35 @@ class RecordingTest(support.FolderTest):
 
     def test_annotate_says_what_the_command_says(self):
         path = self.recorded()
-        told = support.command('annotate', path, '--function', 'main')
-        self.assertTrue(told)
+        expected = support.command('annotate', path, '--function', 'main')
+        self.assertTrue(expected)
         listing = hbbp.load(path).annotate('main')
         texts = {int(row['address'], 0) if isinstance(row['address'], str) else row['address']: row
-                 for row in told['rows'] if row.get('address') is not None}
+                 for row in expected['rows'] if row.get('address') is not None}
         self.assertEqual({line.address for line in listing}, set(texts))
 
     def test_annotate_begins_generated_code_where_something_ran(self):
-        """Nobody has told where functions are in it; in front of the code are zeros, and behind."""
+        """The bounds of its functions are unknown, and zeros surround the code."""
         memory = bytes(64) + support.LOOP_CODE + bytes(64)
-        place = support.LOOP_ADDRESS + 64
-        for name, first, length in ((None, place, 3), ('told', support.LOOP_ADDRESS, 67)):
+        address = support.LOOP_ADDRESS + 64
+        for name, first, length in ((None, address, 3), ('named', support.LOOP_ADDRESS, 67)):
             with hbbp.Feed(order='as-added') as feed:
                 feed.add_events([hbbp.FeedEvent(
                     hbbp.FeedEventKind.CODE, pid=support.PID, address=support.LOOP_ADDRESS,
                     size=len(memory), code=memory, name=name)])
                 source = feed.add_source('ebs', 'instructions', period=1000)
                 feed.add_samples(source, [hbbp.FeedSample(ip=ip, pid=support.PID, tid=1)
-                                           for ip in (place, place + 2, place + 4)])
+                                           for ip in (address, address + 2, address + 4)])
                 feed.flush()
                 profile = feed.profile()
             listing = profile.annotate()
             self.assertEqual((listing[0].address, len(listing)), (first, length))
             self.assertEqual([line.text for line in listing if line.count],
-                             ['dec ecx', f'jne {place:#x}', 'ret'])
-            profile.save(self.folder / 'generated.hbbp')
-            told = support.command('annotate', self.folder / 'generated.hbbp')
+                             ['dec ecx', f'jne {address:#x}', 'ret'])
+            profile.save(self.directory / 'generated.hbbp')
+            expected = support.command('annotate', self.directory / 'generated.hbbp')
             self.assertEqual([(int(row['address'], 16), row['instruction'], row['count'] or 0)
-                              for row in told['rows']],
+                              for row in expected['rows']],
                              [(line.address, line.text, line.count) for line in listing])
 
 
@@ -570,17 +570,17 @@ class RecordingTest(support.FolderTest):
                 size=len(code), code=code, name='add')])
             source = feed.add_source('ebs', 'instructions', period=1000)
             feed.add_samples(source, [
-                hbbp.FeedSample(ip=support.LOOP_ADDRESS + place, pid=support.PID, tid=1)
-                for place in (0, 2, 2, 3, 6, 8)])
+                hbbp.FeedSample(ip=support.LOOP_ADDRESS + offset, pid=support.PID, tid=1)
+                for offset in (0, 2, 2, 3, 6, 8)])
             feed.flush()
             profile = feed.profile()
         listing = [(line.text, line.count) for line in profile.annotate()]
         self.assertEqual([(text.split()[0], count) for text, count in listing],
                          [('je', 1000), ('lock', 2000), ('cmpxchg', 1000), ('inc', 1000), ('ret', 1000)])
-        profile.save(self.folder / 'lock.hbbp')
-        told = support.command('annotate', self.folder / 'lock.hbbp')
-        self.assertEqual([(row['instruction'], row['count']) for row in told['rows']], listing)
-        mix = support.command('mix', self.folder / 'lock.hbbp', '--by', 'mnemonic,lock')
+        profile.save(self.directory / 'lock.hbbp')
+        expected = support.command('annotate', self.directory / 'lock.hbbp')
+        self.assertEqual([(row['instruction'], row['count']) for row in expected['rows']], listing)
+        mix = support.command('mix', self.directory / 'lock.hbbp', '--by', 'mnemonic,lock')
         counts = {(row['mnemonic'], row['lock']): row['instructions'] for row in mix['rows']}
         self.assertEqual(counts, {('je', 'no'): 1000, ('cmpxchg', 'yes'): 2000, ('cmpxchg', 'no'): 1000,
                                   ('inc', 'no'): 1000, ('ret', 'no'): 1000})
@@ -730,7 +730,7 @@ class TableTest(unittest.TestCase):
 
 
 class CorpusTest(unittest.TestCase):
-    """Whatever is in a file, every list is read or an error is raised."""
+    """Tests that for any contents of a file, every list is read or an error is raised."""
 
     def test_everything_of_every_profile(self):
         outcomes = collections.Counter()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Sessions in this process: what they see, and that nothing of them stays."""
+"""Tests sessions in this process: what they observe, and that they release everything."""
 import ctypes
 import gc
 import mmap
@@ -130,7 +130,7 @@ class SessionTest(unittest.TestCase):
         self.assertEqual(source.kind, hbbp.SourceKind.SWBT)
         self.assertGreater(source.taken_branches, 100)
         self.assertGreater(len(profile.branches()), 10)
-        # Not each is seen to be left, without which its trip count is not known.
+        # A loop whose exits were not observed has no trip count.
         loops = profile.loops().top(20, 'own_instructions')
         self.assertGreater(max(loop.trip_count for loop in loops), 1)
 
@@ -153,12 +153,12 @@ class SessionTest(unittest.TestCase):
         self.assertEqual((block.function_name, block.instruction_count), ('spin', 2))
 
     def test_log_tells_in_lines(self):
-        told = []
-        with session(log=lambda level, message: told.append((level, message)),
+        messages = []
+        with session(log=lambda level, message: messages.append((level, message)),
                      log_level='debug') as running:
             support.work(0.1)
-        self.assertTrue(told)
-        for level, message in told:
+        self.assertTrue(messages)
+        for level, message in messages:
             self.assertIsInstance(level, hbbp.LogLevel)
             self.assertTrue(message and '\n' not in message, message)
         running.close()
@@ -184,7 +184,7 @@ class SessionTest(unittest.TestCase):
         self.assertTrue(all(refused))
 
     def test_its_log_closes_a_session(self):
-        """In the worker, which tells of ever longer periods; the session is gone with it."""
+        """The log runs in the worker, which reports ever longer periods; the session is gone with it."""
         done = support.python(
             'import gc, hbbp, threading\n'
             'def log(level, message):\n'
@@ -416,7 +416,7 @@ class ThreadTest(unittest.TestCase):
         self.assertEqual({id(each) for each in found}, {id(profile.analysis())})
 
     def test_other_threads_run_while_the_library_works(self):
-        # Nobody gives the interpreter's lock away because of time: only calls of the library do.
+        # No thread releases the interpreter's lock because of time: only calls of the library do.
         gate, ran = threading.Lock(), []
         gate.acquire()
 
@@ -444,7 +444,7 @@ class ThreadTest(unittest.TestCase):
 class ForkTest(unittest.TestCase):
 
     def child(self, function):
-        """Runs it in a child made by fork; what it returns must be true."""
+        """Runs a function in a child made by fork; it must return true."""
         pid = os.fork()
         if pid == 0:
             status = 3

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Sources that the host has written, as parts of a session."""
+"""Tests sources of the host as parts of a session."""
 import gc
 import os
 import threading
@@ -49,7 +49,7 @@ class Loop(hbbp.Source):
 
 
 class Pushed(Loop):
-    """Threads of the host add what it has."""
+    """A source whose samples are added by threads of the host."""
 
     drain = hbbp.Source.drain
 

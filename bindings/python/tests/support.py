@@ -1,4 +1,4 @@
-"""What the tests of the Python package have in common.
+"""Shared code of the tests of the Python package.
 
 The environment names the library (HBBP_LIBRARY), the command (HBBP_TOOL) and the recordings
 (HBBP_TEST_DATA). A file of tests ends with `support.main(__name__)`; with the name of a test as
@@ -35,7 +35,7 @@ def needs(module):
 
 
 def needs_events(test):
-    """Skips where this process may not sample itself."""
+    """Skips the test where this process may not sample itself."""
     capability = hbbp.capabilities().named('task_clock')
     return unittest.skipUnless(capability.state == hbbp.CapabilityState.SUPPORTED,
                                f'task_clock: {capability.detail}')(test)
@@ -64,20 +64,20 @@ def generated_code(name='hot'):
 
 def fed_profile(loop_samples=30, return_samples=5, period=1000, tid=PID, command='fed',
                 **options):
-    """Of generated code: what was fed tells what every number must be."""
+    """Makes a profile of generated code, whose numbers follow from the samples."""
     with hbbp.Feed(order='as-added', command=command, **options) as feed:
         feed.add_events([generated_code()])
         source = feed.add_source('ebs', 'instructions', period=period)
-        places = [0] * loop_samples + [4] * return_samples
+        offsets = [0] * loop_samples + [4] * return_samples
         feed.add_samples(source, [
-            hbbp.FeedSample(ip=LOOP_ADDRESS + place, pid=PID, tid=tid, time_ns=1_000_000 * (i + 1))
-            for i, place in enumerate(places)])
+            hbbp.FeedSample(ip=LOOP_ADDRESS + offset, pid=PID, tid=tid, time_ns=1_000_000 * (i + 1))
+            for i, offset in enumerate(offsets)])
         feed.flush()
         return feed.profile()
 
 
 def command(*arguments):
-    """What `hbbp ... --format json` prints."""
+    """Returns the output of `hbbp ... --format json`."""
     if not TOOL:
         raise unittest.SkipTest('HBBP_TOOL is not set')
     done = subprocess.run([TOOL, *map(str, arguments), '--format', 'json'], capture_output=True,
@@ -87,13 +87,13 @@ def command(*arguments):
 
 
 def python(code, **environment):
-    """A process that runs `code`, with this package."""
+    """Runs `code` in another process, with this package."""
     return subprocess.run([sys.executable, '-B', '-c', code], capture_output=True, text=True,
                           env={**os.environ, **environment}, timeout=100)
 
 
 def run_in_threads(function, count):
-    """Raises what one of them raised."""
+    """Runs threads, and raises the exception of one of them."""
     raised = []
 
     def guarded(number):
@@ -112,7 +112,7 @@ def run_in_threads(function, count):
 
 
 def ipython_shell():
-    """One that keeps no history."""
+    """Returns a shell that keeps no history."""
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets.config import Config
     config = Config()
@@ -120,11 +120,11 @@ def ipython_shell():
     return InteractiveShell.instance(config=config)
 
 
-class FolderTest(unittest.TestCase):
+class DirectoryTest(unittest.TestCase):
 
     def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix='hbbp-python-'))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix='hbbp-python-'))
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
 
 
 def main(name):

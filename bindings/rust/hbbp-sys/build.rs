@@ -1,4 +1,4 @@
-//! Finds libhbbp: in the folder `HBBP_LIB_DIR`, else by pkg-config.
+//! Finds libhbbp: in the directory `HBBP_LIB_DIR`, else by pkg-config.
 
 use std::env;
 use std::path::Path;
@@ -24,27 +24,27 @@ fn main() {
     let is_static =
         env::var_os("CARGO_FEATURE_STATIC").is_some() || (wish != "0" && !wish.is_empty());
     let kind = if is_static { "static" } else { "dylib" };
-    let folder = env::var("HBBP_LIB_DIR").unwrap_or_default();
-    if !folder.is_empty() {
+    let directory = env::var("HBBP_LIB_DIR").unwrap_or_default();
+    if !directory.is_empty() {
         let file = if is_static { "libhbbp.a" } else { "libhbbp.so" };
-        if !Path::new(&folder).join(file).exists() {
+        if !Path::new(&directory).join(file).exists() {
             fail(&format!(
                 "HBBP_LIB_DIR is {}, which has no {}",
-                folder, file
+                directory, file
             ));
         }
-        search(&folder);
+        search(&directory);
         println!("cargo:rustc-link-lib={}=hbbp", kind);
         if !is_static {
             return;
         }
     }
-    let flags = pkg_config(is_static, &folder);
+    let flags = pkg_config(is_static, &directory);
     for flag in flags.split_whitespace() {
         if let Some(path) = flag.strip_prefix("-L") {
             search(path);
         } else if flag == "-lhbbp" {
-            if folder.is_empty() {
+            if directory.is_empty() {
                 println!("cargo:rustc-link-lib={}=hbbp", kind);
             }
         } else if let Some(library) = flag.strip_prefix("-l") {
@@ -53,17 +53,17 @@ fn main() {
     }
 }
 
-/// An archive becomes part of the crate: another one of this name must be taken anew.
-fn search(folder: &str) {
-    println!("cargo:rustc-link-search=native={}", folder);
-    let archive = Path::new(folder).join("libhbbp.a");
+/// An archive becomes part of the crate: a changed one must be linked again.
+fn search(directory: &str) {
+    println!("cargo:rustc-link-search=native={}", directory);
+    let archive = Path::new(directory).join("libhbbp.a");
     if archive.exists() {
         println!("cargo:rerun-if-changed={}", archive.display());
     }
 }
 
-/// What `pkg-config` says is to be linked. Beside a library that was named, its own hbbp.pc counts.
-fn pkg_config(is_static: bool, folder: &str) -> String {
+/// Returns what `pkg-config` links. If a directory was given, the hbbp.pc in it is used.
+fn pkg_config(is_static: bool, directory: &str) -> String {
     let program = env::var_os("PKG_CONFIG").unwrap_or_else(|| "pkg-config".into());
     let wanted = concat!("hbbp >= ", env!("CARGO_PKG_VERSION"));
     let mut command = Command::new(&program);
@@ -71,15 +71,15 @@ fn pkg_config(is_static: bool, folder: &str) -> String {
     if is_static {
         command.arg("--static");
     }
-    if !folder.is_empty() {
-        let beside = Path::new(folder).join("pkgconfig");
-        let mut paths = vec![beside];
+    if !directory.is_empty() {
+        let given = Path::new(directory).join("pkgconfig");
+        let mut paths = vec![given];
         paths.extend(env::split_paths(
             &env::var_os("PKG_CONFIG_PATH").unwrap_or_default(),
         ));
         match env::join_paths(paths) {
             Ok(joined) => command.env("PKG_CONFIG_PATH", joined),
-            Err(error) => fail(&format!("HBBP_LIB_DIR is {}: {}", folder, error)),
+            Err(error) => fail(&format!("HBBP_LIB_DIR is {}: {}", directory, error)),
         };
     }
     match command.output() {
@@ -94,8 +94,8 @@ fn pkg_config(is_static: bool, folder: &str) -> String {
 fn fail(problem: &str) -> ! {
     eprintln!("hbbp-sys: cannot find libhbbp: {}", problem);
     eprintln!(
-        "hbbp-sys: set HBBP_LIB_DIR to the folder of libhbbp.so (of libhbbp.a for the feature \
-         `static`), or install libhbbp and have PKG_CONFIG_PATH name the folder of hbbp.pc"
+        "hbbp-sys: set HBBP_LIB_DIR to the directory of libhbbp.so (of libhbbp.a for the feature \
+         `static`), or install libhbbp and have PKG_CONFIG_PATH name the directory of hbbp.pc"
     );
     exit(1);
 }

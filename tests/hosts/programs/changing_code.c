@@ -1,5 +1,5 @@
 // changing_code ROUNDS: writes functions, calls them, changes them, and maps, protects and unmaps
-// other things where they were. Prints the sum of what they returned.
+// other things at their addresses. Prints the sum of their results.
 #define _GNU_SOURCE
 #include <string.h>
 #include <sys/mman.h>

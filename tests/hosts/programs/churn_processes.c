@@ -1,6 +1,6 @@
-// churn_processes ROUNDS: a storm of fork, vfork and exec, posix_spawn and system from two threads.
-// Children of vfork set handlers and block signals before exec. Checks the status of each child and
-// that what they did to signals stayed theirs.
+// churn_processes ROUNDS: runs a storm of fork, vfork and exec, posix_spawn and system in two
+// threads. Children of vfork set handlers and block signals before exec. Checks the status of each
+// child and that the changes of signals stayed in the child.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
-// churn_threads ROUNDS: 1,000 threads with small stacks are born, work and die in each round.
-// Checks that all get created and compute what they should; prints the sum.
+// churn_threads ROUNDS: starts 1,000 threads with small stacks that work and end in each round.
+// Checks that all get created and compute the right results; prints the sum.
 #include <pthread.h>
 
 #include "spin.h"

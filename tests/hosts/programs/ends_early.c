@@ -1,5 +1,5 @@
-// ends_early exit_group|exit|abort|kill|fault|return MS: ends in some way, without libc knowing of
-// it.
+// ends_early exit_group|exit|abort|kill|fault|return MS: ends in some way, without the knowledge of
+// libc.
 #define _GNU_SOURCE
 #include <signal.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-// errno_kept ROUNDS: nothing that interrupts a thread may be seen in its errno, nor in the results
-// of its system calls. Prints how often it was.
+// errno_kept ROUNDS: checks that no interruption of a thread changes its errno, or the results of
+// its system calls. Prints how often one did.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>

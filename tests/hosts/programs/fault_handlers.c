@@ -1,5 +1,5 @@
-// fault_handlers lazy|barrier ROUNDS: SIGSEGV handlers that mend the page and return, as lazy
-// mappings (lazy, one thread) and write barriers of garbage collectors (barrier, two threads) do.
+// fault_handlers lazy|barrier ROUNDS: has SIGSEGV handlers that mend the page and return, like lazy
+// mappings (lazy, one thread) and write barriers of garbage collectors (barrier, two threads).
 // Prints the sum of what was read.
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -21,7 +21,7 @@ static void OnFault(int signal, siginfo_t* info, void* context) {
   (void)signal, (void)context;
   char* page = (char*)((uintptr_t)info->si_addr & ~(uintptr_t)(kPage - 1));
   if (page < heap || page >= heap + kMaxThreads * kHeapBytes) _exit(kHarmed);
-  // Long enough to be sampled.
+  // This is long enough to be sampled.
   volatile unsigned sum = 0;
   for (unsigned i = 0; i < 200; ++i) sum = sum + i;
   mprotect(page, kPage, PROT_READ | PROT_WRITE);

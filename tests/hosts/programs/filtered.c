@@ -1,5 +1,5 @@
-// filtered kill|trap|errno|strict ROUNDS: works, then forbids itself all system calls but those
-// that it needs, and works on. Prints what it computed before and after.
+// filtered kill|trap|errno|strict ROUNDS: works, then forbids itself all system calls except those
+// that it needs, and continues to work. Prints its results before and after.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/filter.h>

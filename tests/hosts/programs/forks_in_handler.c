@@ -1,5 +1,5 @@
-// forks_in_handler FORKS: a handler of SIGALRM that forks, in a program of one thread that spends
-// its time in malloc. Prints whether all children came back.
+// forks_in_handler FORKS: forks in a handler of SIGALRM, in a program of one thread that spends its
+// time in malloc. Prints whether all children ended.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>

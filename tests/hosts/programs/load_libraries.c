@@ -1,5 +1,5 @@
-// load_libraries LIBRARY ROUNDS: dlopen, work in it, dlclose; other code is mapped where it was.
-// Checks that each load starts with fresh data; prints the sum.
+// load_libraries LIBRARY ROUNDS: calls dlopen, works in the library, calls dlclose, and maps other
+// code at its address. Checks that each load starts with fresh data; prints the sum.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <sys/mman.h>

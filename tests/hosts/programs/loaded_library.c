@@ -1,4 +1,4 @@
-// What load_libraries loads, over and over: code with data of its own.
+// load_libraries loads this library repeatedly: it has code with data of its own.
 #include <stdint.h>
 
 __attribute__((visibility("default"))) uint64_t LoadedWork(uint64_t seed, long rounds);

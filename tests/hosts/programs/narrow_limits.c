@@ -1,5 +1,5 @@
-// narrow_limits memory|files|close|lock ROUNDS: a program that takes things away from itself while
-// it runs.
+// narrow_limits memory|files|close|lock ROUNDS: a program that limits its own resources while it
+// runs.
 //   memory  RLIMIT_AS, and allocations up to it: as many fail as without a profiler
 //   files   RLIMIT_NOFILE of 8: open gives the lowest free descriptors and none is missing
 //   close   close_range(3, ~0) and dup2 over any descriptor, over and over

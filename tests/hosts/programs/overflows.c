@@ -1,6 +1,6 @@
-// overflows recover|die ROUNDS: runs out of stack. `recover`: each time a handler of SIGSEGV on an
-// alternate stack jumps out of it and the program goes on; `die`: the first one ends it, as it does
-// programs without handlers.
+// overflows recover|die ROUNDS: overflows its stack. `recover`: each time a handler of SIGSEGV on
+// an alternate stack jumps out of it and the program continues; `die`: the first overflow ends it,
+// as in programs without handlers.
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <signal.h>
@@ -19,7 +19,7 @@ static void OnFault(int signal) {
   siglongjmp(back, 1);
 }
 
-// Never ends.
+// It never ends.
 static __attribute__((noinline)) int Recurse(int depth) {
   volatile char frame[400];
   frame[depth % 400] = (char)depth;

@@ -1,6 +1,6 @@
 // own_handlers ROUNDS: a program with its own handlers of SIGALRM and SIGPROF at 1 kHz, of SIGTRAP
 // (int3 and raise) and of SIGSEGV, on a small alternate stack, that leaves handlers by siglongjmp.
-// Checks that every one of its signals came, with the right address, and no others.
+// Checks that every one of its signals arrived, with the right address, and no others.
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <signal.h>
@@ -67,7 +67,7 @@ static void SetTimers(long interval_us) {
   setitimer(ITIMER_PROF, &timer, NULL);
 }
 
-// Until an alarm or its own fault ends it by a jump.
+// Runs until an alarm or its own fault ends it by a jump.
 static void WorkUntilJump(uint64_t* state) {
   for (int i = 0; i < 200000 && is_armed; ++i) {
     *state = Spin(*state, 1);

@@ -1,4 +1,4 @@
-// What the programs of tests/hosts compute, so that their output shows that nothing was disturbed.
+// Computations of the programs of tests/hosts, whose output shows that nothing was disturbed.
 #ifndef HBBP_TESTS_HOSTS_PROGRAMS_SPIN_H_
 #define HBBP_TESTS_HOSTS_PROGRAMS_SPIN_H_
 
@@ -8,7 +8,7 @@
 
 enum { kUsage = 99, kHarmed = 90, kSkipped = 77 };
 
-// Branches that depend on data, so that bursts have something to follow.
+// The branches depend on data, so that bursts have something to follow.
 static inline uint64_t Spin(uint64_t seed, long rounds) {
   uint64_t x = seed * 2654435761u + 88172645463325252u;
   for (long i = 0; i < rounds; ++i) {

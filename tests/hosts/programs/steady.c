@@ -1,4 +1,4 @@
-// steady ROUNDS: nothing but work, in two threads, in steps of some milliseconds. For tests that
+// steady ROUNDS: only works, in two threads, in steps of some milliseconds. It is for tests that
 // end it, debug it or trace it meanwhile.
 #include <pthread.h>
 

@@ -1,6 +1,6 @@
-// user_faults ROUNDS: pages that a thread of the program fills in on demand (userfaultfd), which
-// takes a lock that the other thread holds until shortly before it reads them. Reading a page early
-// is a deadlock. Prints the sum of what was read; 77 where userfaultfd is not permitted.
+// user_faults ROUNDS: reads pages that a thread of the program fills in on demand (userfaultfd),
+// which takes a lock that the other thread holds until shortly before it reads them. Reading a page
+// early is a deadlock. Prints the sum of what was read; 77 where userfaultfd is not permitted.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/userfaultfd.h>

@@ -1,4 +1,4 @@
-// waits_for_signals ROUNDS: all signals are blocked and taken by sigwait, SIGTRAP among them.
+// waits_for_signals ROUNDS: blocks all signals and takes them by sigwait, SIGTRAP among them.
 // Prints them.
 #define _GNU_SOURCE
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* Goes through every part of the library; where perf events are refused, all but the samples. */
+/* Uses every part of the library; where perf events are refused, everything except the samples. */
 #include <hbbp/hbbp.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// As consumer.c, through the C++ wrapper, with exceptions or without.
+// Does the same as consumer.c through the C++ wrapper, with exceptions or without.
 #include <hbbp/hbbp.hpp>
 #include <iostream>
 

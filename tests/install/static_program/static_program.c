@@ -1,5 +1,5 @@
-/* A program that is linked as a whole, libc included, and profiles itself by EBS and by SWBT: loops
- * that run as often as it says have to be found so.
+/* A program that is linked statically, including libc, and profiles itself by EBS and by SWBT: the
+ * trip counts of its loops are known, and the profile must have them.
  *
  * Exit status 77: there are no perf events here. */
 #include <hbbp/hbbp.h>
@@ -13,7 +13,7 @@
 enum { INNER_TRIPS = 12, OUTER_TRIPS = 3000, CALLS = 2000, MAX_LOOPS = 64 };
 enum { MIN_SAMPLES = 1000, MAX_ROUNDS = 50 };
 
-/* Each instruction waits for the one before, so that time shows how many there were. */
+/* Each instruction depends on the one before, so that time is proportional to their number. */
 #define CHAIN(count) ".rept " #count "\n inc %%rax\n .endr\n"
 
 __attribute__((noinline)) static void run_known_loops(void) {
@@ -31,7 +31,7 @@ __attribute__((noinline)) static void run_known_loops(void) {
       : "rax", "cc");
 }
 
-/* The loops of run_known_loops, outer one first, and how much of all instructions is in it. */
+/* The loops of run_known_loops, outer one first, and their shares of all instructions. */
 static int find_known_loops(const hbbp_analysis *analysis, hbbp_loop known[2], double *share) {
   HBBP_INIT(hbbp_error, error);
   double all = 0, own = 0;
@@ -61,7 +61,7 @@ static int find_known_loops(const hbbp_analysis *analysis, hbbp_loop known[2], d
   return 0;
 }
 
-/* libdw cannot be loaded, and that is all that happens. */
+/* libdw cannot be loaded, which is the only consequence. */
 static int ask_for_lines(const hbbp_analysis *analysis, const hbbp_loop *loop) {
   HBBP_INIT(hbbp_error, error);
   HBBP_INIT(hbbp_line_frame, frame);
@@ -88,7 +88,7 @@ static int profile_by(const char *name, hbbp_source_kind source, double toleranc
     exit(77);
   }
   REQUIRE(started == HBBP_OK);
-  /* A busy machine gives fewer samples at a time. */
+  /* On a busy machine there are fewer samples at a time. */
   for (int round = 0; round < MAX_ROUNDS && info.samples < MIN_SAMPLES; ++round) {
     for (int i = 0; i < CALLS; ++i) run_known_loops();
     hbbp_profile_destroy(profile);
@@ -115,7 +115,7 @@ static int profile_by(const char *name, hbbp_source_kind source, double toleranc
 }
 
 int main(void) {
-  /* Samples of instruction pointers count time, which instructions share about evenly here. */
+  /* Samples of instruction pointers count time, which is about equal for all instructions here. */
   if (profile_by("EBS", HBBP_SOURCE_EBS, 0.35) != 0) return 1;
   return profile_by("SWBT", HBBP_SOURCE_SWBT, 0.05);
 }

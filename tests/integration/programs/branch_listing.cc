@@ -4,7 +4,8 @@
 //   branch FROM_MODULE FROM TO_MODULE TO NUMBER
 //   range MODULE START END NUMBER
 //
-// Modules by their paths, "?" for none; offsets as the profile has them, those of files for files.
+// Modules are named by their paths, "?" for none; offsets are those of the profile, for files the
+// offsets in them.
 #include <cinttypes>
 #include <cstdio>
 #include <map>
@@ -18,7 +19,7 @@ namespace {
 using hbbp::BranchCount;
 using hbbp::ProfileData;
 
-std::string NameOf(const ProfileData& data, uint32_t module) {
+std::string ModuleName(const ProfileData& data, uint32_t module) {
   return module == hbbp::kNoModule ? "?" : data.modules[module].path;
 }
 
@@ -26,8 +27,8 @@ void Print(const ProfileData& data) {
   std::map<std::tuple<std::string, uint64_t, std::string, uint64_t>, uint64_t> branches;
   std::map<std::tuple<std::string, uint64_t, uint64_t>, uint64_t> ranges;
   for (const BranchCount& branch : data.branches) {
-    const std::string to = NameOf(data, branch.to_module);
-    branches[{NameOf(data, branch.from_module), branch.from, to, branch.to}] += branch.number;
+    const std::string to = ModuleName(data, branch.to_module);
+    branches[{ModuleName(data, branch.from_module), branch.from, to, branch.to}] += branch.number;
     const bool has_range = branch.HasStream() && branch.stream_end != hbbp::kStreamLeavesModule;
     if (has_range) ranges[{to, branch.to, branch.stream_end}] += branch.number;
   }

@@ -1,5 +1,5 @@
-// coroutines COUNT ROUNDS STACK_BYTES: coroutines on small stacks that lie side by side, with marks
-// between them that nobody may overwrite. Prints the sum of what they computed.
+// coroutines COUNT ROUNDS STACK_BYTES: runs coroutines on small adjacent stacks, with marks between
+// them that must not be overwritten. Prints the sum of their results.
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdlib.h>
@@ -8,10 +8,10 @@
 
 #include "work.h"
 
-enum { kMost = 64, kMarkBytes = 512, kMark = 0x5a };
+enum { kMaxCoroutines = 64, kMarkBytes = 512, kMark = 0x5a };
 
-static ucontext_t scheduler, coroutines[kMost];
-static uint64_t sums[kMost];
+static ucontext_t scheduler, coroutines[kMaxCoroutines];
+static uint64_t sums[kMaxCoroutines];
 static int current;
 
 static void Run(void) {
@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
   const int count = atoi(argv[1]);
   const int rounds = atoi(argv[2]);
   const size_t stack_bytes = (size_t)atol(argv[3]);
-  if (count > kMost) return 99;
+  if (count > kMaxCoroutines) return 99;
   const size_t stride = stack_bytes + kMarkBytes;
   char* memory = malloc(stride * (size_t)count);
   memset(memory, kMark, stride * (size_t)count);

@@ -74,7 +74,7 @@ static void* ExecThread(void* self) {
   return NULL;
 }
 
-// The other threads go, and the program goes on with the id of the first.
+// The other threads end, and the program continues with the id of the first.
 static int ThreadExecs(char* self) {
   pthread_t threads[2];
   pthread_create(&threads[0], NULL, Thread, NULL);
@@ -138,7 +138,7 @@ static int Signals(void) {
   return handled == 8 && trapped == 3 && faulted == 1 && (flags & 0x100) == 0 ? 0 : 1;
 }
 
-// inc %eax; ret. Then another program at the same address: inc %eax; inc %eax; ret.
+// The code is inc %eax; ret, then another program at the same address: inc %eax; inc %eax; ret.
 static int Generated(void) {
   static const unsigned char kFirst[] = {0xff, 0xc0, 0xc3};
   static const unsigned char kSecond[] = {0xff, 0xc0, 0xff, 0xc0, 0xc3};

@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
   Target();
   uint64_t hits = 0;
   if (count == 0 || read(taken[0], &hits, sizeof(hits)) != sizeof(hits)) return 77;
-  // System calls end what can be foreseen.
+  // System calls end what can be predicted.
   const long end = ThreadMs() + atol(argv[1]);
   volatile unsigned sum = 0;
   while (ThreadMs() < end) {

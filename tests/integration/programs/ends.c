@@ -15,7 +15,7 @@ static void ExitInHandler(int signal_number) {
   _exit(5);
 }
 
-// The handler comes while the allocator holds its lock, sooner or later.
+// Sooner or later the handler runs while the allocator holds its lock.
 static void AllocateUntilSignal(void) {
   signal(SIGALRM, &ExitInHandler);
   const struct itimerval timer = {{0, 0}, {0, 20000}};
@@ -34,7 +34,7 @@ static void* WorkForever(void* has_worked) {
   return NULL;
 }
 
-// However busy the machine is.
+// The limit holds however busy the machine is.
 static void StartThreadsThatWork(int count) {
   static sem_t has_worked;
   sem_init(&has_worked, 0, 0);

@@ -35,7 +35,7 @@ __asm__(
     "1:\n"
     "  ret\n"
     ".size odd, .-odd\n"
-    // Valgrind knows files by their writable segments.
+    // Valgrind finds files by their writable segments.
     ".data\n"
     "from:\n"
     ".fill 100\n"

@@ -1,4 +1,5 @@
-// filters ACTION FUNCTION END: sets a seccomp filter of what it needs itself, and goes on working.
+// filters ACTION FUNCTION END: sets a seccomp filter that allows what it needs itself, and
+// continues to work.
 // ACTION: kill, trap, errno, strict or all (kill, of all threads); FUNCTION, by which it is set:
 // prctl, syscall, libc_prctl (prctl by syscall), kernel (by no function of libc); END: how it ends.
 #define _GNU_SOURCE
@@ -49,7 +50,8 @@ static void Print(unsigned long number) {
 static unsigned long found_in_thread;
 static volatile int is_running;
 
-// Ends as libc does it at last, without what the filter would have to allow for the rest.
+// Ends by the last system call of libc's exit, without the calls before it that the filter would
+// have to allow.
 static void* MixInThread(void* rounds) {
   is_running = 1;
   found_in_thread = Mix((unsigned long)rounds);
@@ -64,7 +66,8 @@ int main(int argc, char** argv) {
   const unsigned long refusal = strcmp(action, "errno") == 0  ? SECCOMP_RET_ERRNO | EPERM
                                 : strcmp(action, "trap") == 0 ? SECCOMP_RET_TRAP
                                                               : SECCOMP_RET_KILL_PROCESS;
-  // What it does itself; execve and what the loader and libc need of a program that is started so.
+  // The filter allows the program's own calls, execve, and the calls of the loader and libc in a
+  // program that is started so.
   struct sock_filter code[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
       ALLOW(SYS_write),
@@ -104,7 +107,7 @@ int main(int argc, char** argv) {
   while (is_of_all && !is_running) {
   }
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return 90;
-  // A question that sets none.
+  // This call sets no filter.
   if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, NULL) != -1 || errno != EFAULT) return 77;
   const long flags = is_of_all ? SECCOMP_FILTER_FLAG_TSYNC : 0;
   const int is_strict = strcmp(action, "strict") == 0;

@@ -1,4 +1,5 @@
-// forks HOW MILLISECONDS [FILE]: processes that make others, and how much each of them worked.
+// forks HOW MILLISECONDS [FILE]: runs processes that make others, and prints how much each of them
+// worked.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -18,7 +19,7 @@ static void WaitForAll(void) {
   }
 }
 
-// In the child; the parent goes on.
+// Runs in the child; the parent continues.
 static void Child(long work) {
   Work(work);
   Report();
@@ -74,7 +75,7 @@ static void ForkInHandler(int signal_number) {
   ++good_forks;
 }
 
-// Sooner or later the handlers come while the allocator is in the middle of something.
+// Sooner or later the handlers run while the allocator is in an intermediate state.
 static void AllocateWhileHandlersFork(int forks, int flags) {
   pthread_atfork(&Prepare, NULL, &SetChild);
   const struct sigaction action = {.sa_handler = &ForkInHandler, .sa_flags = SA_RESTART | flags};

@@ -58,7 +58,7 @@ static void TrapAndFault(long milliseconds) {
   printf("%d traps, %d faults\n", (int)traps, (int)faults);
 }
 
-// Not by the functions of libc.
+// This does not use the functions of libc.
 static void InstallByKernel(int number, void (*handler)(int)) {
   struct {
     void (*handler)(int);
@@ -97,7 +97,7 @@ static void RunThreads(void* (*run)(void*), long milliseconds) {
   printf("3 threads done\n");
 }
 
-// At the end of readable memory, so that nobody writes below it unnoticed.
+// The stack is at the end of readable memory, so that a write below it is noticed.
 static void* StackBehindGuard(size_t bytes) {
   char* pages = mmap(NULL, 65536, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pages == MAP_FAILED || bytes > 32768) exit(90);
@@ -128,7 +128,7 @@ static void OnAlarmOnAlternateStack(int signal_number) {
   if (alarms % 2 == 0) siglongjmp(jump, 1);
 }
 
-// Like those that Rust gives to its threads.
+// Rust gives such stacks to its threads.
 static void* HandleOnAlternateStack(void* milliseconds) {
   const stack_t stack = {.ss_sp = StackBehindGuard(8192), .ss_size = 8192};
   const stack_t none = {.ss_flags = SS_DISABLE};
@@ -153,8 +153,8 @@ static void RunOnAlternateStacks(long milliseconds) {
   printf("%d alarms\n", (int)alarms);
 }
 
-// As libuv does before it runs another program: the memory is that of the parent, the handlers are
-// not.
+// libuv does this before it runs another program: the memory belongs to the parent, but the
+// handlers do not.
 static void ResetSignalsInVforkedChild(void) {
   const pid_t child = vfork();
   if (child == 0) {

@@ -1,5 +1,5 @@
-// heavy MILLISECONDS: thread-local variables that leave no room on a small stack, and a static
-// C++ library that runs code before and after main.
+// heavy MILLISECONDS: has thread-local variables that fill a small stack, and a static C++ library
+// that runs code before and after main.
 #include <cstring>
 #include <iostream>
 #include <locale>

@@ -100,7 +100,7 @@ __asm__(".text\n"  //
 static const uint32_t kTurnTrips = 200000000;
 static const uint32_t kNestRounds = 2;
 
-// From half to three halves of `trips`, so that no sampling period resonates with the turns.
+// Returns half to three halves of `trips`, so that no sampling period resonates with the turns.
 static uint32_t About(uint32_t trips) {
   static uint32_t state = 1;
   state = state * 1664525 + 1013904223;

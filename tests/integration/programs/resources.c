@@ -1,5 +1,5 @@
-// resources HOW [NUMBER]: programs that count on what the kernel gives them, and print what they
-// got. With the profiler it must be what they get without it.
+// resources HOW [NUMBER]: programs that need resources of the kernel, and print what they got. The
+// output must be the same with the profiler.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -25,6 +25,7 @@ static unsigned long Mix(unsigned long x, int rounds) {
 }
 
 // The thread that provides the pages needs a lock that the main thread holds until shortly before
+// it touches one.
 // it touches one.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int faults = -1;
@@ -110,7 +111,7 @@ static long StatusKb(const char* name) {
   return value;
 }
 
-// As daemons do that must not wait for their memory.
+// Daemons do this if they must not wait for their memory.
 static void LockMemory(void) {
   enum { kLargeKb = 32 << 10 };
   volatile unsigned long x = 1;
@@ -171,7 +172,7 @@ static int OverflowStack(int flags) {
 int main(int argc, char** argv) {
   const char* how = argc > 1 ? argv[1] : "";
   const int number = argc > 2 ? atoi(argv[2]) : 0;
-  // Long enough for samples, and for a part of the profile to be saved.
+  // This is long enough for samples, and for saving a part of the profile.
   Work(300);
   if (strcmp(how, "pages") == 0) {
     ProvideOwnPages(number);

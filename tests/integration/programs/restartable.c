@@ -1,6 +1,6 @@
-// restartable SECTION|ANYWHERE COMMITS: a restartable sequence, long enough to be interrupted
-// often. Its descriptor lies in the section __rseq_cs, or in memory that nobody else can find.
-// Prints how often it committed; 90 if it was restarted so often that it hardly gets ahead, 77 if
+// restartable SECTION|ANYWHERE COMMITS: runs a restartable sequence, long enough to be interrupted
+// often. Its descriptor lies in the section __rseq_cs, or in memory that no one else can find.
+// Prints how often it committed; 90 if it was restarted so often that it hardly progresses, 77 if
 // there are no restartable sequences here.
 #define _GNU_SOURCE
 #include <stddef.h>
@@ -12,7 +12,7 @@
 
 static uint64_t restarts;
 
-// A function that adds one to `counter`, last of all, in a sequence with `descriptor`.
+// The function adds one to `counter`, at its end, in a sequence with `descriptor`.
 #define SEQUENCE(NAME)                                                                            \
   extern const char NAME##Start[], NAME##Committed[], NAME##Aborted[];                            \
   __attribute__((noinline)) static void NAME(struct rseq* area, const struct rseq_cs* descriptor, \

@@ -1,5 +1,5 @@
-// signals HOW ...: programs that live by signals. What they print does not depend on when signals
-// come.
+// signals HOW ...: programs that depend on signals. Their output does not depend on when signals
+// arrive.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <poll.h>
@@ -31,7 +31,7 @@ static uint64_t Mix(uint64_t x) {
 static char* heap;
 static volatile uint64_t faults;
 
-// Returns to the instruction that faulted, as write barriers and lazy mappings do.
+// Returns to the instruction that faulted, like write barriers and lazy mappings.
 static void MapPage(int number, siginfo_t* info, void* context) {
   (void)number, (void)context;
   char* const page = (char*)((uintptr_t)info->si_addr & ~(uintptr_t)(kPage - 1));
@@ -69,8 +69,8 @@ static void ReadHere(int number, siginfo_t* info, void* raw_context) {
   ++faults;
 }
 
-// Blocks signals by an instruction of its own, as runtimes do that have no libc, and looks at where
-// a fault happened.
+// Blocks signals by an instruction of its own, like runtimes without libc, and checks where a fault
+// happened.
 static void FaultWithBlockedSignals(int rounds) {
   unreadable = mmap(NULL, kPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   struct sigaction action = {.sa_sigaction = &ReadHere, .sa_flags = SA_SIGINFO};
@@ -119,8 +119,8 @@ static void SetTimers(long microseconds) {
   setitimer(ITIMER_PROF, &timer, NULL);
 }
 
-// A child each 1/16 of the work, and timers as fast as they go, but for the kernel's part of fork,
-// which begins anew at each signal. All handlers must have been called.
+// There is a child each 1/16 of the work, and timers at full speed, except during the kernel's part
+// of fork, which restarts at each signal. All handlers must have been called.
 static void Storm(int rounds) {
   struct sigaction action = {.sa_handler = &Count, .sa_flags = SA_RESTART};
   for (const int* number = (const int[]){SIGALRM, SIGPROF, SIGCHLD, 0}; *number != 0; ++number) {
@@ -150,8 +150,8 @@ static void Storm(int rounds) {
 
 static volatile int is_at_end;
 
-// The profiler wakes its worker by the function of libc, which this one stands in front of: a timer
-// of the program fires while the profile is saved.
+// The profiler wakes its worker by a function of libc, which this one interposes: a timer of the
+// program fires while the profile is saved.
 __attribute__((visibility("default"))) int sem_post(sem_t* semaphore) {
   static int (*next)(sem_t*);
   if (next == NULL) *(void**)&next = dlsym(RTLD_NEXT, "sem_post");
@@ -163,7 +163,7 @@ __attribute__((visibility("default"))) int sem_post(sem_t* semaphore) {
   return next(semaphore);
 }
 
-static void LeaveTimerOn(int rounds) {
+static void EndWithRunningTimer(int rounds) {
   uint64_t x = 1;
   for (int i = 0; i < rounds; ++i) x = Mix(x);
   printf("%lx\n", (unsigned long)x);
@@ -199,7 +199,7 @@ static void Wait(int rounds) {
   printf("%lx\n", (unsigned long)x);
 }
 
-// The same by a descriptor.
+// Does the same by a descriptor.
 static void WaitForDescriptor(int rounds) {
   sigset_t set;
   sigemptyset(&set);
@@ -220,7 +220,7 @@ static void WaitForDescriptor(int rounds) {
   printf("%d %lx\n", poll(&more, 1, 0), (unsigned long)x);
 }
 
-// What children inherit that the C library starts.
+// Prints what children inherit that the C library starts.
 static void Spawn(int rounds) {
   sigset_t set;
   sigemptyset(&set);
@@ -246,7 +246,7 @@ static void Spawn(int rounds) {
   if (x == 0) exit(95);
 }
 
-// What an image inherits that is not traced.
+// Prints what an image inherits that is not traced.
 static void Exec(int rounds) {
   for (int i = 0; i < 3; ++i) signal((const int[]){SIGTRAP, SIGSEGV, SIGBUS}[i], SIG_IGN);
   sigset_t set;
@@ -266,7 +266,7 @@ static void Exec(int rounds) {
 
 static const int shared[] = {SIGTRAP, SIGSEGV, SIGBUS};
 
-// What a child that is traced as well inherits, and passes on.
+// Prints what a traced child inherits, and passes on.
 static void ShowIgnored(int depth) {
   for (int i = 0; i < 3; ++i) {
     struct sigaction found;
@@ -325,7 +325,7 @@ static int SetHandlersInChild(void* rounds) {
   return 4;
 }
 
-// A process that shares memory and handlers, as threads did before there were any.
+// The process shares memory and handlers, as threads did before there were any.
 static void Clone(int rounds) {
   enum { kStack = 65536 };
   char* const stack = malloc(kStack);
@@ -339,7 +339,7 @@ static void Clone(int rounds) {
   printf("%x %lx %lx\n", (unsigned)status, (unsigned long)x, (unsigned long)found_by_child);
 }
 
-// By the older functions.
+// Uses the older functions.
 static void Ignore(int rounds) {
   sigignore(SIGTRAP);
   if (sigset(SIGTRAP, SIG_IGN) != SIG_IGN || sigset(SIGTRAP, SIG_HOLD) != SIG_IGN) exit(96);
@@ -380,7 +380,7 @@ int main(int argc, char** argv) {
   } else if (strcmp(argv[1], "ignore") == 0) {
     Ignore(rounds);
   } else if (strcmp(argv[1], "timer") == 0) {
-    LeaveTimerOn(rounds);
+    EndWithRunningTimer(rounds);
   } else {
     return 99;
   }

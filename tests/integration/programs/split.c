@@ -1,4 +1,4 @@
-// split ROUNDS: two functions of the same instructions, one of which runs three times as often.
+// split ROUNDS: runs two functions of the same instructions, one of them three times as often.
 #include <stdlib.h>
 
 #ifdef __clang__

@@ -20,8 +20,9 @@ static void OnTrap(int signal_number) {
   if (++traps > 10 * wanted) _exit(77);
 }
 
-// The trap waits until this handler returns, and so comes where the alarm interrupted the program.
-// Not by the functions of libc, which may have somebody in front of them.
+// The trap waits until this handler returns, and so arrives where the alarm interrupted the
+// program.
+// This does not use the functions of libc, which may be interposed.
 static void MakeStray(int signal_number) {
   (void)signal_number;
   const uint64_t trap = UINT64_C(1) << (SIGTRAP - 1);

@@ -1,7 +1,7 @@
 // system_calls MILLISECONDS: reads single bytes and works a little in between, for so much CPU
-// time. Prints "PID USER_MS SYSTEM_MS", the CPU time in user code and in the kernel. Calls the
-// kernel itself, as read() of glibc does more in a process with a second thread, which a recorded
-// one has.
+// time. Prints "PID USER_MS SYSTEM_MS", the CPU time in user code and in the kernel. It calls the
+// kernel itself, because read() of glibc does more in a process with a second thread, which a
+// recorded one has.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sys/syscall.h>

@@ -1,4 +1,5 @@
-// threads HOW MILLISECONDS: threads that come and go, and how much each of them worked.
+// threads HOW MILLISECONDS: runs threads that start and end, and prints how much each of them
+// worked.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <string.h>

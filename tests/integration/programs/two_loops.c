@@ -1,8 +1,9 @@
-// two_loops ROUNDS: two loops that execute as many instructions, one in blocks of 2, one of 400.
+// two_loops ROUNDS: runs two loops that execute equally many instructions, one in blocks of 2, one
+// of 400.
 #include <stdint.h>
 #include <stdlib.h>
 
-// 400 instructions a round, each.
+// Each loop executes 400 instructions a round.
 void ShortBlocks(uint64_t rounds);
 void LongBlocks(uint64_t rounds);
 

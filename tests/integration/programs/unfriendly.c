@@ -1,5 +1,5 @@
-// unfriendly HOW MILLISECONDS [ARGUMENT]: programs that take away what a profiler rests on, or
-// that would notice it.
+// unfriendly HOW MILLISECONDS [ARGUMENT]: programs that remove what a profiler depends on, or that
+// would notice it.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -21,17 +21,17 @@ static void CountSignal(int signal_number) {
 }
 
 static void ListDescriptors(void) {
-  DIR* folder = opendir("/proc/self/fd");
-  if (folder == NULL) exit(90);
-  for (const struct dirent* entry; (entry = readdir(folder)) != NULL;) {
-    if (entry->d_name[0] != '.' && atoi(entry->d_name) != dirfd(folder)) {
+  DIR* directory = opendir("/proc/self/fd");
+  if (directory == NULL) exit(90);
+  for (const struct dirent* entry; (entry = readdir(directory)) != NULL;) {
+    if (entry->d_name[0] != '.' && atoi(entry->d_name) != dirfd(directory)) {
       printf("descriptor %s\n", entry->d_name);
     }
   }
-  closedir(folder);
+  closedir(directory);
 }
 
-// As a shell does for `exec 3>a 4>b ...` with subshells that write there.
+// A shell does this for `exec 3>a 4>b ...` with subshells that write there.
 static void OverwriteDescriptors(void) {
   const int zero = open("/dev/zero", O_RDWR);
   struct stat own, found;
@@ -85,7 +85,7 @@ int main(int argc, char** argv) {
     printf("opened %d\n", open("/dev/null", O_RDONLY));
   }
   if (strcmp(how, "pipe") == 0) {
-    // End of file has to come although other threads might still have the writing end.
+    // End of file must come although other threads may still have the writing end.
     int ends[2];
     if (pipe(ends) != 0) return 90;
     usleep(100000);

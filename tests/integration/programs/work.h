@@ -1,4 +1,4 @@
-// What the programs that hbbp record is tried on have in common.
+// Shared code of the programs that hbbp record is tested on.
 #ifndef HBBP_TESTS_INTEGRATION_PROGRAMS_WORK_H_
 #define HBBP_TESTS_INTEGRATION_PROGRAMS_WORK_H_
 
@@ -14,7 +14,7 @@ static inline long ThreadMs(void) {
   return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-// Takes so much CPU time of the calling thread, next to nothing of it in the kernel.
+// Uses so much CPU time of the calling thread, hardly any of it in the kernel.
 static inline void Work(long milliseconds) {
   const long end = ThreadMs() + milliseconds;
   volatile unsigned sum = 0;

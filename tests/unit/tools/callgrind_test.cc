@@ -36,7 +36,7 @@ bool Contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-Counts InstructionsOf(const Truth& truth, const std::string& path) {
+Counts InstructionsOfObject(const Truth& truth, const std::string& path) {
   for (const TruthObject& object : truth.objects) {
     if (object.path == path) return object.instructions;
   }
@@ -68,7 +68,7 @@ TEST_CASE("callgrind: the inclusive cost of a call is not counted, but moves the
   CHECK(truth.objects[1].instructions == Counts{{0x999, 9}});
 }
 
-TEST_CASE("callgrind: jumps have a target that is no position, and a line without costs") {
+TEST_CASE("callgrind: jumps have a target that is not a position, and a line without costs") {
   const Truth truth = Parse(std::string(kHeader) +
                             "ob=(1) /bin/x\nfn=(1) main\n0x10 1 2\n"
                             "jcnd=1/2 +22 0\n* *\njfi=(7) b.h\njump=1 0x1080 0\n* *\n"
@@ -112,7 +112,7 @@ TEST_CASE("callgrind: code that is in no object") {
   CHECK(truth.objects[0].path == "???");
 }
 
-TEST_CASE("callgrind: a changed file is told by its own total") {
+TEST_CASE("callgrind: a changed file is detected by its own total") {
   const Truth truth = Parse(std::string(kHeader) + "ob=(1) x\n0x10 0 2\ntotals: 3\n");
   CHECK(truth.total == 2);
   CHECK(truth.declared_total == 3);
@@ -172,8 +172,8 @@ TEST_CASE("callgrind: malformed lines are named") {
 TEST_CASE("callgrind: absurd counts are named") {
   const std::string body = std::string(kHeader) + "ob=(1) x\n";
   CHECK(Contains(Failure(body + "1 1 -2\n"), "t.out: line 13: a negative count"));
-  CHECK(Contains(Failure(body + "1 1 nan\n"), "a count that is no number"));
-  CHECK(Contains(Failure(body + "1 1 2.5\n"), "a count that is no whole number"));
+  CHECK(Contains(Failure(body + "1 1 nan\n"), "a count that is not a number"));
+  CHECK(Contains(Failure(body + "1 1 2.5\n"), "a count that is not a whole number"));
   CHECK(Contains(Failure(body + "1 1 9223372036854775809\n"), "a count above 2^63"));
   CHECK(Contains(Failure(body + "1 1 9223372036854775808\n1 1 1\n"),
                  "line 14: counts above 2^63 in total"));
@@ -197,14 +197,14 @@ TEST_CASE("callgrind: line ends of either kind") {
 
 TEST_CASE("callgrind: a real run, in every way of writing it") {
   if (std::system("valgrind --version > /dev/null 2>&1") != 0) HBBP_SKIP("no valgrind");
-  const std::filesystem::path folder =
+  const std::filesystem::path directory =
       std::filesystem::temp_directory_path() / ("hbbp_callgrind_" + std::to_string(getpid()));
-  std::filesystem::create_directory(folder);
+  std::filesystem::create_directory(directory);
   const char* const ways[] = {"", "--compress-pos=no --compress-strings=no", "--dump-line=no",
                               "--collect-jumps=yes", "--cache-sim=yes"};
   std::vector<Truth> truths;
   for (const char* way : ways) {
-    const std::filesystem::path out = folder / "callgrind.out";
+    const std::filesystem::path out = directory / "callgrind.out";
     const std::string command = "valgrind --tool=callgrind --dump-instr=yes " + std::string(way) +
                                 " --callgrind-out-file=" + out.string() +
                                 " /bin/true > /dev/null 2>&1";
@@ -214,15 +214,15 @@ TEST_CASE("callgrind: a real run, in every way of writing it") {
     REQUIRE(truth.ok());
     truths.push_back(*truth);
   }
-  std::filesystem::remove_all(folder);
+  std::filesystem::remove_all(directory);
 
   const std::string program = std::filesystem::canonical("/bin/true").string();
   for (const Truth& truth : truths) {
     CHECK(truth.total > 10'000);
     CHECK(truth.declared_total == truth.total);
     CHECK(truth.objects.size() >= 3);
-    CHECK(InstructionsOf(truth, program) == InstructionsOf(truths[0], program));
-    CHECK_FALSE(InstructionsOf(truth, program).empty());
+    CHECK(InstructionsOfObject(truth, program) == InstructionsOfObject(truths[0], program));
+    CHECK_FALSE(InstructionsOfObject(truth, program).empty());
   }
 }
 

@@ -10,7 +10,7 @@
 namespace hbbp::tools {
 namespace {
 
-// Code that a test writes down.
+// Code that a test defines.
 class FakeCode : public Code {
  public:
   // Adds a block of instructions, one after the other; returns its end.
@@ -49,7 +49,7 @@ EstimatedModule Estimate(std::vector<EstimatedBlock> blocks) {
   return {"/bin/x", "ab", 0, std::move(blocks)};
 }
 
-// The worked example of estimate/error_metrics.h.
+// Returns the worked example of estimate/error_metrics.h.
 FakeCode ExampleCode() {
   FakeCode code;
   code.AddBlock(0x10, {{1, "add"}, {1, "add"}, {1, "add"}, {2, "jne"}});

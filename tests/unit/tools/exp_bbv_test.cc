@@ -25,7 +25,7 @@ bool Contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-TEST_CASE("exp-bbv: intervals are added up, and the comments tell the total") {
+TEST_CASE("exp-bbv: intervals are added up, and the comments have the total") {
   const auto vectors = ParseBbVectors(
       "T:1:40 :2:20   :3:9   \nT:1:8   :4:7   \n\n\n# Thread 1\n#   Total instructions: 90\n",
       "bb.out");
@@ -44,12 +44,12 @@ TEST_CASE("exp-bbv: a file without a full interval has no blocks") {
 
 TEST_CASE("exp-bbv: absurd counts are named with their line") {
   CHECK(Contains(VectorsFailure("T:1:5\nT:1:-5\n"), "bb.out: line 2: a negative count"));
-  CHECK(Contains(VectorsFailure("T:1:nan\n"), "line 1: a count that is no number"));
-  CHECK(Contains(VectorsFailure("T:1:1.5\n"), "a count that is no whole number"));
+  CHECK(Contains(VectorsFailure("T:1:nan\n"), "line 1: a count that is not a number"));
+  CHECK(Contains(VectorsFailure("T:1:1.5\n"), "a count that is not a whole number"));
   CHECK(Contains(VectorsFailure("T:1:9223372036854775809\n"), "a count above 2^63"));
   CHECK(Contains(VectorsFailure("T:1:9223372036854775807\nT:2:2\n"),
                  "line 2: counts above 2^63 in total"));
-  CHECK(Contains(VectorsFailure("T:x:1\n"), "a block that is no number"));
+  CHECK(Contains(VectorsFailure("T:x:1\n"), "a block that is not a number"));
   CHECK(Contains(VectorsFailure("T:1\n"), "a block without its count"));
   CHECK(Contains(VectorsFailure("T1:1\n"), "without a colon"));
   CHECK(Contains(VectorsFailure("X:1:1\n"), "neither an interval"));
@@ -70,7 +70,7 @@ TEST_CASE("exp-bbv: addresses are hexadecimal, and names may have colons") {
 TEST_CASE("exp-bbv: malformed addresses are named with their line") {
   CHECK(Contains(AddressesFailure("F:1:10:\nF:2:zz:f\n"), "pc.out: line 2: an address"));
   CHECK(Contains(AddressesFailure("F:1:10:\nF:1:20:\n"), "line 2: a block that has an address"));
-  CHECK(Contains(AddressesFailure("F:-1:10:\n"), "a block that is no number"));
+  CHECK(Contains(AddressesFailure("F:-1:10:\n"), "a block that is not a number"));
   CHECK(Contains(AddressesFailure("F:1:10\n"), "not F:BLOCK:ADDRESS:FUNCTION"));
   CHECK(Contains(AddressesFailure("T:1:10:f\n"), "not F:BLOCK:ADDRESS:FUNCTION"));
 }

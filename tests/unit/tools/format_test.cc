@@ -56,7 +56,7 @@ TEST_CASE("format: nothing that a terminal would obey is printed") {
   CHECK(Printable("cut off: \xc2") == "cut off: \xc2");
 }
 
-TEST_CASE("format: paths are short where that tells them apart") {
+TEST_CASE("format: paths are short where that is unique") {
   ShortNames names;
   CHECK(names.Of("/never/added.c") == "added.c");
   for (const char* path : {"/a/util.c", "/b/util.c", "/a/main.c", "/a/main.c", "unknown", ""}) {
@@ -67,7 +67,7 @@ TEST_CASE("format: paths are short where that tells them apart") {
   CHECK(names.Of("/a/main.c") == "main.c");
   CHECK(names.Of("unknown") == "unknown");
   CHECK(names.Of("") == "");
-  // A file that was deleted is another one than the file of its path.
+  // A file that was deleted is not the file at its path.
   ShortNames deleted;
   deleted.Add("/lib/x.so");
   CHECK(deleted.Of("/lib/x.so (deleted)") == "x.so");

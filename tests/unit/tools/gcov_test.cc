@@ -18,7 +18,7 @@ bool Contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-// A file of JSON with one line, whose count is `count`.
+// Returns a file of JSON with one line, whose count is `count`.
 std::string Json(const std::string& count, const std::string& line = "2") {
   return R"({"gcc_version": "12.2.0", "files": [{"lines": [{"branches": [], "count": )" + count +
          R"(, "line_number": )" + line +
@@ -61,8 +61,8 @@ TEST_CASE("gcov: the intermediate format of old compilers") {
 
 TEST_CASE("gcov: absurd counts are named with their line") {
   CHECK(Contains(Failure(Json("1") + Json("-4")), "x.json: line 2: /src/x.c: count is negative"));
-  CHECK(Contains(Failure(Json("1.5")), "count is no whole number"));
-  CHECK(Contains(Failure(Json("1e30")), "count is no whole number"));
+  CHECK(Contains(Failure(Json("1.5")), "count is not a whole number"));
+  CHECK(Contains(Failure(Json("1e30")), "count is not a whole number"));
   CHECK(Contains(Failure(Json("NaN")), "not JSON"));
   CHECK(Contains(Failure(Json("9223372036854775809")), "count is above"));
   CHECK(Contains(Failure(Json("9223372036854775807") + Json("9223372036854775807")),
@@ -73,10 +73,10 @@ TEST_CASE("gcov: absurd counts are named with their line") {
   CHECK(Contains(Failure("lcount:2,1\n"), "before its file"));
 }
 
-TEST_CASE("gcov: what is no output of gcov is refused") {
+TEST_CASE("gcov: other files are refused") {
   CHECK(Contains(Failure("{}\n"), "no format_version of gcov"));
   CHECK(Contains(Failure("{\"format_version\": \"1\"}\n"), "no list of files"));
-  CHECK(Contains(Failure("{\"format_version\": \"1\", \"files\": [3]}\n"), "no object"));
+  CHECK(Contains(Failure("{\"format_version\": \"1\", \"files\": [3]}\n"), "not an object"));
   CHECK(Contains(Failure(std::string(200000, '{') + "\n"), "not JSON"));
   CHECK(Contains(Failure("hello\n"), "neither JSON of gcov"));
   CHECK(Contains(Failure("\x1f\x8b\x08"), "gunzip"));

@@ -33,7 +33,7 @@ TEST_CASE("what changed most comes first, whatever its sign") {
   CHECK(diff.Sorted(MixDiffOrder::kChange)[2].P() == 1);
 }
 
-TEST_CASE("rows of which nobody knows how likely they are come last by significance") {
+TEST_CASE("rows of unknown probability come last by significance") {
   MixDiff diff;
   diff.AddBefore({"certain"}, {1, 0});
   diff.AddAfter({"certain"}, {2, 0});
@@ -47,7 +47,7 @@ TEST_CASE("rows of which nobody knows how likely they are come last by significa
   CHECK(Order(diff, MixDiffOrder::kSignificance) == "likely same most certain ");
 }
 
-TEST_CASE("rounding is no change, and no error") {
+TEST_CASE("rounding is not a change, and not an error") {
   MixDiff diff;
   diff.AddBefore({"same"}, {0.1 + 0.2, 0});
   diff.AddAfter({"same"}, {0.3, 1e-17});

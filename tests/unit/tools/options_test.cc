@@ -8,7 +8,7 @@
 namespace hbbp::tools {
 namespace {
 
-// What main would hand over.
+// The arguments that main would pass.
 struct Line {
   explicit Line(std::vector<std::string> given) : words(std::move(given)) {
     words.insert(words.begin(), "test");

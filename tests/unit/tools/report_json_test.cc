@@ -158,7 +158,7 @@ TEST_CASE("report: hostile names neither leave their script element nor get lost
   }
 }
 
-TEST_CASE("report: bytes that are no UTF-8 are replaced") {
+TEST_CASE("report: bytes that are not UTF-8 are replaced") {
   for (const std::string name : {"\xff\xfe", "a\xc3", "\xed\xa0\x80", "\xc0\x80", "\xf8\x88"}) {
     Report report = Example();
     report.functions[0].name = name;

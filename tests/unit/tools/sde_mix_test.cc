@@ -65,7 +65,7 @@ TEST_CASE("SDE: blocks of all threads, with and without disassembly") {
   CHECK(mix->total_instructions == 3030);
 }
 
-TEST_CASE("SDE: counts go to the addresses of the module, and what is in no image is told apart") {
+TEST_CASE("SDE: counts go to the addresses of the module, and what is in no image is separate") {
   const auto mix = ParseSdeMix(kImages + Blocks(kLoop + kDisassembly + kLoop + kDisassembly +
                                                 "BLOCK: 2 PC: 900000 ICOUNT: 12 EXECUTIONS: 4\n"),
                                "mix.txt");
@@ -82,7 +82,7 @@ TEST_CASE("SDE: counts go to the addresses of the module, and what is in no imag
   CHECK(counts->at(1).counts[0].count == 12);
 }
 
-TEST_CASE("SDE: the hottest blocks alone are no truth") {
+TEST_CASE("SDE: the hottest blocks alone are refused") {
   const auto mix = ParseSdeMix(kImages + Blocks(kLoop) + Totals("6000"), "mix.txt");
   REQUIRE(mix.ok());
   ModuleImages images({});
@@ -96,10 +96,10 @@ TEST_CASE("SDE: what is wrong is named with its line") {
   const auto block = [](const std::string& line) { return kImages + Blocks(line); };
   CHECK(Contains(Failure(block("BLOCK: 0 PC: 1 ICOUNT: -3 EXECUTIONS: 1\n")),
                  "mix.txt: line 7: a negative count"));
-  CHECK(Contains(Failure(block("BLOCK: 0 PC: 1 ICOUNT: nan EXECUTIONS: 1\n")), "no number"));
+  CHECK(Contains(Failure(block("BLOCK: 0 PC: 1 ICOUNT: nan EXECUTIONS: 1\n")), "not a number"));
   CHECK(Contains(Failure(block("BLOCK: 0 PC: 1 ICOUNT: 9223372036854775809 EXECUTIONS: 1\n")),
                  "above 2^63"));
-  CHECK(Contains(Failure(block("BLOCK: 0 PC: 1 ICOUNT: 7 EXECUTIONS: 2\n")), "no multiple"));
+  CHECK(Contains(Failure(block("BLOCK: 0 PC: 1 ICOUNT: 7 EXECUTIONS: 2\n")), "not a multiple"));
   CHECK(Contains(Failure(block("BLOCK: 0 PC: 1 ICOUNT: 7 EXECUTIONS: 0\n")), "never ran"));
   CHECK(Contains(Failure(block("BLOCK: 0 PC: 1 ICOUNT: 0 EXECUTIONS: 5\n")), "no instructions"));
   CHECK(Contains(Failure(block("BLOCK: 0 PC: xyz ICOUNT: 1 EXECUTIONS: 1\n")), "hexadecimal"));

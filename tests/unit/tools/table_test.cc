@@ -27,7 +27,7 @@ Table Example() {
   return table;
 }
 
-// What `print` writes to stdout.
+// Returns what `print` writes to stdout.
 std::string Printed(const std::function<int()>& print) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), &std::fclose);
   REQUIRE(file != nullptr);

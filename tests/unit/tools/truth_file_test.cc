@@ -30,7 +30,7 @@ std::string Failure(const TruthInput& input, const std::vector<ProfiledModule>& 
   return references.status().message();
 }
 
-TEST_CASE("truth: formats are told by content") {
+TEST_CASE("truth: formats are detected by content") {
   CHECK(Detected(kCallgrind) == TruthFormat::kCallgrind);
   CHECK(Detected("version: 1\npositions: instr\nevents: Ir\n") == TruthFormat::kCallgrind);
   CHECK(Detected(kVectors) == TruthFormat::kBbVectors);
@@ -56,9 +56,9 @@ TEST_CASE("truth: what is none of them is refused with their list") {
 }
 
 TEST_CASE("truth: several files of one format are added up") {
-  const TemporaryFolder folder;
-  const std::string one = folder.Write("one", kCallgrind);
-  const std::string two = folder.Write(
+  const TemporaryFolder directory;
+  const std::string one = directory.Write("one", kCallgrind);
+  const std::string two = directory.Write(
       "two", "positions: instr\nevents: Ir\nob=/bin/x\n0x12 1\nob=/bin/y\n0x1 5\ntotals: 6\n");
   std::vector<std::string> notes;
   const auto references = ReadTruth({{one, two}, "", {}}, {}, &notes);
@@ -72,21 +72,21 @@ TEST_CASE("truth: several files of one format are added up") {
 }
 
 TEST_CASE("truth: files of two builds are not added up") {
-  const TemporaryFolder folder;
+  const TemporaryFolder directory;
   const auto counts = [&](const std::string& id) {
-    return folder.Write(id, "creator: hbbp count 1\ndesc: Build ID: " + id +
-                                " /bin/x\npositions: instr\nevents: Ir\nob=/bin/x\n1 1\n"
-                                "totals: 1\n");
+    return directory.Write(id, "creator: hbbp count 1\ndesc: Build ID: " + id +
+                                   " /bin/x\npositions: instr\nevents: Ir\nob=/bin/x\n1 1\n"
+                                   "totals: 1\n");
   };
   const std::string message = Failure({{counts("aa"), counts("bb")}, "", {}});
   CHECK(Contains(message, "/bin/x has build ID bb here and aa in a file before it"));
 }
 
 TEST_CASE("truth: files that do not go together are refused") {
-  const TemporaryFolder folder;
-  const std::string callgrind = folder.Write("callgrind", kCallgrind);
-  const std::string vectors = folder.Write("bb.out", kVectors);
-  const std::string addresses = folder.Write("addresses", "F:1:10a000:\nF:2:10b000:\n");
+  const TemporaryFolder directory;
+  const std::string callgrind = directory.Write("callgrind", kCallgrind);
+  const std::string vectors = directory.Write("bb.out", kVectors);
+  const std::string addresses = directory.Write("addresses", "F:1:10a000:\nF:2:10b000:\n");
   CHECK(Contains(Failure({{callgrind, vectors}, "", {}}), "is of callgrind and"));
   CHECK(Contains(Failure({{vectors}, "", {}}), "--pc-out-file=FILE"));
   CHECK(Contains(Failure({{addresses}, "", {}}), "--bb-out-file; give both"));
@@ -95,31 +95,31 @@ TEST_CASE("truth: files that do not go together are refused") {
   CHECK(Contains(Failure({{vectors, addresses}, "", {"x"}}), "--truth-map x: give PATH=ADDRESS"));
   CHECK(Contains(Failure({{vectors}, "callgrind", {}}), "not a callgrind file"));
   CHECK(Contains(Failure({{"/no/such/file"}, "", {}}), "/no/such/file"));
-  CHECK(Contains(Failure({{folder.Write("empty", "")}, "", {}}), "empty"));
+  CHECK(Contains(Failure({{directory.Write("empty", "")}, "", {}}), "empty"));
 }
 
 TEST_CASE("truth: counts that are 0 in total are an error") {
-  const TemporaryFolder folder;
+  const TemporaryFolder directory;
   const std::string zero =
-      folder.Write("zero", "positions: instr\nevents: Ir\nob=/bin/x\n0x12 0\ntotals: 0\n");
+      directory.Write("zero", "positions: instr\nevents: Ir\nob=/bin/x\n0x12 0\ntotals: 0\n");
   CHECK(Contains(Failure({{zero}, "", {}}), "all its counts are 0"));
 }
 
-TEST_CASE("truth: intervals that exp-bbv did not write are told") {
-  const TemporaryFolder folder;
+TEST_CASE("truth: intervals that exp-bbv did not write are reported") {
+  const TemporaryFolder directory;
   const std::string vectors =
-      folder.Write("bb.out", "T:1:40 :2:20\n\n#   Total instructions: 600\n");
-  folder.Write("pc.out", "F:1:10a000:\nF:2:10b000:\n");
+      directory.Write("bb.out", "T:1:40 :2:20\n\n#   Total instructions: 600\n");
+  directory.Write("pc.out", "F:1:10a000:\nF:2:10b000:\n");
   const std::string message = Failure({{vectors}, "", {}});
   CHECK(Contains(message, "has 60 of 600 instructions"));
   CHECK(Contains(message, "--interval-size=100"));
 }
 
 TEST_CASE("truth: modules that overlap where exp-bbv loaded them are refused") {
-  const TemporaryFolder folder;
-  const std::string vectors = folder.Write("bb.out", "T:1:40\n");
+  const TemporaryFolder directory;
+  const std::string vectors = directory.Write("bb.out", "T:1:40\n");
   const ProfiledModule self = {"/proc/self/exe", ""};
-  const std::string other = folder.File("other");
+  const std::string other = directory.File("other");
   std::filesystem::create_symlink(std::filesystem::read_symlink("/proc/self/exe"), other);
   ModuleImages images({});
   const auto image = images.Open(self.path);
@@ -127,7 +127,7 @@ TEST_CASE("truth: modules that overlap where exp-bbv loaded them are refused") {
   const uint64_t code = 0x108000 + (*image)->CodeStart()->value;
   char line[64];
   std::snprintf(line, sizeof(line), "F:1:%llx:\n", static_cast<unsigned long long>(code));
-  folder.Write("pc.out", line);
+  directory.Write("pc.out", line);
   const std::string message =
       Failure({{vectors}, "", {self.path + "=0x108000", other + "=0x108000"}}, {self, {other, ""}});
   CHECK(Contains(message, "overlap"));
@@ -135,9 +135,9 @@ TEST_CASE("truth: modules that overlap where exp-bbv loaded them are refused") {
 }
 
 TEST_CASE("truth: a file that was replaced since it was profiled is refused") {
-  const TemporaryFolder folder;
-  const std::string vectors = folder.Write("bb.out", "T:1:40\n");
-  folder.Write("pc.out", "F:1:10a000:\n");
+  const TemporaryFolder directory;
+  const std::string vectors = directory.Write("bb.out", "T:1:40\n");
+  directory.Write("pc.out", "F:1:10a000:\n");
   const std::string message = Failure({{vectors}, "", {}}, {{"/proc/self/exe", "0123"}});
   CHECK(Contains(message, "and the profile 0123: it was replaced since"));
 }

@@ -6,8 +6,8 @@
         work()
     print(session.profile().mix())
 
-It is libhbbp's C ABI (include/hbbp/hbbp.h) with its names; docs/guide/python.md shows what can be asked.
-What fails raises hbbp.Error.
+It is libhbbp's C ABI (include/hbbp/hbbp.h) with its names; docs/guide/python.md is the guide.
+Failures raise hbbp.Error.
 """
 from typing import Any
 
@@ -39,7 +39,7 @@ merge = Profile.merge
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """%load_ext hbbp: the cell magic %%hbbp."""
+    """%load_ext hbbp calls it and gets the cell magic %%hbbp."""
     from ._ipython import Magics
     shell.register_magics(Magics)
 

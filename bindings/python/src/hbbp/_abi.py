@@ -1,4 +1,4 @@
-"""The C ABI of libhbbp. Made by generate_abi.py from include/hbbp/*.h; run that instead of editing.
+"""The C ABI of libhbbp, made by generate_abi.py from include/hbbp/*.h: run that instead of editing.
 """
 # flake8: noqa
 from ctypes import (CFUNCTYPE, POINTER, Structure, c_char, c_char_p, c_double, c_int32, c_size_t,

@@ -27,14 +27,14 @@ USUAL_FRAMES = 16
 
 
 class KernelFiles(NamedTuple):
-    """Files of the kernel that was profiled. What is None is looked for where it usually is."""
+    """Files of the profiled kernel. A file that is None is searched for in the usual directories."""
     vmlinux: Optional[Path] = None  # the static kernel, an ELF file with symbols
-    kcore: Optional[Path] = None  # its memory: a copy of /proc/kcore, a dump
+    kcore: Optional[Path] = None  # its memory: a copy of /proc/kcore, or a dump
     kallsyms: Optional[Path] = None  # a copy of /proc/kallsyms, or a System.map
 
 
 class Mix(Table[MixRow]):
-    """Which instructions ran, most first."""
+    """Executed instructions, most first."""
 
     total: float
 
@@ -43,7 +43,7 @@ class Mix(Table[MixRow]):
 
 
 class Loops(Table[Loop]):
-    """By module, function and nesting; the loop around a loop comes before it."""
+    """Loops by module, function and nesting; a loop comes before the loops in it."""
 
     def __init__(self, found: Table[Loop], of_blocks: 'ctypes.Array[Any]',
                  notes: Sequence[str]) -> None:
@@ -52,17 +52,17 @@ class Loops(Table[Loop]):
 
     @property
     def of_blocks(self) -> List[Optional[int]]:
-        """By the index of a block, the innermost loop around it."""
+        """Returns the innermost loop around each block, by the index of the block."""
         return [None if loop == _abi.HBBP_NO_INDEX else loop for loop in self._of_blocks]
 
 
 class Analysis(Owner):
-    """What a profile says of blocks, by the code of its modules: made by Profile.analyze, which has
-    its options. It does not change, does not need the profile, and is read by any number of
-    threads. Indexes of sources, threads and modules are those of the profile."""
+    """The blocks of a profile and their counts, found by the code of its modules. Profile.analyze
+    makes it and describes the options. It is immutable, does not need the profile, and any number
+    of threads may read it. Indices of sources, threads and modules are those of the profile."""
 
     def __init__(self, pointer: Any, kept: Any = None) -> None:
-        """Takes over a handle of the C ABI; `kept` is what its options point to."""
+        """Takes ownership of a handle of the C ABI; `kept` has the objects that its options point to."""
         self._handle = Handle('analysis', pointer)
         self._kept = kept
         self._names: Dict[str, List[str]] = {}
@@ -72,7 +72,7 @@ class Analysis(Owner):
     def of(cls, profile: Handle, estimator: Union[Estimator, str], tree: Optional[str],
            kernel: Optional[KernelFiles], debug: Any, debug_cancel: Optional[Cancel],
            progress: Optional[Progress], cancel: Optional[Cancel]) -> 'Analysis':
-        """For Profile.analyze. `debug`: hbbp_debug_options without a flag."""
+        """Implements Profile.analyze. `debug` is hbbp_debug_options without a flag."""
         options = sized(_abi.hbbp_analysis_options, estimator=Estimator.of(estimator),
                         tree=to_c(tree))
         flag = None if debug_cancel is None else KeptFlag(debug_cancel)
@@ -94,12 +94,12 @@ class Analysis(Owner):
         return run_long(analyze, progress, cancel)
 
     def info(self) -> AnalysisInfo:
-        """Which estimator was used, and what counts of each family were multiplied by."""
+        """Returns the estimator that was used, and the factor of the counts of each family."""
         with self._handle as pointer:
             return fetch(AnalysisInfo, _abi.hbbp_analysis_info, 'hbbp_analysis_get_info', pointer)
 
     def caveats(self) -> List[str]:
-        """What everybody who reads its counts has to know: their unit, and what was lost."""
+        """Returns what every reader of its counts must know: their unit, and what was lost."""
         if self._known_caveats is None:
             with self._handle as pointer:
                 sources = read_sources(_profile_of(pointer))
@@ -109,7 +109,7 @@ class Analysis(Owner):
     # Lists ---------------------------------------------------------------------------------------
 
     def blocks(self) -> Table[Block]:
-        """By module and address, every one that has a count."""
+        """Returns every block with a count, by module and address."""
         names = self._names_by('module', 'function')
         with self._handle as pointer:
             array = copy_list(pointer, 'hbbp_analysis_block_count', 'hbbp_analysis_copy_blocks',
@@ -117,21 +117,21 @@ class Analysis(Owner):
             return table(Block, array, 'Blocks', names, notes=self._notes())
 
     def functions(self) -> Table[Function]:
-        """By module and address, every one that has a block with a count."""
+        """Returns every function with a block that has a count, by module and address."""
         names = self._names_by('module')
         with self._handle as pointer:
             return table(Function, _copy_functions(pointer), 'Functions', names,
                          notes=self._notes())
 
     def branches(self) -> Table[Branch]:
-        """Taken ones, where a source observed them."""
+        """Returns the taken branches, if a source observed them."""
         with self._handle as pointer:
             array = copy_list(pointer, 'hbbp_analysis_branch_count',
                               'hbbp_analysis_copy_branches', _abi.hbbp_branch)
             return table(Branch, array, 'Branches')
 
     def modules(self) -> Table[ModuleResult]:
-        """Those of the profile, with what was found of their code."""
+        """Returns the modules of the profile, with the state of their code."""
         with self._handle as pointer:
             modules = copy_modules(_profile_of(pointer))
             array = copy_list(pointer, 'hbbp_analysis_module_count', 'hbbp_analysis_copy_modules',
@@ -141,7 +141,7 @@ class Analysis(Owner):
                 'samples': [each.samples for each in modules]})
 
     def sources(self) -> Table[SourceResult]:
-        """Those of the profile, with what became of their samples."""
+        """Returns the sources of the profile, with the attribution of their samples."""
         with self._handle as pointer:
             sources = copy_list(_profile_of(pointer), 'hbbp_profile_source_count',
                                 'hbbp_profile_copy_sources', _abi.hbbp_source_info)
@@ -153,22 +153,22 @@ class Analysis(Owner):
                 'samples': [each.samples for each in sources]})
 
     def unexplained_reasons(self, source: int) -> Table[Counter]:
-        """Why samples of a source are in no block."""
+        """Returns the reasons why samples of a source are in no block."""
         with self._handle as pointer:
             array = copy_list(pointer, 'hbbp_analysis_unexplained_reason_count',
                               'hbbp_analysis_copy_unexplained_reasons', _abi.hbbp_counter, source)
             return table(Counter, array, 'Unexplained')
 
     def ibs_sums(self) -> Table[IbsSum]:
-        """Events of single instructions, of IBS of AMD."""
+        """Returns the events of single instructions, from IBS of AMD."""
         with self._handle as pointer:
             array = copy_list(pointer, 'hbbp_analysis_ibs_sum_count',
                               'hbbp_analysis_copy_ibs_sums', _abi.hbbp_ibs_sum)
             return table(IbsSum, array, 'IBS events')
 
     def block_features(self) -> 'numpy.ndarray[Any, numpy.dtype[Any]]':
-        """What a decision tree may ask about each block, as a structured array with a field for
-        each feature; needs numpy."""
+        """Returns the features of each block that a decision tree may test, as a structured array
+        with a field for each feature; needs numpy."""
         numpy = _optional.numpy()
         names = block_feature_names()
         with self._handle as pointer:
@@ -187,7 +187,7 @@ class Analysis(Owner):
 
     def mix(self, by: Union[str, Sequence[str]] = 'mnemonic', *,
             progress: Optional[Progress] = None, cancel: Optional[Cancel] = None) -> Mix:
-        """Executed instructions by mnemonic, module, function, thread or slice, or several."""
+        """Returns executed instructions by mnemonic, module, function, thread or slice, or several."""
         names = by.split(',') if isinstance(by, str) else by
         keys = 0
         for name in names:
@@ -206,9 +206,9 @@ class Analysis(Owner):
               sort: Optional[str] = None, top: int = 0, taxonomy: Optional[Taxonomy] = None,
               join_names: bool = False, *, progress: Optional[Progress] = None,
               cancel: Optional[Cancel] = None) -> Pivot:
-        """What ran, summed by any keys (docs/guide/mix.md): rows 'function', columns 'extension',
-        values 'instructions,flops', where 'module = libm.so.6 and memory != none'. join_names: what
-        has one name is one row, static functions for example."""
+        """Returns sums of what ran by any keys (docs/guide/mix.md): rows 'function', columns
+        'extension', values 'instructions,flops', where 'module = libm.so.6 and memory != none'.
+        With join_names, labels with the same name, static functions for example, are one row."""
         of_rows, of_columns, of_values = joined(rows), joined(columns), joined(values)
         query = sized(_abi.hbbp_pivot_query, rows=to_c(of_rows), columns=to_c(of_columns),
                       values=to_c(of_values), where=to_c(where), sort=to_c(sort), top=top,
@@ -228,7 +228,7 @@ class Analysis(Owner):
     def ratios(self, where: Optional[str] = None, taxonomy: Optional[Taxonomy] = None, *,
                progress: Optional[Progress] = None,
                cancel: Optional[Cancel] = None) -> Table[Ratio]:
-        """What follows from the whole mix: operations by precision, bytes moved, intensity, ..."""
+        """Returns ratios of the whole mix: operations by precision, bytes moved, intensity, ..."""
         made = _with_taxonomy(taxonomy, lambda groups: self._make(
             'ratios', _abi.hbbp_ratios, progress, cancel, to_c(where), groups))
         with made as ratios:
@@ -239,7 +239,7 @@ class Analysis(Owner):
 
     def loops(self, *, progress: Optional[Progress] = None,
               cancel: Optional[Cancel] = None) -> Loops:
-        """Those in which a block has a count."""
+        """Returns the loops in which a block has a count."""
         names = self._names_by('function')
         made = self._make('loops', _abi.hbbp_loops, progress, cancel)
         with self._handle as pointer, made as loops:
@@ -255,7 +255,7 @@ class Analysis(Owner):
 
     def _make(self, name: str, handle: Any, progress: Optional[Progress],
               cancel: Optional[Cancel], *arguments: Any) -> Handle:
-        """A result."""
+        """Makes a result."""
         def create(work: Any) -> Handle:
             with self._handle as pointer:
                 return Handle(name, make(f'hbbp_{name}_create', handle, pointer, *arguments, work))
@@ -265,7 +265,7 @@ class Analysis(Owner):
     # Code ----------------------------------------------------------------------------------------
 
     def find_block(self, module: int, address: int) -> Block:
-        """The block around an address, whether it has a count or not."""
+        """Returns the block around an address, whether it has a count or not."""
         block = sized(_abi.hbbp_block)
         names = self._names_by('module', 'function')
         with self._handle as pointer:
@@ -273,20 +273,20 @@ class Analysis(Owner):
         return table(Block, (_abi.hbbp_block * 1)(block), names=names)[0]
 
     def decode(self, module: int, address: int) -> Instruction:
-        """The instruction at an address; address + length is the next one."""
+        """Returns the instruction at an address; the next one is at address + length."""
         with self._handle as pointer:
             return fetch(Instruction, _abi.hbbp_instruction, 'hbbp_analysis_decode', pointer,
                          module, address)
 
     def disassemble(self, module: int, address: int) -> Disassembly:
-        """The same as text."""
+        """Returns the instruction as text."""
         found = sized(_abi.hbbp_disassembly)
         with self._handle as pointer:
             check('hbbp_analysis_disassemble', pointer, module, address, ctypes.byref(found))
         return row(Disassembly, found, text=text(found.text))
 
     def lines_of(self, module: int, address: int) -> LineRange:
-        """File and line of an address, and the functions that were inlined there."""
+        """Returns the file and line of an address, and the functions that were inlined there."""
         found = sized(_abi.hbbp_line_range, frame_count=USUAL_FRAMES)
         capacity = 0
         with self._handle as pointer:
@@ -299,7 +299,7 @@ class Analysis(Owner):
             return LineRange(found.start, found.end, tuple(table(LineFrame, known)))
 
     def debug_problem(self, module: int) -> str:
-        """What of a module's debug information was missing or damaged; empty if nothing."""
+        """Returns which debug information of a module was missing or damaged; empty if none was."""
         buffer = ctypes.create_string_buffer(1024)
         with self._handle as pointer:
             check('hbbp_analysis_debug_problem', pointer, module, buffer, len(buffer))
@@ -307,8 +307,8 @@ class Analysis(Owner):
 
     def annotate(self, function: Union[str, Function, None] = None,
                  module: Optional[str] = None) -> Table[AnnotatedLine]:
-        """The instructions of a function with how often each ran: of the hottest one, or that of a
-        name, mangled or not, in any module or that of a path or file name."""
+        """Returns the instructions of a function with their counts: the hottest function, or the one
+        of a name, mangled or not, in any module or the one of a path or file name."""
         return _annotate.annotate(self, function, module)
 
     # ---------------------------------------------------------------------------------------------
@@ -317,7 +317,7 @@ class Analysis(Owner):
         return [f'note: {caveat}' for caveat in self.caveats()]
 
     def _names_by(self, *lists: str) -> Dict[str, Tuple[str, Sequence[str]]]:
-        """For tables: module_name by module, function_name by function."""
+        """Returns names for tables: module_name by module, function_name by function."""
         return {f'{each}_name': (each, self._names_of(each)) for each in lists}
 
     def _names_of(self, what: str) -> List[str]:
@@ -341,13 +341,13 @@ class Analysis(Owner):
 
 
 def block_feature_names() -> List[str]:
-    """What a tree of Profile.analyze may ask about a block."""
+    """Returns the features of a block that a tree of Profile.analyze may test."""
     return [text(function('hbbp_block_feature_name')(i))
             for i in range(function('hbbp_block_feature_count')())]
 
 
 def _profile_of(analysis: Any) -> Any:
-    """Lives as long as the analysis."""
+    """Returns a pointer that is valid as long as the analysis."""
     return function('hbbp_analysis_profile')(analysis)
 
 

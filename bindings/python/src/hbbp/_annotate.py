@@ -1,4 +1,4 @@
-"""The instructions of a function, with how often each ran and where in the source it is."""
+"""Lists the instructions of a function, with the count and the source line of each."""
 import bisect
 import difflib
 import re
@@ -15,12 +15,12 @@ if typing.TYPE_CHECKING:
     from ._analysis import Analysis
 
 
-# What follows parameters: "f(int) const [clone .cold]".
+# Matches what follows parameters: "f(int) const [clone .cold]".
 _QUALIFIERS = re.compile(r'( const| volatile| &&?| \[clone [^\]]*\])+$')
 
 
 def without_parameters(name: str) -> str:
-    """The name as hbbp annotate --function takes it."""
+    """Returns the name in the form of hbbp annotate --function."""
     rest = _QUALIFIERS.sub('', name)
     if not rest.endswith(')'):
         return name
@@ -30,7 +30,7 @@ def without_parameters(name: str) -> str:
         if depth == 0:
             break
     before = rest[:start]
-    # "a::operator()" and "(anonymous namespace)" are no functions with parameters.
+    # "a::operator()" and "(anonymous namespace)" do not end in parameters.
     return name if not before or before.endswith(('operator', '::')) else before
 
 
@@ -39,7 +39,7 @@ def _is_of(module_path: str, wanted: Optional[str]) -> bool:
 
 
 def choose(analysis: 'Analysis', name: Optional[str], module: Optional[str]) -> Function:
-    """The hottest function of that name and module."""
+    """Returns the hottest function of that name and module."""
     modules = analysis.modules()
     functions = [each for each in analysis.functions()
                  if _is_of(modules[each.module].path, module)]
@@ -63,7 +63,7 @@ def choose(analysis: 'Analysis', name: Optional[str], module: Optional[str]) -> 
 
 
 class _Lines:
-    """Source lines of a module, asked for as seldom as possible."""
+    """Reads source lines of a module, with as few calls of the library as possible."""
 
     def __init__(self, analysis: 'Analysis', module: int) -> None:
         self._analysis = analysis
@@ -72,7 +72,7 @@ class _Lines:
         self.problem = ''
 
     def at(self, address: int) -> Tuple[str, int, str]:
-        """File, line, and the function that was inlined there."""
+        """Returns file, line, and the function that was inlined there."""
         if self.problem:
             return '', 0, ''
         if self._range is None or not self._range.start <= address < self._range.end:
@@ -100,7 +100,7 @@ def _first_not_before(blocks: Sequence[Block], module: int, address: int) -> int
 
 
 class _Blocks:
-    """Those of a function."""
+    """The blocks of a function."""
 
     def __init__(self, analysis: 'Analysis', function: Function) -> None:
         blocks = analysis.blocks()
@@ -113,14 +113,14 @@ class _Blocks:
                         for loop in loops.of_blocks[first:end]]
 
     def at(self, address: int) -> Tuple[Optional[Block], int]:
-        """With the depth of its loop."""
+        """Returns the block around an address, with the depth of its loop."""
         i = bisect.bisect_right(self._starts, address) - 1
         if i >= 0 and address < self._blocks[i].end:
             return self._blocks[i], self._depths[i]
         return None, 0
 
     def next_start(self, address: int, end: int) -> int:
-        """Of the block behind an address, not beyond the end of the function."""
+        """Returns the start of the next block after an address, at most the end of the function."""
         i = bisect.bisect_right(self._starts, address)
         return min(end, self._starts[i]) if i < len(self._starts) else end
 
@@ -129,9 +129,9 @@ class _Blocks:
 
 
 def _listed_range(analysis: 'Analysis', function: Function, blocks: _Blocks) -> Tuple[int, int]:
-    """What of a function is listed. Of generated code that nobody told the bounds of functions of:
-    from the first block that has a count to the last. Around them is what else was copied, other
-    code or zeros."""
+    """Returns the range of a function that is listed. For generated code whose functions are unknown
+    it runs from the first block with a count to the last: around these are other code or zeros,
+    which were copied too."""
     is_function = (analysis.modules()[function.module].kind != ModuleKind.ANONYMOUS
                    or function.name != hex(function.start))
     around_blocks = None if is_function else blocks.around_all()
@@ -147,7 +147,7 @@ def annotate(analysis: 'Analysis', function: Union[str, Function, None],
     rows: List[AnnotatedLine] = []
     address, end = _listed_range(analysis, function, blocks)
     while address < end:
-        # Where data lies between code, blocks are found again at their start.
+        # Blocks start at known addresses again after data between code.
         limit = blocks.next_start(address, end)
         try:
             code = analysis.disassemble(function.module, address)
@@ -155,7 +155,7 @@ def annotate(analysis: 'Analysis', function: Union[str, Function, None],
             address += 1
             continue
         block, depth = blocks.at(address)
-        # Of what ran, a block starts within an instruction where code jumps over its lock prefix.
+        # In executed code, a block starts within an instruction where code jumps over its lock prefix.
         if block is None and code.length > limit - address:
             address += 1
             continue

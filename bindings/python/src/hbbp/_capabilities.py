@@ -1,4 +1,4 @@
-"""What this machine, kernel and user can do, found out by trying."""
+"""Probes what this machine, kernel and user can do."""
 import ctypes
 
 from . import _abi
@@ -11,7 +11,7 @@ from ._tables import Table
 
 
 class Capabilities(Table[Capability]):
-    """By name: capabilities().has('branch_stack')."""
+    """Capabilities by name: capabilities().has('branch_stack')."""
 
     def named(self, name: str) -> Capability:
         for capability in self:
@@ -37,7 +37,7 @@ def capabilities() -> Capabilities:
 
 
 def find_event(name: str) -> EventCode:
-    """An event by its code ('r20c4') or the name that libpfm4 has for it."""
+    """Returns an event by its code ('r20c4') or the name that libpfm4 has for it."""
     found = sized(_abi.hbbp_event_code)
     check('hbbp_event_find', to_c(name), ctypes.byref(found))
     return EventCode(Event(found.event), found.type, found.config, name)

@@ -1,4 +1,4 @@
-"""What everybody who reads counts of a profile has to know."""
+"""Collects what every reader of a profile's counts must know."""
 from typing import List, Sequence
 
 from ._abi import SourceKind, Unit
@@ -16,8 +16,8 @@ def _counts_executions(source: SourceInfo) -> bool:
 
 
 def is_up_to_factor(sources: Sequence[SourceInfo], is_one_scale: bool) -> bool:
-    """Whether counts are proportional to something else than executions. One family of sources,
-    of samples or of streams, that counts executions gives the scale."""
+    """Returns whether counts are proportional to something other than executions. One family of
+    sources, of samples or of streams, that counts executions gives the scale."""
     if not is_one_scale:
         return True
     families = [[each for each in sources if (each.kind in STREAMS) == is_streams]

@@ -1,4 +1,4 @@
-"""Enumerations of the C ABI: numbers that have names, and that may be given by name."""
+"""Enumerations of the C ABI, whose values have names and may be given by name."""
 import enum
 from typing import Type, TypeVar, Union
 
@@ -6,9 +6,9 @@ AnyChoice = TypeVar('AnyChoice', bound='Choice')
 
 
 class Choice(enum.IntEnum):
-    """One of several; printed and given as 'ebs-and-swbt' for EBS_AND_SWBT.
+    """One of several values; it is printed and given as 'ebs-and-swbt' for EBS_AND_SWBT.
 
-    A number that a newer library has, and this package does not know, is a member all the same.
+    A number of a newer library that this package does not know becomes a member as well.
     """
 
     @classmethod
@@ -22,7 +22,7 @@ class Choice(enum.IntEnum):
 
     @classmethod
     def of(cls: Type[AnyChoice], value: Union[str, int]) -> AnyChoice:
-        """The one that is called so: 'swbt', 'SWBT', Source.SWBT, 4."""
+        """Returns the member of a name or number: 'swbt', 'SWBT', Source.SWBT, 4."""
         if isinstance(value, str):
             wanted = value.upper().replace('-', '_')
             if wanted not in cls.__members__:
@@ -39,4 +39,4 @@ class Choice(enum.IntEnum):
 
 
 class Flags(enum.IntFlag):
-    """Any of several."""
+    """Any combination of several values."""

@@ -1,4 +1,4 @@
-"""Two mixes, before and after: what changed, and whether that is more than chance."""
+"""Compares two mixes, before and after: what changed, and whether the change is significant."""
 import math
 import typing
 from typing import Any, Dict, List, Optional, Set, Tuple, Union
@@ -17,7 +17,7 @@ PATH_KEYS = ('module', 'file')
 
 
 class Diff(Table[DiffRow]):
-    """Largest change first. As an array or frame it has a column for each key."""
+    """Changes, the largest first. As an array or frame the table has a column for each key."""
 
     keys: Tuple[str, ...]
 
@@ -48,7 +48,7 @@ def _base_name(path: str) -> str:
 
 
 def _ambiguous(pivot: Pivot) -> Set[str]:
-    """Last parts of paths that several files of one side have."""
+    """Returns last parts of paths that several files of one side have."""
     paths: Dict[str, str] = {}
     ambiguous = set()
     for i, key in enumerate(pivot.row_keys):
@@ -61,7 +61,7 @@ def _ambiguous(pivot: Pivot) -> Set[str]:
 
 
 def _labels(row: Tuple[Label, ...], keys: Tuple[str, ...], ambiguous: Set[str]) -> Tuple[str, ...]:
-    """The two sides may be files of one name in different folders."""
+    """Returns labels that match although the sides may be in different directories."""
     return tuple(
         _base_name(label.text)
         if key in PATH_KEYS and _base_name(label.text) not in ambiguous else label.name
@@ -95,8 +95,8 @@ def _row(labels: Tuple[str, ...], before: _Side, after: _Side) -> DiffRow:
 def diff(before: 'Union[Profile, Analysis]', after: 'Union[Profile, Analysis]',
          by: Names = 'mnemonic', *, value: str = 'instructions', where: Optional[str] = None,
          absolute: bool = False, taxonomy: Optional[Taxonomy] = None) -> Diff:
-    """Compares shares of two profiles or analyses, row by row, as hbbp diff does; `absolute` compares the
-    numbers, which only says something where both are counts of executions."""
+    """Compares shares of two profiles or analyses, row by row, like hbbp diff; `absolute` compares the
+    numbers, which is meaningful only where both are counts of executions."""
     pivots = [side.pivot(by, values=value, where=where, taxonomy=taxonomy, join_names=True)
               for side in (before, after)]
     ambiguous = _ambiguous(pivots[0]) | _ambiguous(pivots[1])

@@ -1,11 +1,11 @@
-"""What fails, as exceptions. Each is also the built-in exception that it resembles, if any."""
+"""Exceptions of the library. Each is also the built-in exception that it resembles, if any."""
 from typing import Any, Dict, Tuple, Type, Union
 
 from ._abi import Status
 
 
 class Error(Exception):
-    """libhbbp refused or failed: `status` says how, `message` what, where, and what to do."""
+    """libhbbp refused or failed: `status` is the kind, `message` says what, where, and what to do."""
 
     def __init__(self, status: Union[Status, int], message: str) -> None:
         super().__init__(message)
@@ -20,11 +20,11 @@ class Error(Exception):
 
 
 class InvalidArgumentError(Error, ValueError):
-    """The caller's mistake."""
+    """The caller made a mistake."""
 
 
 class InvalidStateError(Error, RuntimeError):
-    """The right call at the wrong time: start of a started session, use of what was closed."""
+    """The call came at the wrong time: start of a started session, use of a closed object."""
 
 
 class NoMemoryError(Error, MemoryError):
@@ -32,7 +32,7 @@ class NoMemoryError(Error, MemoryError):
 
 
 class NotFoundError(Error, LookupError):
-    """No such file, block, thread, function, event."""
+    """There is no such file, block, thread, function or event."""
 
 
 class IoError(Error, OSError):
@@ -48,7 +48,7 @@ class UnsupportedError(Error):
 
 
 class PermissionDeniedError(Error, PermissionError):
-    """It can, but not for this user."""
+    """The system can do it, but not for this user."""
 
 
 class BusyError(Error):
@@ -56,23 +56,23 @@ class BusyError(Error):
 
 
 class VersionError(Error):
-    """Made for a newer library."""
+    """The program was made for a newer library."""
 
 
 class MismatchError(Error):
-    """A file's build ID is not the one that ran."""
+    """A file's build ID is not that of the file that ran."""
 
 
 class InternalError(Error):
-    """A bug of libhbbp; please report it."""
+    """This is a bug of libhbbp; please report it."""
 
 
 class CancelledError(Error):
-    """Cancelled by its Cancel."""
+    """The work was cancelled by its Cancel."""
 
 
 class LibraryError(ImportError):
-    """libhbbp was not found, or is too old; the message says where was looked and what to do."""
+    """libhbbp was not found, or is too old; the message lists where it was searched and what to do."""
 
 
 CLASSES: Dict[Status, Type[Error]] = {

@@ -1,4 +1,4 @@
-"""Decoded samples as the C ABI has them: made one by one, or of a whole array of numpy."""
+"""Converts decoded samples to those of the C ABI, one by one, or a whole array of numpy."""
 import array
 import ctypes
 import itertools
@@ -14,8 +14,8 @@ if typing.TYPE_CHECKING:
 
 
 class FeedSample(NamedTuple):
-    """A sample that the host has decoded; hbbp_feed_sample says what each kind of source needs.
-    Branches are (from, to, flags): of a stack the newest first, of a burst the oldest."""
+    """A sample that the host has decoded; hbbp_feed_sample describes the fields of each kind of source.
+    Branches are (from, to, flags), in a stack the newest first, in a burst the oldest."""
     time_ns: int = 0
     ip: int = 0
     period: int = 0
@@ -29,9 +29,9 @@ class FeedSample(NamedTuple):
 
 class Packed(NamedTuple):
     """An array of hbbp_feed_sample."""
-    records: Any  # what ctypes takes for a pointer
+    records: Any  # a pointer for ctypes
     count: int  # type: ignore[assignment]
-    kept: Any  # what it points to
+    kept: Any  # the objects that it points to
 
 
 _STRUCT = _abi.hbbp_feed_sample
@@ -39,12 +39,12 @@ _SIZES = {name: getattr(_STRUCT, name).size for name, _ in _STRUCT._fields_}
 _RECORD = struct.Struct('@' + ''.join({4: 'I', 8: 'Q'}[size] for size in _SIZES.values()))
 assert _RECORD.size == ctypes.sizeof(_STRUCT)
 _BRANCH_FIELDS = tuple(name for name, _ in _abi.hbbp_branch_entry._fields_)
-# Fields of a sample that point to lists, with the number of their elements.
+# Fields of a sample that point to lists, with the field of their length.
 _COUNTS = {'branches': 'branch_count', 'ibs_registers': 'ibs_register_count'}
 
 
 def pack(samples: Any) -> Packed:
-    """Of FeedSamples, or of a structured array with fields that are called as theirs."""
+    """Converts FeedSamples, or a structured array with fields of the same names."""
     if hasattr(samples, '__array_interface__'):
         return _of_array(_optional.numpy().asarray(samples))
     return _of_samples(samples)
@@ -75,7 +75,7 @@ def _record(sample: FeedSample, kept: List[Any]) -> bytes:
 
 
 def _words(numbers: Iterable[int], kept: List[Any]) -> Tuple[int, int]:
-    """Address and number of them; address 0 if there are none."""
+    """Returns the address and length of the list; address 0 if it is empty."""
     words = array.array('Q', numbers)
     if not words:
         return 0, 0
@@ -116,7 +116,7 @@ def _of_array(samples: 'numpy.ndarray[Any, Any]') -> Packed:
 
 
 def _elements(name: str, values: 'numpy.ndarray[Any, Any]') -> 'numpy.ndarray[Any, Any]':
-    """What a sample points to, one row a sample, as the library reads it."""
+    """Returns the list of each sample, one row per sample, in the library's layout."""
     wanted: Any = 'u8'
     if name == 'branches':
         wanted = [(field, 'u8') for field in _BRANCH_FIELDS]
@@ -140,7 +140,7 @@ def _check_column(name: str, values: 'numpy.ndarray[Any, Any]') -> None:
 
 
 def _check_counts(made: Any, samples: 'numpy.ndarray[Any, Any]') -> None:
-    """No sample may have more elements than there are: the library would read what is behind."""
+    """Checks that no sample has more elements than exist: the library would read beyond the end."""
     for name, count in _COUNTS.items():
         room = samples[name].shape[1] if name in samples.dtype.names else 0
         if len(made) > 0 and made[count].max() > room:

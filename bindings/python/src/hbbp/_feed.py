@@ -1,4 +1,4 @@
-"""Feeds: profiles of what the host observes itself, records of perf or decoded samples."""
+"""Feeds make profiles of what the host observes itself, records of perf or decoded samples."""
 import ctypes
 import typing
 from typing import Any, Iterable, Mapping, NamedTuple, Optional, Sequence, Union
@@ -20,7 +20,7 @@ Buffer = Union[bytes, bytearray, memoryview]
 
 
 class FeedEvent(NamedTuple):
-    """Something that happened; hbbp_feed_event says which fields a kind uses."""
+    """Something that happened; hbbp_feed_event describes the fields of each kind."""
     kind: FeedEventKind
     pid: int = 0
     tid: int = 0
@@ -41,7 +41,7 @@ class FeedEvent(NamedTuple):
 
 class Feed(Owner):
     """Counts what is added, and starts no thread, no signal handler and no event
-    (docs/guide/feeding.md). Its functions may be called from any thread, also several at once."""
+    (docs/guide/feeding.md). Any number of threads may call its functions at once."""
 
     def __init__(self, *, order: Union[FeedOrder, str] = FeedOrder.BY_TIME,
                  max_waiting_bytes: int = 0, command: Optional[str] = None,
@@ -49,9 +49,9 @@ class Feed(Owner):
                  root: Optional[Path] = None, moved_files: Optional[Mapping[str, Path]] = None,
                  slice_ns: int = 0, log: Optional[Log] = None,
                  log_level: Union[LogLevel, str] = LogLevel.INFO, max_memory: int = 0) -> None:
-        """`log` and `max_memory` are those of Session; the log is called in whatever thread is in
+        """`log` and `max_memory` are those of Session; the log is called in a thread that is calling
         one of the functions."""
-        self._log = None if log is None else log_function(log)  # as long as the feed
+        self._log = None if log is None else log_function(log)  # it must live as long as the feed
         moved = moved_file_array(moved_files)
         options = sized(
             _abi.hbbp_feed_options, order=FeedOrder.of(order), max_waiting_bytes=max_waiting_bytes,
@@ -65,7 +65,7 @@ class Feed(Owner):
 
     @classmethod
     def _of(cls, handle: Any) -> 'Feed':
-        """That of a session."""
+        """Makes the feed of a session."""
         feed = cls.__new__(cls)
         feed._handle = handle
         return feed
@@ -75,8 +75,8 @@ class Feed(Owner):
                    perf_ids: Sequence[int] = (), event_name: Optional[str] = None,
                    ibs: Union[IbsKind, str] = IbsKind.NONE, include_kernel: bool = False,
                    period: int = 0, frequency_hz: int = 0) -> int:
-        """Returns its number. With `perf_attr`, the struct perf_event_attr, it is what raw records
-        come from; otherwise `kind` and `event` say what decoded samples are."""
+        """Returns the number of the source. With `perf_attr`, the struct perf_event_attr, it is the
+        source of raw records; otherwise `kind` and `event` describe the decoded samples."""
         ids = (ctypes.c_uint64 * len(perf_ids))(*perf_ids)
         source = sized(
             _abi.hbbp_feed_source, perf_attr_size=len(perf_attr), perf_ids=ids,
@@ -92,14 +92,14 @@ class Feed(Owner):
         return index.value
 
     def add_perf_ids(self, source: int, perf_ids: Sequence[int]) -> None:
-        """As when a new thread or CPU gets an event."""
+        """Adds the ids of another event, as when a new thread or CPU gets one."""
         ids = (ctypes.c_uint64 * len(perf_ids))(*perf_ids)
         with self._handle as pointer:
             check('hbbp_feed_add_perf_ids', pointer, source, ids, len(ids))
 
     def add_perf_records(self, records: Buffer) -> int:
-        """Records as they lie in a ring buffer. Returns how many bytes are whole records; the rest
-        is to be added again with what follows."""
+        """Adds records in the layout of a ring buffer. Returns how many bytes are whole records; add
+        the rest again with the following bytes."""
         data = bytes(records)
         consumed = ctypes.c_size_t()
         with self._handle as pointer:
@@ -109,15 +109,15 @@ class Feed(Owner):
 
     def add_samples(self, source: int,
                     samples: 'Union[Iterable[FeedSample], numpy.ndarray[Any, Any]]') -> None:
-        """All are taken, or none. A structured array of numpy, whose fields are called as those of
-        FeedSample, is many times faster (docs/guide/python.md)."""
+        """Adds all samples, or none. A structured array of numpy with the field names of FeedSample is
+        many times faster (docs/guide/python.md)."""
         packed = pack(samples)
         with self._handle as pointer:
             check('hbbp_feed_add_samples', pointer, source, packed.records, packed.count,
                   ctypes.sizeof(_abi.hbbp_feed_sample))
 
     def add_events(self, events: Iterable[FeedEvent]) -> None:
-        """All are taken, or none."""
+        """Adds all events, or none."""
         made = [_event(event) for event in events]
         array = (_abi.hbbp_feed_event * len(made))(*made)
         with self._handle as pointer:
@@ -125,18 +125,18 @@ class Feed(Owner):
                   ctypes.sizeof(_abi.hbbp_feed_event))
 
     def end_round(self) -> None:
-        """Every ring was emptied once since the last round."""
+        """Call it after every ring was emptied once since the last round."""
         with self._handle as pointer:
             check('hbbp_feed_end_round', pointer)
 
     def flush(self, up_to_ns: int = _abi.HBBP_FEED_ALL) -> None:
-        """Everything that happened up to then was added: counts what waits up to there."""
+        """Counts what waits up to a time. Call it after everything that happened before was added."""
         with self._handle as pointer:
             check('hbbp_feed_flush', pointer, up_to_ns)
 
     def profile(self, *, progress: Optional[Progress] = None,
                 cancel: Optional[Cancel] = None) -> Profile:
-        """All that was counted so far, and not what waits. `progress` must not use the feed."""
+        """Returns what was counted so far, and not what waits. `progress` must not use the feed."""
         def take(work: Any) -> Profile:
             with self._handle as pointer:
                 return Profile(make('hbbp_feed_snapshot', _abi.hbbp_profile, pointer, work))
@@ -144,7 +144,7 @@ class Feed(Owner):
         return run(take, progress, cancel)
 
     def info(self) -> FeedInfo:
-        """What it is doing right now."""
+        """Returns the current state of the feed."""
         with self._handle as pointer:
             return fetch(FeedInfo, _abi.hbbp_feed_info, 'hbbp_feed_get_info', pointer)
 

@@ -10,8 +10,8 @@ from ._library import function
 
 AnyOwner = TypeVar('AnyOwner', bound='Owner')
 
-# Held for a few instructions only, never while the library is called. One for all handles, so that
-# a fork finds it free. Reentrant: the garbage collector may close a handle anywhere.
+# The lock is held for a few instructions only, never while the library is called. There is one for all handles, so that
+# a fork finds it free. It is reentrant, because the garbage collector may close a handle anywhere.
 _lock = threading.RLock()
 os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release,
                     after_in_child=_lock.release)
@@ -20,8 +20,8 @@ os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release,
 class Handle:
     """Owns a handle. `with handle as pointer` keeps it from being destroyed meanwhile.
 
-    A thread that was in such a block when another one forked is missing in the child, where the
-    handle is then never destroyed: what the thread was doing with it is not known.
+    If a thread is in such a block when another one forks, it is missing in the child, where the
+    handle is then never destroyed: the state in which the thread left it is unknown.
     """
 
     __slots__ = ('_pointer', '_name', '_destroy', '_users', '_is_closed')
@@ -54,7 +54,7 @@ class Handle:
             self._destroy(self._pointer)
 
     def close(self) -> None:
-        """Destroys it, or has the last thread that uses it do so. Twice is allowed."""
+        """Destroys the handle, or has the last thread that uses it do so. It may be called twice."""
         with _lock:
             is_last = not self._is_closed and self._users == 0
             self._is_closed = True
@@ -63,13 +63,13 @@ class Handle:
 
 
 class Owner:
-    """What has a handle: closed by close(), at the end of a `with`, or with its last reference."""
+    """An object with a handle, closed by close(), at the end of a `with`, or with its last reference."""
 
     _handle: Handle
 
     def close(self) -> None:
-        """Frees what the library has of it, at once; using it afterwards raises
-        InvalidStateError. Lists that were read from it stay."""
+        """Frees its memory in the library at once; using it afterwards raises
+        InvalidStateError. Lists that were read from it stay valid."""
         self._handle.close()
 
     @property

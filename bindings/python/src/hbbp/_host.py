@@ -1,4 +1,4 @@
-"""What a host gives to the library: flags and progress of long work, and where messages go."""
+"""Cancels long work, and passes progress and messages on to functions of the host."""
 import ctypes
 import weakref
 from typing import Any, Callable, List, Optional, TypeVar
@@ -12,7 +12,7 @@ Progress = Callable[[int, int], None]
 Log = Callable[[LogLevel, str], None]
 Result = TypeVar('Result')
 
-# The types of functions that the C ABI takes.
+# These are the types of functions that the C ABI takes.
 PROGRESS: Any = dict(_abi.hbbp_work_options._fields_)['progress']
 LOG: Any = dict(_abi.hbbp_session_options._fields_)['log']
 
@@ -38,7 +38,7 @@ class Cancel(Owner):
 
 
 class KeptFlag:
-    """The flag of a Cancel, which is not destroyed as long as this lives, closed or not."""
+    """The flag of a Cancel, which lives as long as this object, even if it was closed."""
 
     def __init__(self, cancel: Cancel) -> None:
         self._handle = cancel._handle
@@ -51,8 +51,8 @@ class KeptFlag:
 
 def run_long(work: Callable[[Any], Result], progress: Optional[Progress],
              cancel: Optional[Cancel]) -> Result:
-    """Calls `work` with a pointer to hbbp_work_options. What `progress` raises, an interrupt from
-    the keyboard included, sets the flag and is raised here, whatever comes of it."""
+    """Calls `work` with a pointer to hbbp_work_options. If `progress` raises, also by an interrupt
+    from the keyboard, the flag is set and the exception is raised here, whatever the result."""
     flag = cancel or Cancel()
     raised: List[BaseException] = []
 
@@ -75,22 +75,22 @@ def run_long(work: Callable[[Any], Result], progress: Optional[Progress],
 
 def run(work: Callable[[Any], Result], progress: Optional[Progress],
         cancel: Optional[Cancel]) -> Result:
-    """The same for work that is mostly short: without options nothing interrupts it."""
+    """Does the same for work that is mostly short: without options nothing interrupts it."""
     if progress is None and cancel is None:
         return work(None)
     return run_long(work, progress, cancel)
 
 
 def log_function(log: Log) -> Any:
-    """For the C ABI. A message may close its session, which then lets go of this."""
+    """Converts `log` for the C ABI. A message may close its session, which then releases this function."""
     if not callable(log):
         raise TypeError(f'log: {log!r} cannot be called')
 
-    def tell(level: int, message: Any, _: Any) -> None:
+    def pass_on(level: int, message: Any, _: Any) -> None:
         running = itself()
         log(LogLevel(level), text(message))
         del running
 
-    called = LOG(tell)
+    called = LOG(pass_on)
     itself = weakref.ref(called)
     return called

@@ -1,4 +1,4 @@
-"""%%hbbp: the cell magic for IPython and Jupyter."""
+"""The cell magic %%hbbp for IPython and Jupyter."""
 from typing import Any, Dict
 
 from IPython.core.error import UsageError
@@ -12,7 +12,7 @@ from ._session import Session
 
 
 def unquoted(text: str) -> str:
-    """IPython leaves quotes around what has spaces."""
+    """Removes the quotes that IPython keeps around text with spaces."""
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in '"\'' else text
 
 
@@ -31,7 +31,7 @@ class Magics(BaseMagics):  # type: ignore[misc]
     @needs_local_scope
     @cell_magic
     def hbbp(self, line: str, cell: str, local_ns: Dict[str, Any]) -> None:
-        """Profiles what the cell runs, native code included, and shows a pivot of it."""
+        """Profiles the code of the cell, native code included, and shows a pivot of it."""
         arguments = parse_argstring(self.hbbp, line)
         try:
             session = Session(arguments.source, period=arguments.period)

@@ -1,4 +1,4 @@
-"""What the annotations of rows say about their columns."""
+"""Derives the kinds of columns from the annotations of rows."""
 import functools
 import typing
 from typing import Any
@@ -12,7 +12,7 @@ def is_optional(kind: Any) -> bool:
 
 
 def plain_type(kind: Any) -> Any:
-    """int of Optional[int]."""
+    """Returns int for Optional[int]."""
     if not is_optional(kind):
         return kind
     return next(each for each in kind.__args__ if each is not type(None))

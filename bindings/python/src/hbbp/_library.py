@@ -21,7 +21,7 @@ _library_path = ''
 _functions: Dict[str, Any] = {}
 
 
-def _folder_of_pkg_config() -> Optional[str]:
+def _directory_of_pkg_config() -> Optional[str]:
     try:
         done = subprocess.run(['pkg-config', '--variable=libdir', 'hbbp'], stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, text=True)
@@ -31,20 +31,20 @@ def _folder_of_pkg_config() -> Optional[str]:
 
 
 def _candidates() -> Iterator[Tuple[str, str]]:
-    """What to load, and how to call it in a message; in the order of preference."""
+    """Yields what to load, and its description in a message, in the order of preference."""
     named = os.environ.get(VARIABLE)
     if named:
-        is_folder = os.path.isdir(named)
-        yield os.path.join(named, SONAME) if is_folder else named, f'{VARIABLE}={named}'
+        is_directory = os.path.isdir(named)
+        yield os.path.join(named, SONAME) if is_directory else named, f'{VARIABLE}={named}'
         return
-    beside = pathlib.Path(__file__).resolve().parent / SONAME
-    yield str(beside), 'beside the package'
+    sibling = pathlib.Path(__file__).resolve().parent / SONAME
+    yield str(sibling), 'next to the package'
     yield SONAME, 'where the dynamic linker looks (ldconfig, LD_LIBRARY_PATH)'
-    folder = _folder_of_pkg_config()
-    if folder is None:
+    directory = _directory_of_pkg_config()
+    if directory is None:
         yield '', 'where pkg-config has hbbp'
     else:
-        yield os.path.join(folder, SONAME), 'where pkg-config has hbbp'
+        yield os.path.join(directory, SONAME), 'where pkg-config has hbbp'
 
 
 def _why_unfit(library: ctypes.CDLL) -> Optional[str]:
@@ -91,13 +91,13 @@ def _loaded() -> ctypes.CDLL:
 
 
 def library_path() -> str:
-    """The library that is in use, as it was loaded."""
+    """Returns the path by which the library was loaded."""
     _loaded()
     return _library_path
 
 
 def function(name: str) -> Any:
-    """A function of the C ABI, with its types."""
+    """Returns a function of the C ABI, with its types."""
     found: Any = _functions.get(name)
     if found is None:
         library = _loaded()
@@ -113,7 +113,7 @@ def function(name: str) -> Any:
     return found
 
 
-# What the integers of C hold; ctypes would cut larger numbers without a word.
+# Ranges of C's integers; ctypes would cut larger numbers silently.
 _LIMITS = {
     ctypes.c_int32: (-2**31, 2**31 - 1), ctypes.c_uint32: (0, 2**32 - 1),
     ctypes.c_uint64: (0, 2**64 - 1), ctypes.c_size_t: (0, 2**64 - 1),
@@ -123,8 +123,8 @@ _LIMITS = {
 def fit(value: Any, kind: Any, name: str) -> None:
     if not isinstance(value, int) or kind not in _LIMITS:
         return
-    least, most = _LIMITS[kind]
-    if not least <= value <= most:
+    minimum, maximum = _LIMITS[kind]
+    if not minimum <= value <= maximum:
         raise InvalidArgumentError(_abi.Status.ERROR_INVALID_ARGUMENT,
                                    f'{name}: {int(value)} is out of range')
 
@@ -135,7 +135,7 @@ def _kinds(struct: Any) -> Dict[str, Any]:
 
 
 def filled(struct: Any, /, **fields: Any) -> Any:
-    """A struct of the C ABI with some fields set."""
+    """Returns a struct of the C ABI with some fields set."""
     kinds = _kinds(struct)
     for name, value in fields.items():
         fit(value, kinds[name], name)
@@ -143,13 +143,13 @@ def filled(struct: Any, /, **fields: Any) -> Any:
 
 
 def sized(struct: Any, /, **fields: Any) -> Any:
-    """The same with its size."""
+    """Returns the same with its size set."""
     return filled(struct, struct_size=ctypes.sizeof(struct), **fields)
 
 
 def checked(name: str) -> Callable[..., None]:
-    """A function whose last argument is a hbbp_error, to be called often: it raises what that
-    reports. Not for several threads at once."""
+    """Wraps a function whose last argument is a hbbp_error, for many calls: it raises the reported
+    error. Only one thread at a time may call it."""
     failure = sized(_abi.hbbp_error)
     reference = ctypes.byref(failure)
     called = function(name)
@@ -166,7 +166,7 @@ def checked(name: str) -> Callable[..., None]:
 
 
 def check(name: str, *arguments: Any) -> None:
-    """Calls it once."""
+    """Calls a function of the C ABI once."""
     for value, kind in zip(arguments, _abi.FUNCTIONS[name][1:]):
         fit(value, kind, name)
     checked(name)(*arguments)
@@ -180,7 +180,7 @@ def make(name: str, handle: Any, *arguments: Any) -> Any:
 
 
 def text(value: Optional[bytes]) -> str:
-    """Strings of the C ABI are UTF-8, but what came from files may be anything."""
+    """Decodes a string of the C ABI: it is UTF-8, but text from files may be invalid."""
     return (value or b'').decode('utf-8', 'backslashreplace')
 
 
@@ -212,7 +212,7 @@ def moved_file_array(moved_files: Optional[Mapping[str, Path]]) -> 'ctypes.Array
 
 
 def demangle(symbol: str) -> str:
-    """The name of a function as C++ or Rust spells it; the symbol itself if it is not mangled."""
+    """Returns the name of a function in C++ or Rust, or the symbol itself if it is not mangled."""
     symbol_in_c = to_c(symbol)
     size = function('hbbp_demangle')(symbol_in_c, None, 0) + 1
     buffer = ctypes.create_string_buffer(size)
@@ -221,11 +221,11 @@ def demangle(symbol: str) -> str:
 
 
 def library_version() -> str:
-    """Of the library that is in use, which may be newer than the package."""
+    """Returns the version of the loaded library, which may be newer than the package."""
     return text(function('hbbp_version_string')())
 
 
 def feature(name: str) -> bool:
-    """Whether the library in use was built with it: 'ebs', 'lbr', 'ibs', 'swbt', 'import',
-    'analysis', 'debug-information'. One that is not known is not there."""
+    """Returns whether the loaded library was built with the feature: 'ebs', 'lbr', 'ibs', 'swbt',
+    'import', 'analysis', 'debug-information'. The result is False for unknown names."""
     return bool(function('hbbp_feature')(to_c(name)))

@@ -1,4 +1,4 @@
-"""Tables for people: text and HTML."""
+"""Formats tables for people, as text and HTML."""
 import html
 from typing import Any, List, NamedTuple, Sequence
 
@@ -8,12 +8,12 @@ SHOWN_ROWS = 20
 # Columns of addresses, which are shown in hexadecimal.
 ADDRESSES = {'address', 'start', 'end', 'header', 'from_address', 'to_address', 'target'}
 SHARES = {'share', 'share_error'}
-# Numbers that name something.
+# Numbers that identify something.
 NAMES = {'pid', 'tid', 'line', 'column'}
 
 
 def shown(value: Any, name: str = '') -> str:
-    """For people."""
+    """Formats a value for people."""
     if value is None:
         return ''
     if isinstance(value, Choice):
@@ -32,7 +32,7 @@ def shown(value: Any, name: str = '') -> str:
 
 
 class Listing(NamedTuple):
-    """What of a table is shown."""
+    """The part of a table that is shown."""
     columns: Sequence[str]
     cells: Sequence[Sequence[str]]
     is_number: Sequence[bool]
@@ -67,7 +67,7 @@ class Listing(NamedTuple):
 
 
 class Listed:
-    """What print and notebooks show. Classes with a __repr__ of their own would hide
+    """Implements what print and notebooks show. A __repr__ in a subclass would hide
     _repr_pretty_ from IPython."""
 
     title = ''

@@ -12,8 +12,8 @@ from ._tables import Table
 
 def copy_list(pointer: Any, count: str, copy: str, struct: Any,
               *of: int) -> 'ctypes.Array[Any]':
-    """A list by the two functions that read it (api.h, "Lists"), in one call of each. `of`: the
-    index of the source that it belongs to."""
+    """Reads a list by its two functions (api.h, "Lists"), in one call of each. `of` is the
+    index of the source that the list belongs to."""
     array = (struct * function(count)(pointer, *of))()
     if len(array) == 0:
         return array  # type: ignore[no-any-return]
@@ -30,7 +30,7 @@ def copy_modules(profile: Any) -> 'ctypes.Array[Any]':
 
 
 def module_columns(modules: 'ctypes.Array[Any]') -> Dict[str, List[Any]]:
-    """What rows of modules have otherwise than the struct."""
+    """Returns the fields in which rows of modules differ from the struct."""
     return {'kind': [ModuleKind(each.kind) for each in modules],
             'build_id': [bytes(each.build_id[:each.build_id_size]).hex()
                          if each.build_id_size else '' for each in modules]}
@@ -46,18 +46,18 @@ def table(row_type: Type[Row], array: 'ctypes.Array[Any]', title: str = '',
           names: Optional[Mapping[str, Tuple[str, Sequence[str]]]] = None,
           values: Optional[Mapping[str, Sequence[Any]]] = None,
           notes: Sequence[str] = ()) -> Table[Row]:
-    """While what the strings are borrowed from is there."""
+    """Makes a table while the owner of the strings is alive."""
     return Table(row_type, StructRows(row_type, array, names, values), title, notes)
 
 
 def row(row_type: Type[Row], struct: Any, **values: Any) -> Row:
-    """One struct."""
+    """Makes a row of one struct."""
     array = (type(struct) * 1)(struct)
     return StructRows(row_type, array, values={name: [value] for name, value in values.items()})[0]
 
 
 def fetch(row_type: Type[Row], struct: Any, name: str, *arguments: Any) -> Row:
-    """What a function writes into a struct."""
+    """Makes a row of the struct that a function writes."""
     found = sized(struct)
     check(name, *arguments, ctypes.byref(found))
     return row(row_type, found)

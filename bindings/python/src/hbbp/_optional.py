@@ -1,4 +1,4 @@
-"""numpy and pandas, imported when they are first needed."""
+"""Imports numpy and pandas when they are first needed."""
 import importlib
 from typing import Any, Sequence
 
@@ -20,7 +20,7 @@ def pandas() -> Any:
 
 
 def objects(values: Sequence[Any]) -> Any:
-    """An array of Python objects."""
+    """Returns an array of Python objects."""
     array = numpy().empty(len(values), dtype=object)
     array[:] = values
     return array

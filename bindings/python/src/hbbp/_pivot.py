@@ -1,4 +1,4 @@
-"""Sums of what ran, by any keys: rows, columns and values of your choice (docs/guide/mix.md)."""
+"""Sums what ran by any keys: rows, columns and values of your choice (docs/guide/mix.md)."""
 import ctypes
 import typing
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
@@ -21,10 +21,10 @@ NOTHING = Measured(0.0, 0.0, 0.0, 0.0)
 
 
 class Taxonomy(Owner):
-    """Named groups of instructions (docs/reference/properties.md), each taxonomy a key of pivots."""
+    """Named groups of instructions (docs/reference/properties.md); a taxonomy is a key of pivots."""
 
     def __init__(self, text: Optional[str] = None) -> None:
-        """Without a text, those of the library itself."""
+        """Makes the library's own groups if there is no text."""
         self._handle = Handle('taxonomy', make('hbbp_taxonomy_create', _abi.hbbp_taxonomy,
                                                to_c(text)))
 
@@ -36,7 +36,7 @@ class Taxonomy(Owner):
         return taxonomy
 
     def groups(self) -> Dict[str, List[str]]:
-        """The groups of each taxonomy, without "other"."""
+        """Returns the groups of each taxonomy, without "other"."""
         with self._handle as pointer:
             return {
                 text(function('hbbp_taxonomy_name')(pointer, i)): [
@@ -46,19 +46,19 @@ class Taxonomy(Owner):
 
 
 def pivot_keys() -> List[str]:
-    """What rows and columns may be of every profile; the names of taxonomies besides."""
+    """Returns the keys of rows and columns of every profile; names of taxonomies are keys, too."""
     return [text(function('hbbp_pivot_key_name')(i))
             for i in range(function('hbbp_pivot_key_name_count')())]
 
 
 def pivot_values() -> List[str]:
-    """What can be added up."""
+    """Returns the values that can be summed."""
     return [text(function('hbbp_pivot_value_name')(i))
             for i in range(function('hbbp_pivot_value_name_count')())]
 
 
 def joined(names: Optional[Names]) -> Optional[str]:
-    """Keys as the C ABI takes them."""
+    """Returns keys in the form of the C ABI."""
     if names is None or isinstance(names, str):
         return names
     return ','.join(names)
@@ -81,7 +81,7 @@ class Pivot(Listed):
     values: Tuple[str, ...]
     rows: List[Tuple[Label, ...]]
     columns: List[Tuple[Label, ...]]
-    row_count_in_all: int  # those included that `top` left out
+    row_count_in_all: int  # including those that `top` excluded
 
     def __init__(self, pointer: Any, rows: Optional[str], columns: Optional[str],
                  values: Optional[str], notes: Sequence[str]) -> None:
@@ -126,21 +126,21 @@ class Pivot(Listed):
 
     def cell(self, row: Optional[int] = None, column: Optional[int] = None,
              value: Union[int, str] = 0) -> Measured:
-        """A number, with its error and share. None is all rows, those included that `top` left
-        out, or all columns."""
+        """Returns a number with its error and share. None stands for all rows, including those that
+        `top` excluded, or all columns."""
         if isinstance(value, str):
             value = self.values.index(value)
         if column == 0 and not self.column_keys:
             column = None
-        return self._cells[_place(row, len(self.rows))][
-            _place(column, len(self._cells[0]) - 1)][value]
+        return self._cells[_cell_index(row, len(self.rows))][
+            _cell_index(column, len(self._cells[0]) - 1)][value]
 
     def total(self, value: Union[int, str] = 0) -> Measured:
         return self.cell(None, None, value)
 
     def to_numpy(self) -> 'numpy.ndarray[Any, numpy.dtype[Any]]':
-        """A structured array with a record for each row and column: a field for each key, and for
-        each value its number, error, share and error of the share."""
+        """Returns a structured array with a record for each row and column: a field for each key, and
+        for each value its number, error, share and error of the share."""
         numpy = _optional.numpy()
         keys = [*self.row_keys, *self.column_keys]
         dtype: List[Tuple[str, str]] = [(key, 'O') for key in keys]
@@ -156,8 +156,8 @@ class Pivot(Listed):
         return numpy.array(records, dtype=dtype)  # type: ignore[no-any-return]
 
     def to_pandas(self, of: str = 'value') -> Any:
-        """A frame whose index are the keys of rows; its columns are the values, under the keys of
-        columns. `of` may be standard_error, share or share_error instead."""
+        """Returns a frame whose index is the keys of rows; its columns are the values, under the keys
+        of columns. `of` may be standard_error, share or share_error instead."""
         if of not in Measured._fields:
             raise ValueError(f'{of!r} is none of {", ".join(Measured._fields)}')
         pandas = _optional.pandas()
@@ -204,15 +204,15 @@ class Pivot(Listed):
         return f'Pivot of {len(self.rows)} rows, {len(self.columns)} columns'
 
 
-def _place(index: Optional[int], size: int) -> int:
-    """The last place is that of all."""
+def _cell_index(index: Optional[int], size: int) -> int:
+    """Returns the index of a row or column; the last one is the sum of all."""
     return size if index is None else range(size)[index]
 
 
-def _label(read: Callable[..., None], pointer: Any, axis: PivotAxis, line: int, place: int,
+def _label(read: Callable[..., None], pointer: Any, axis: PivotAxis, line: int, position: int,
            key: str) -> Label:
     found = sized(_abi.hbbp_pivot_label)
-    read(pointer, axis, line, place, ctypes.byref(found))
+    read(pointer, axis, line, position, ctypes.byref(found))
     name = text(found.text)
     return Label(name, None if found.kind == LabelKind.TEXT else found.number,
                  None if found.index == _abi.HBBP_NO_INDEX else found.index,

@@ -1,4 +1,4 @@
-"""Profiles: what was counted, as data; analyses (_analysis.py) find blocks and instructions."""
+"""Profiles have what was counted, as data; analyses (_analysis.py) find blocks and instructions."""
 import contextlib
 import ctypes
 import html
@@ -20,20 +20,20 @@ from ._tables import Table
 class Profile(Owner):
     """An immutable snapshot, which any number of threads may read.
 
-    It has no blocks and no instructions: analyze() finds them. What is asked of the profile itself
-    (blocks, functions, branches, loops, mix, pivot, ratios, annotate, caveats) is asked of
-    analysis(), the analysis with all defaults, which is made when it is first needed.
+    It has no blocks and no instructions: analyze() finds them. Its functions blocks, functions,
+    branches, loops, mix, pivot, ratios, annotate and caveats call those of analysis(), the analysis
+    with all defaults, which is made when it is first needed.
     """
 
     def __init__(self, pointer: Any) -> None:
-        """Takes over a handle of the C ABI; see load, import_recording, merge, Session.profile."""
+        """Takes ownership of a handle of the C ABI; see load, import_recording, merge, Session.profile."""
         self._handle = Handle('profile', pointer)
         self._analysis: Optional[Analysis] = None
 
     @classmethod
     def load(cls, path: Path, *, progress: Optional[Progress] = None,
              cancel: Optional[Cancel] = None) -> 'Profile':
-        """A file that save, or `hbbp record`, wrote."""
+        """Reads a file that save, or `hbbp record`, wrote."""
         return run(lambda work: cls(make('hbbp_profile_load', _abi.hbbp_profile, path_to_c(path),
                                          work)), progress, cancel)
 
@@ -46,12 +46,12 @@ class Profile(Owner):
                          cancel: Optional[Cancel] = None, log: Optional[Log] = None,
                          log_level: Union[LogLevel, str] = LogLevel.INFO,
                          max_memory: int = 0) -> 'Profile':
-        """A recording of perf, or text of perf script (docs/guide/import.md). `moved_files`: where
-        files are here, by their path in the recording or the last part of that. `progress` is given
-        the bytes that were read, and all of them, 0 if not known. The import is cancelled by
-        `cancel`, by what `progress` raises, and from the keyboard, which both set `cancel`. `log`
-        is given a LogLevel and a line. What does not fit into `max_memory` bytes while it is read
-        is dropped, which the notes of sources say."""
+        """Reads a recording of perf, or text of perf script (docs/guide/import.md). `moved_files` has
+        the paths of files here, by their path in the recording or the last part of that. `progress`
+        gets the bytes that were read, and the total, 0 if unknown. The import is cancelled by
+        `cancel`, by exceptions of `progress`, and from the keyboard; the latter two set `cancel`.
+        `log` gets a LogLevel and a line. Data that does not fit into `max_memory` bytes while it is
+        read is dropped, and the notes of sources report it."""
         moved = moved_file_array(moved_files)
         options = sized(_abi.hbbp_import_options, moved_file_count=len(moved),
                         moved_files=moved, ebs_method=EbsMethod.of(ebs_method), slice_ns=slice_ns,
@@ -67,7 +67,7 @@ class Profile(Owner):
     @classmethod
     def merge(cls, profiles: 'Iterable[Profile]', *, progress: Optional[Progress] = None,
               cancel: Optional[Cancel] = None) -> 'Profile':
-        """The sum of one or more."""
+        """Returns the sum of one or more profiles."""
         parts = list(profiles)
 
         def add_up(work: Any) -> 'Profile':
@@ -89,7 +89,7 @@ class Profile(Owner):
     def select(self, *, tid: Optional[int] = None, slice: Optional[int] = None,
                progress: Optional[Progress] = None,
                cancel: Optional[Cancel] = None) -> 'Profile':
-        """What one thread did, or what ran in one slice of time, or both."""
+        """Returns the part of one thread, of one slice of time, or of both."""
         selection = sized(_abi.hbbp_selection, tid=tid or 0, slice=slice or 0)
         if tid is not None:
             selection.parts |= _abi.HBBP_SELECT_THREAD
@@ -101,11 +101,11 @@ class Profile(Owner):
                 work)), progress, cancel)
 
     def select_thread(self, tid: int) -> 'Profile':
-        """What one thread did."""
+        """Returns the part of one thread."""
         return self.select(tid=tid)
 
     def select_slice(self, index: int) -> 'Profile':
-        """What ran in one slice of time."""
+        """Returns the part of one slice of time."""
         return self.select(slice=index)
 
     # Analyses ------------------------------------------------------------------------------------
@@ -116,16 +116,16 @@ class Profile(Owner):
                 memory_limit: int = 0, debug_progress: Optional[DebugProgress] = None,
                 debug_cancel: Optional[Cancel] = None, progress: Optional[Progress] = None,
                 cancel: Optional[Cancel] = None) -> Analysis:
-        """Finds the code of the modules, the blocks, and how often each ran: seconds for a
-        recording of a large program, in which import_recording's `progress` and `cancel` do what
-        they do there.
+        """Finds the code of the modules, the blocks, and how often each ran. That takes seconds for a
+        recording of a large program; `progress` and `cancel` are those of import_recording.
 
-        `estimator`: which observations count (docs/internals/estimators.md); `tree`: the JSON of a
-        decision tree for 'tree'. `kernel`: files of the kernel that was profiled. `debug_root`:
-        where separate debug files are; `debuginfod`: also ask the servers that DEBUGINFOD_URLS
-        names; `memory_limit`: bytes of debug information kept. That is read when lines are first
-        asked for: `debug_progress` is then given a module, bytes read, and all of them, and
-        CancelledError is raised where something has to be read while `debug_cancel` is set.
+        `estimator` selects the observations that count (docs/internals/estimators.md); `tree` is
+        the JSON of a decision tree for 'tree'. `kernel` has files of the profiled kernel.
+        `debug_root` is the directory of separate debug files; `debuginfod` also asks the servers of
+        DEBUGINFOD_URLS; `memory_limit` is the number of bytes of debug information that are kept.
+        Debug information is read when lines are first requested: `debug_progress` then gets a
+        module, bytes read, and the total, and CancelledError is raised if something must be read
+        while `debug_cancel` is set.
         """
         debug = sized(_abi.hbbp_debug_options, memory_limit=memory_limit,
                       flags=_abi.HBBP_DEBUG_USE_DEBUGINFOD if debuginfod else 0,
@@ -138,7 +138,7 @@ class Profile(Owner):
                            cancel)
 
     def analysis(self) -> Analysis:
-        """The one with all defaults, made at the first call and kept until the profile ends."""
+        """Returns the analysis with all defaults, made at the first call and kept with the profile."""
         known = self._analysis
         if known is not None:
             return known
@@ -196,12 +196,12 @@ class Profile(Owner):
             return fetch(ProfileInfo, _abi.hbbp_profile_info, 'hbbp_profile_get_info', pointer)
 
     def sources(self) -> Table[SourceInfo]:
-        """What was asked for, and what came of it."""
+        """Returns the sources with their settings and totals."""
         with self._handle as pointer:
             return read_sources(pointer)
 
     def counters(self, source: int) -> Table[Counter]:
-        """What else a source counted: why bursts ended or were dropped."""
+        """Returns further counters of a source: why bursts ended or were dropped."""
         with self._handle as pointer:
             array = copy_list(pointer, 'hbbp_profile_counter_count', 'hbbp_profile_copy_counters',
                               _abi.hbbp_counter, source)
@@ -224,14 +224,14 @@ class Profile(Owner):
                                           'hbbp_profile_copy_slices', _abi.hbbp_slice), 'Slices')
 
     def ibs_buckets(self) -> Table[IbsBucket]:
-        """Latencies, of IBS of AMD."""
+        """Returns latencies, from IBS of AMD."""
         with self._handle as pointer:
             return table(IbsBucket, copy_list(
                 pointer, 'hbbp_profile_ibs_bucket_count', 'hbbp_profile_copy_ibs_buckets',
                 _abi.hbbp_ibs_bucket), 'IBS latencies')
 
     def ibs_lines(self) -> Table[IbsLine]:
-        """Accesses to memory by cache line, of IBS of AMD."""
+        """Returns accesses to memory by cache line, from IBS of AMD."""
         with self._handle as pointer:
             return table(IbsLine, copy_list(
                 pointer, 'hbbp_profile_ibs_line_count', 'hbbp_profile_copy_ibs_lines',
@@ -240,11 +240,11 @@ class Profile(Owner):
     # ---------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """As of others, with the analysis that it keeps, if nothing else has that."""
+        """Closes the profile, and the analysis that it keeps unless something else refers to it."""
         super().close()
         with _lock:
             kept, self._analysis = self._analysis, None
-        del kept  # which may end it, but not under the lock
+        del kept  # this may end it, but not under the lock
 
     def __repr__(self) -> str:
         if self.is_closed:

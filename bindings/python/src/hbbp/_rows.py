@@ -1,6 +1,6 @@
-"""Rows of the tables: the structs of the C ABI as named tuples. include/hbbp/*.h says more of each
-field; addresses are those of the ELF file, as objdump prints them, and indexes are into the list
-that is called so: of the profile, or of the analysis."""
+"""Rows of the tables: the structs of the C ABI as named tuples. include/hbbp/*.h describes each
+field; addresses are those of the ELF file, as objdump prints them, and indices refer to the list
+of the same name, of the profile or of the analysis."""
 from typing import List, NamedTuple, Optional, Tuple, Union
 
 from ._abi import (CapabilityState, CodeState, EbsMethod, Estimator, Event, Flow, ModuleKind,
@@ -22,7 +22,7 @@ class Module(NamedTuple):
 
 
 class ModuleResult(NamedTuple):
-    """A module with what an analysis found of its code."""
+    """A module with the state of its code in an analysis."""
     kind: ModuleKind
     code: CodeState
     build_id: str
@@ -45,7 +45,7 @@ class Thread(NamedTuple):
 
 
 class SourceInfo(NamedTuple):
-    """One source of a profile: what was asked for, and what came of it."""
+    """One source of a profile, with its settings and totals."""
     kind: SourceKind
     event: Event
     period_mode: PeriodMode
@@ -76,7 +76,7 @@ class SourceInfo(NamedTuple):
 
 
 class SourceResult(NamedTuple):
-    """What became of the samples of a source in an analysis."""
+    """The attribution of a source's samples in an analysis."""
     kind: SourceKind
     event: Event
     samples: int
@@ -96,7 +96,7 @@ class Block(NamedTuple):
     end: int
     instruction_count: int
     function: Optional[int]
-    source: SourceKind  # whose count was used
+    source: SourceKind  # source of the count
     is_biased: bool
     count: float  # type: ignore[assignment]
     standard_error: float
@@ -108,7 +108,7 @@ class Block(NamedTuple):
 
     @property
     def instructions(self) -> float:
-        """That were executed in it."""
+        """The number of instructions executed in the block."""
         return self.count * self.instruction_count
 
 
@@ -116,7 +116,7 @@ class Function(NamedTuple):
     module: int
     start: int
     end: int
-    name: str  # as the symbol table has it
+    name: str  # name in the symbol table
     instructions: float
     standard_error: float
     samples: int
@@ -128,7 +128,7 @@ class Function(NamedTuple):
 
 
 class Branch(NamedTuple):
-    """A taken branch. Without a module, its address is of no known mapping."""
+    """A taken branch. If a module is None, the address is in no known mapping."""
     from_module: Optional[int]
     from_address: Optional[int]
     to_address: Optional[int]
@@ -166,14 +166,14 @@ class Loop(NamedTuple):
 
 
 class Slice(NamedTuple):
-    """Of time, after the start of the profile."""
+    """A slice of time, after the start of the profile."""
     start_ns: int
     end_ns: int
     samples: int
 
 
 class MixRow(NamedTuple):
-    """Executed instructions; what is not a key is None, or an empty string."""
+    """Executed instructions; a field that is not a key is None, or an empty string."""
     module: Optional[int]
     function: Optional[int]
     thread: Optional[int]
@@ -187,7 +187,7 @@ class MixRow(NamedTuple):
 
 
 class Ratio(NamedTuple):
-    is_known: bool  # whether this profile can tell
+    is_known: bool  # whether this profile has the data
     group: str
     name: str
     value: float
@@ -225,7 +225,7 @@ class IbsLine(NamedTuple):
 class Capability(NamedTuple):
     state: CapabilityState
     name: str
-    detail: str  # what was found
+    detail: str  # what the probe found
     advice: str  # what to change to get it
 
 
@@ -248,10 +248,10 @@ class SessionInfo(NamedTuple):
     throttled: int
     duration_ns: int
     dropped: int
-    cpu_ns: int  # of what is profiled
-    overhead_ns: int  # that sampling took
+    cpu_ns: int  # of the profiled threads
+    overhead_ns: int  # time of sampling
     recent_overhead: float  # a fraction
-    period_factor: float  # periods are so many times those asked for
+    period_factor: float  # factor of the requested periods
     period_changes: int
     memory_bytes: int
     peak_memory_bytes: int
@@ -262,7 +262,7 @@ class FeedInfo(NamedTuple):
     lost: int
     throttled: int
     duration_ns: int
-    waiting: int  # for the end of a round
+    waiting: int  # waiting for the end of a round
     dropped: int
     memory_bytes: int
     peak_memory_bytes: int
@@ -272,15 +272,15 @@ class AnalysisInfo(NamedTuple):
     estimator: Estimator
     ebs_scale: float
     streams_scale: float
-    is_one_scale: bool  # counts of all sources may be added
+    is_one_scale: bool  # whether counts of all sources may be added
 
 
 class LineFrame(NamedTuple):
     """A function at an address: the innermost that was inlined there, or one around it."""
-    line: int  # 0: of no line
+    line: int  # 0: without line
     column: int
     file: str
-    function: str  # as the linker knows it
+    function: str  # name in the symbol table
 
 
 class LineRange(NamedTuple):
@@ -299,7 +299,7 @@ class Instruction(NamedTuple):
 class Disassembly(NamedTuple):
     length: int
     address: int
-    target: Optional[int]  # of a branch, if the code alone gives it
+    target: Optional[int]  # target of a branch, if the code alone determines it
     flow: Flow
     text: str
 
@@ -313,20 +313,20 @@ class EventCode(NamedTuple):
 
 
 class AnnotatedLine(NamedTuple):
-    """An instruction of a function, how often it ran, and where in the source it is."""
+    """An instruction of a function, with its count and source line."""
     address: int
-    count: float  # type: ignore[assignment]  # executions; 0 if it was never seen
+    count: float  # type: ignore[assignment]  # executions; 0 if it was not observed
     standard_error: float
     text: str
     source: SourceKind
     loop_depth: int
     file: str
     line: int
-    inlined: str  # the innermost function, if it is another one that was inlined
+    inlined: str  # the innermost function, if another one was inlined
 
 
 class Measured(NamedTuple):
-    """A number of a pivot; its share is of all that the condition let through."""
+    """A number of a pivot; its share is of everything that matches the condition."""
     value: float
     standard_error: float
     share: float
@@ -334,9 +334,9 @@ class Measured(NamedTuple):
 
 
 class Label(NamedTuple):
-    """What a row or column of a pivot is called."""
-    text: str  # functions as the symbol table has them
-    number: Optional[int]  # of addresses, threads, widths, ...
+    """The label of a row or column of a pivot."""
+    text: str  # for functions the symbol
+    number: Optional[int]  # for addresses, threads, widths, ...
     index: Optional[int]  # type: ignore[assignment]  # in a list of the profile or analysis
     name: str  # for people: functions demangled
 
@@ -346,7 +346,7 @@ class Label(NamedTuple):
 
 
 class DiffRow(NamedTuple):
-    """A row of two mixes: z is the change by its error, p how likely that is by chance."""
+    """A row of two mixes: z is the change by its error, p its probability by chance."""
     labels: Tuple[str, ...]
     before: float
     before_error: float
@@ -355,7 +355,7 @@ class DiffRow(NamedTuple):
     change: float
     change_error: float
     z: float
-    p: Optional[float]  # None: nothing is known of a change without an error
+    p: Optional[float]  # None: unknown for a change without an error
 
 
 NAMES: List[str] = [name for name, value in list(globals().items())

@@ -1,4 +1,4 @@
-"""Sessions: profile the calling process."""
+"""Sessions profile the calling process."""
 import atexit
 import contextlib
 import ctypes
@@ -25,8 +25,8 @@ _calling_python: 'weakref.WeakSet[Session]' = weakref.WeakSet()
 
 @atexit.register
 def _close_those_that_call_python() -> None:
-    """Their threads must not call Python when it has ended. A thread that is inside a call of one
-    puts its closing off, but not its end."""
+    """Ends all sessions, because their threads must not call Python when it has ended. A thread that
+    is inside a call of a session delays its closing, but not its end."""
     for session in list(_calling_python):
         with contextlib.suppress(InvalidStateError):
             session.stop()
@@ -40,14 +40,14 @@ class Session(Owner):
             work()
         print(session.profile().mix())
 
-    The end of the `with` stops it; the profile is asked for afterwards, or at any time meanwhile.
+    The end of the `with` stops it; profile() may be called afterwards, or at any time meanwhile.
     Options are those of hbbp_session_options (include/hbbp/session.h); 0 and None are defaults.
     Enumerations may be given by name: source='ebs', 'lbr', 'ibs', 'swbt', 'auto',
-    'ebs-and-swbt' or 'external'. `event` may be that of find_event, or a name or code that it knows.
-    `log` is given a LogLevel and a line, in whatever thread; it may ask the session and close it,
+    'ebs-and-swbt' or 'external'. `event` is the result of find_event, or a name or code that it
+    knows. `log` gets a LogLevel and a line, in any thread; it may query the session and close it,
     but starting and stopping it raise InvalidStateError there. `threads` are ids of gettid, instead
     of all threads; max_overhead (a fraction) and max_memory (bytes) are budgets, which the session
-    keeps by longer periods. Its functions may be called from any thread.
+    keeps by longer periods. Any thread may call its functions.
     """
 
     def __init__(self, source: Union[SourceKind, str] = SourceKind.NONE, *,
@@ -61,7 +61,7 @@ class Session(Owner):
                  log_level: Union[LogLevel, str] = LogLevel.INFO,
                  threads: Sequence[int] = (), max_overhead: float = 0.0,
                  max_memory: int = 0) -> None:
-        self._log = None if log is None else log_function(log)  # as long as the session
+        self._log = None if log is None else log_function(log)  # it must live as long as the session
         self._sources: List[Callbacks] = []
         ids = (ctypes.c_uint32 * len(threads))(*threads) if threads else None
         code = _event_code(event)
@@ -83,13 +83,13 @@ class Session(Owner):
             _calling_python.add(self)
 
     def start(self) -> None:
-        """A stopped session may be started again; its counts go on."""
+        """Starts the session. It may be started again after stop(), and its counts continue."""
         self._call('hbbp_session_start')
 
     def stop(self) -> None:
-        """Collects what is in the buffers; no event and no thread is left. The files of what was
-        counted stay open as long as the session or a profile lives. If the `stop` of a source
-        raises, so does this, and the session is stopped nevertheless."""
+        """Collects what is in the buffers, and ends all events and threads. The files of counted
+        modules stay open as long as the session or a profile lives. If the `stop` of a source
+        raises, so does this function, and the session is stopped nevertheless."""
         self._call('hbbp_session_stop')
 
     def _call(self, name: str) -> None:
@@ -104,8 +104,8 @@ class Session(Owner):
             raise error from cause
 
     def add_source(self, source: Source) -> None:
-        """A source of the host, of a session that does not run. Session('external') has only
-        these."""
+        """Adds a source of the host to a session that does not run. Session('external') has only
+        such sources."""
         callbacks = Callbacks(source)
         try:
             with self._handle as pointer:
@@ -118,8 +118,8 @@ class Session(Owner):
 
     def profile(self, *, progress: Optional[Progress] = None,
                 cancel: Optional[Cancel] = None) -> Profile:
-        """All that was counted so far. A session that runs goes on undisturbed. `progress`, which
-        must not use the session, and `cancel` are worth it with millions of counts."""
+        """Returns what was counted so far. A running session continues undisturbed. `progress`,
+        which must not use the session, and `cancel` are useful with millions of counts."""
         def take(work: Any) -> Profile:
             with self._handle as pointer:
                 return Profile(make('hbbp_session_snapshot', _abi.hbbp_profile, pointer, work))
@@ -127,14 +127,14 @@ class Session(Owner):
         return run(take, progress, cancel)
 
     def info(self) -> SessionInfo:
-        """What it is doing right now."""
+        """Returns the current state of the session."""
         with self._handle as pointer:
             return fetch(SessionInfo, _abi.hbbp_session_info, 'hbbp_session_get_info', pointer)
 
     def add_code(self, address: int, size: int, *, code: Optional[bytes] = None,
                  name: Optional[str] = None, time_ns: int = 0) -> None:
-        """Code that this process has generated: samples there count for it from now on, or from
-        `time_ns` of CLOCK_MONOTONIC. Without `code` its bytes are read where they run."""
+        """Adds code that this process has generated: samples there count for it from now on, or from
+        `time_ns` of CLOCK_MONOTONIC. Without `code` its bytes are read from memory."""
         if code is not None and len(code) != size:
             raise ValueError(f'code of {len(code)} bytes for a size of {size}')
         region = sized(_abi.hbbp_code_region, address=address, size=size, name=to_c(name),

@@ -1,4 +1,4 @@
-"""Sources of samples that the host has written, as parts of a session."""
+"""Sources of samples that the host implements, as parts of a session."""
 import time
 from types import TracebackType
 from typing import Any, Callable, Dict, List, Optional, Tuple, Type
@@ -11,36 +11,36 @@ from ._handle import _lock
 from ._library import sized, to_c
 
 _TYPES: Any = dict(_abi.hbbp_source_ops._fields_)
-# What C may call, until it says that it never will again.
+# Objects that C may call, until it reports that it never will again.
 _in_use: Dict[int, 'Callbacks'] = {}
 
 
 class Source:
     """A reader of a device's trace, of another profiler's output, of an emulator: the session that
-    it is added to starts it next to its own sources, drains it, and stops it. Its samples are of
-    the session's process; what it adds of other processes is dropped and counted.
+    it is added to starts it next to its own sources, drains it, and stops it. Its samples belong to
+    the session's process; samples of other processes are dropped and counted.
 
-    Its functions are never called at the same time. They must not use the session. What start
-    raises is the cause of the error of Session.start; what the others raise is in the log of the
+    Its functions are never called concurrently. They must not use the session. An exception of
+    start is the cause of the error of Session.start; exceptions of the others are in the log of the
     session, and in the notes of the profile's sources.
     """
 
-    name = ''  # for messages; if empty, that of the class
+    name = ''  # for messages; if empty, the name of the class
 
     def start(self, feed: Feed) -> None:
         """Adds its sources to the feed (Feed.add_source), which is a new one at each start, and
-        starts to collect. The same sources in the same order go on with their counts. Any thread
+        starts to collect. The same sources in the same order continue their counts. Any thread
         may use the feed until stop has returned; it has neither info nor profile."""
         raise NotImplementedError
 
     def drain(self, feed: Feed) -> Optional[bool]:
-        """Adds what was collected since the last call, without waiting for more. True: nothing
-        more can come before the next start. Called by threads of the library; without this
-        function, threads of the host add what they have."""
+        """Adds the samples since the last call, without waiting for more. Returns True if no more
+        can come before the next start. Threads of the library call it; without this function,
+        threads of the host add their samples."""
         raise NotImplementedError
 
     def stop(self, feed: Feed) -> None:
-        """Stops collecting; may add what is left."""
+        """Stops collecting; may add the remaining samples."""
         raise NotImplementedError
 
 
@@ -66,10 +66,10 @@ class LentHandle:
             self._users -= 1
 
     def close(self) -> None:
-        """It belongs to the session."""
+        """Does nothing, because the feed belongs to the session."""
 
     def end(self) -> None:
-        """Waits for threads that are in a function of it."""
+        """Ends the feed, and waits for threads that are in a function of it."""
         with _lock:
             self.is_closed = True
         while self._users > 0:
@@ -77,10 +77,10 @@ class LentHandle:
 
 
 class Callbacks:
-    """A Source for C."""
+    """The functions of a Source for C."""
 
     def __init__(self, source: Source) -> None:
-        self.raised: Optional[BaseException] = None  # by the last callback that failed
+        self.raised: Optional[BaseException] = None  # raised by the last callback that failed
         self._source = source
         self._feed: Optional[Feed] = None
         self._handle: Optional[LentHandle] = None
@@ -146,7 +146,7 @@ def _reported(raised: BaseException) -> Tuple[int, str]:
 
 
 def raised_by(callbacks: List[Callbacks]) -> Optional[BaseException]:
-    """What a callback raised since this was asked the last time."""
+    """Returns the exception of a callback since the last call."""
     found = None
     for each in callbacks:
         found = found or each.raised

@@ -1,4 +1,4 @@
-"""Rows made of structs of the C ABI."""
+"""Makes rows of structs of the C ABI."""
 import ctypes
 import struct
 import typing
@@ -15,19 +15,19 @@ Row = TypeVar('Row', bound='Tuple[Any, ...]')
 
 FORMATS = {ctypes.c_uint8: 'B', ctypes.c_int32: 'i', ctypes.c_uint32: 'I', ctypes.c_uint64: 'Q',
            ctypes.c_double: 'd', ctypes.c_size_t: 'N', ctypes.c_char_p: 'P', ctypes.c_void_p: 'P'}
-# Fields of rows that the C ABI calls otherwise, and those that are one bit of a field.
+# Fields of rows whose name in the C ABI differs, and those that are one bit of a field.
 RENAMED = {'from_address': 'from', 'to_address': 'to'}
 BITS = {'is_biased': ('flags', _abi.HBBP_BLOCK_BIASED),
         'is_irreducible': ('flags', _abi.HBBP_LOOP_IRREDUCIBLE)}
 
 
 class StructRows(Sequence[Row], Generic[Row]):
-    """Rows made of an array of structs of the C ABI, when they are asked for.
+    """Makes rows of an array of structs of the C ABI, when they are requested.
 
     A field of the row is made of that of the struct by its type: an enumeration, a bool, a string,
-    or an Optional number, which is None for HBBP_NO_INDEX and HBBP_NO_ADDRESS. What is no field of
-    the struct is given: `names` by an index in another field, `values` by the index of the row.
-    Strings are copied at once, because they live no longer than what they were read from.
+    or an Optional number, which is None for HBBP_NO_INDEX and HBBP_NO_ADDRESS. Other fields are
+    given: `names` by an index in another field, `values` by the index of the row. Strings are
+    copied at once, because they live no longer than their owner in the library.
     """
 
     def __init__(self, row_type: Type[Row], array: 'ctypes.Array[Any]',
@@ -52,14 +52,14 @@ class StructRows(Sequence[Row], Generic[Row]):
             return lambda i, raw: values[i]
         if field in self._names:
             by, names = self._names[field]
-            place = layout.places[by]
-            return lambda i, raw: names[raw[place]] if raw[place] < len(names) else ''
+            position = layout.positions[by]
+            return lambda i, raw: names[raw[position]] if raw[position] < len(names) else ''
         if field in BITS:
             word, bit = BITS[field]
-            place = layout.places[word]
-            return lambda i, raw: raw[place] & bit != 0
+            position = layout.positions[word]
+            return lambda i, raw: raw[position] & bit != 0
         source = RENAMED.get(field, field)
-        place = layout.places[source]
+        position = layout.positions[source]
         plain = plain_type(kind)
         if plain is str:
             strings = [text(getattr(each, source)) for each in self._array]
@@ -67,10 +67,10 @@ class StructRows(Sequence[Row], Generic[Row]):
             return lambda i, raw: strings[i]
         if is_optional(kind):
             none = _none_of(layout.types[source])
-            return lambda i, raw: None if raw[place] == none else raw[place]
+            return lambda i, raw: None if raw[position] == none else raw[position]
         if plain in (int, float):
-            return lambda i, raw: raw[place]
-        return lambda i, raw: plain(raw[place])
+            return lambda i, raw: raw[position]
+        return lambda i, raw: plain(raw[position])
 
     def __len__(self) -> int:
         return len(self._array)
@@ -84,9 +84,9 @@ class StructRows(Sequence[Row], Generic[Row]):
     def __getitem__(self, index: Union[int, slice]) -> Union[Row, List[Row]]:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
-        place = range(len(self))[index]
-        raw = self._struct.unpack_from(self._array, place * self._struct.size)
-        return self._made(place, raw)
+        row = range(len(self))[index]
+        raw = self._struct.unpack_from(self._array, row * self._struct.size)
+        return self._made(row, raw)
 
     def __iter__(self) -> Iterator[Row]:
         if len(self) == 0:
@@ -95,16 +95,16 @@ class StructRows(Sequence[Row], Generic[Row]):
         for i, raw in enumerate(self._struct.iter_unpack(octets)):
             yield self._made(i, raw)
 
-    def _made(self, place: int, raw: Tuple[Any, ...]) -> Row:
+    def _made(self, row: int, raw: Tuple[Any, ...]) -> Row:
         make = typing.cast(Any, self._row_type)._make
-        return make(column(place, raw) for column in self._columns)  # type: ignore[no-any-return]
+        return make(column(row, raw) for column in self._columns)  # type: ignore[no-any-return]
 
     def given(self, name: str) -> Optional[Sequence[Any]]:
-        """A column that is known as such, and not made of the structs."""
+        """Returns a column that was given, and is not made of the structs."""
         return self._values.get(name)
 
     def numpy_column(self, name: str) -> Any:
-        """Without making rows; None if that is not possible."""
+        """Returns a column as an array without making rows; None if that is impossible."""
         if name in self._values:
             return None
         if name in self._names:
@@ -120,8 +120,8 @@ class StructRows(Sequence[Row], Generic[Row]):
         field = RENAMED.get(name, name)
         column = self._raw(field)
         if issubclass(plain, Choice):
-            values, places = _optional.numpy().unique(column, return_inverse=True)
-            return objects([str(plain(value)) for value in values.tolist()])[places]
+            values, indices = _optional.numpy().unique(column, return_inverse=True)
+            return objects([str(plain(value)) for value in values.tolist()])[indices]
         if is_optional(kind) and numpy_type(kind, name) == 'i8':
             missing = column == _none_of(dict(self._array._type_._fields_)[field])
             column = column.astype('i8')
@@ -141,27 +141,27 @@ class StructRows(Sequence[Row], Generic[Row]):
 
 class Layout(typing.NamedTuple):
     format: str
-    places: Dict[str, int]  # of fields, in what struct unpacks
+    positions: Dict[str, int]  # of fields, in the tuple that struct unpacks
     types: Dict[str, Any]
 
 
 def struct_format(kind: Any) -> Layout:
-    """How the module struct spells a struct of the C ABI, whose fields are all numbers or pointers;
-    those of other types are skipped."""
+    """Returns the format of a struct of the C ABI for the module struct. Fields that are neither
+    numbers nor pointers are skipped."""
     layout = ''
-    places: Dict[str, int] = {}
+    positions: Dict[str, int] = {}
     end = 0
     for name, field in kind._fields_:
         descriptor = getattr(kind, name)
         layout += 'x' * (descriptor.offset - end)
         end = descriptor.offset + descriptor.size
         if field in FORMATS:
-            places[name] = len(places)
+            positions[name] = len(positions)
             layout += FORMATS[field]
         else:
             layout += 'x' * descriptor.size
     layout += 'x' * (ctypes.sizeof(kind) - end)
-    return Layout('@' + layout, places, dict(kind._fields_))
+    return Layout('@' + layout, positions, dict(kind._fields_))
 
 
 def _none_of(field: Any) -> int:

@@ -16,11 +16,11 @@ if typing.TYPE_CHECKING:
 
 
 class Table(Listed, Sequence[Row], Generic[Row]):
-    """Rows, which are named tuples. Keeps nothing of the library alive.
+    """A table of rows, which are named tuples. It keeps no object of the library alive.
 
     to_numpy() gives a structured array, to_pandas() a frame, both with a column for each field.
-    What is not known is None in a row, <NA> in a frame; in an array it is -1, or the greatest
-    number in a column of addresses. Members of enumerations are their names there.
+    An unknown value is None in a row, <NA> in a frame; in an array it is -1, or the greatest
+    number in a column of addresses. Members of enumerations are their names in arrays and frames.
     """
 
     def __init__(self, row_type: Type[Row], rows: Sequence[Row], title: str = '',
@@ -57,13 +57,13 @@ class Table(Listed, Sequence[Row], Generic[Row]):
     __hash__ = None  # type: ignore[assignment]
 
     def top(self, count: int, by: Union[str, Callable[[Row], Any]]) -> 'Table[Row]':
-        """The rows with most of a column, or of what a function says; most first."""
+        """Returns the rows with the largest values of a column, or of a function, largest first."""
         key = typing.cast(Callable[[Row], Any], by if callable(by) else operator.attrgetter(by))
         rows = sorted(self._rows, key=key, reverse=True)[:count]
         return Table(self.row_type, rows, self.title, self.notes)
 
     def where(self, condition: Callable[[Row], bool]) -> 'Table[Row]':
-        """The rows that a function says yes to."""
+        """Returns the rows for which a function is true."""
         rows = [row for row in self._rows if condition(row)]
         return Table(self.row_type, rows, self.title, self.notes)
 
@@ -72,7 +72,7 @@ class Table(Listed, Sequence[Row], Generic[Row]):
         return [getattr(row, name) for row in self._rows] if given is None else list(given)
 
     def to_numpy(self) -> 'numpy.ndarray[Any, numpy.dtype[Any]]':
-        """A structured array; needs numpy."""
+        """Returns a structured array; needs numpy."""
         columns = self._numpy_columns()
         array = _optional.numpy().empty(len(self), dtype=[(name, column.dtype)
                                                           for name, column in columns.items()])
@@ -103,7 +103,7 @@ class Table(Listed, Sequence[Row], Generic[Row]):
         return values
 
     def to_pandas(self) -> Any:
-        """A DataFrame; needs pandas."""
+        """Returns a DataFrame; needs pandas."""
         pandas = _optional.pandas()
         columns = self._numpy_columns()
         kinds = annotations_of(self.row_type)

@@ -1,8 +1,8 @@
-//! The C ABI of libhbbp as Rust sees it; the crate `hbbp` makes it safe.
+//! The C ABI of libhbbp in Rust; the crate `hbbp` is a safe layer above it.
 //!
 //! The declarations are those of the C headers, with their comments; `hbbp/api.h` states the
-//! conventions that hold for all of them. Structs that the caller sizes have a [`Default`], which is
-//! all zeros with `struct_size` set, as `HBBP_INIT` makes them:
+//! conventions that hold for all of them. Structs whose size the caller sets have a [`Default`],
+//! which is all zeros with `struct_size` set, like `HBBP_INIT`:
 //!
 //! ```
 //! let mut error = hbbp_sys::hbbp_error::default();
@@ -12,18 +12,18 @@
 //! unsafe { hbbp_sys::hbbp_capabilities_destroy(capabilities) };
 //! ```
 //!
-//! The library is found by `HBBP_LIB_DIR`, the folder that it is in, or else by `pkg-config`. The
-//! feature `static`, or `HBBP_STATIC=1` while building, links `libhbbp.a`.
+//! The library is found in the directory `HBBP_LIB_DIR`, or else by `pkg-config`. The feature
+//! `static`, or `HBBP_STATIC=1` while building, links `libhbbp.a`.
 #![deny(missing_docs, missing_debug_implementations)]
 #![allow(non_camel_case_types)]
 
 macro_rules! zeroed {
     ($name:ident) => {
         impl Default for $name {
-            /// All zeros.
+            /// Returns all zeros.
             fn default() -> Self {
-                // SAFETY: structs of the C ABI are of numbers, pointers that may be NULL and
-                // functions that may be, all of which may be zero.
+                // SAFETY: structs of the C ABI consist of numbers, pointers and functions that may
+                // be NULL, all of which may be zero.
                 unsafe { core::mem::zeroed() }
             }
         }
@@ -33,9 +33,9 @@ macro_rules! zeroed {
 macro_rules! sized {
     ($name:ident) => {
         impl Default for $name {
-            /// All zeros but `struct_size`, which is the size of the struct.
+            /// Returns all zeros except `struct_size`, which is the size of the struct.
             fn default() -> Self {
-                // SAFETY: as in `zeroed`.
+                // SAFETY: see `zeroed`.
                 let mut value: Self = unsafe { core::mem::zeroed() };
                 value.struct_size = core::mem::size_of::<Self>() as u32;
                 value

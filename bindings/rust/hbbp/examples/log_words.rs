@@ -1,5 +1,5 @@
-//! A program that reads a log, and profiles itself meanwhile: which functions, which lines, which
-//! instructions, and how often loops iterated.
+//! A program that reads a log and profiles itself meanwhile: it prints which functions, lines and
+//! instructions ran, and how often loops iterated.
 //!
 //! cargo run --profile profiling --example log_words [SECONDS]
 
@@ -49,7 +49,7 @@ mod log {
     use super::HashMap;
 
     const VERBS: [&str; 4] = ["GET", "PUT", "POST", "DELETE"];
-    const PLACES: [&str; 5] = [
+    const PATHS: [&str; 5] = [
         "index.html",
         "static/app.js",
         "users",
@@ -57,7 +57,7 @@ mod log {
         "report.pdf",
     ];
 
-    /// A log of a server, always the same.
+    /// Makes the log of a server, which is always the same.
     pub fn write(lines: u32) -> String {
         let mut state = 2463534242u32;
         let mut next = |count: usize| {
@@ -68,9 +68,9 @@ mod log {
         };
         (0..lines)
             .map(|line| {
-                let (verb, place) = (VERBS[next(4)], PLACES[next(5)]);
+                let (verb, path) = (VERBS[next(4)], PATHS[next(5)]);
                 format!(
-                    "{line:08} {verb} /{place}?id={} {}\n",
+                    "{line:08} {verb} /{path}?id={} {}\n",
                     next(997),
                     200 + next(4) * 100
                 )
@@ -78,7 +78,8 @@ mod log {
             .collect()
     }
 
-    /// How often each word is in lines that a pattern fits, the most frequent word first.
+    /// Counts each word in the lines that match a pattern, and returns the most frequent word
+    /// first.
     #[inline(never)]
     pub fn count_words<'l>(log: &'l str, pattern: &str) -> Vec<(&'l str, u64)> {
         let mut counts = HashMap::new();
@@ -97,7 +98,7 @@ mod log {
         words
     }
 
-    /// Generic, so that its name has types.
+    /// It is generic, so that its name has types.
     #[inline(never)]
     fn sort_by<T>(items: &mut [T], order: impl Fn(&T, &T) -> std::cmp::Ordering) {
         items.sort_by(order);
@@ -130,7 +131,7 @@ fn show_functions(analysis: &Analysis) -> hbbp::Result<()> {
     Ok(())
 }
 
-/// Executed instructions by the line that they are written in, or inlined into.
+/// Sums executed instructions by the line that they are written in, or inlined into.
 fn show_lines(analysis: &Analysis) -> hbbp::Result<()> {
     let mut lines = HashMap::new();
     let mut all = 0.0;

@@ -1,4 +1,4 @@
-//! How often each basic block ran.
+//! Analyses: how often each basic block ran.
 
 use crate::code::Disassembly;
 use crate::error::{call, Result};
@@ -22,7 +22,7 @@ use std::ffi::CString;
 use std::ops::Range;
 use std::ptr;
 
-/// How a profile is analyzed. Everything has a default.
+/// Options of the analysis of a profile. Everything has a default.
 ///
 /// ```no_run
 /// use hbbp::{AnalysisOptions, DebugOptions, Estimator, Profile};
@@ -47,40 +47,40 @@ pub struct AnalysisOptions<'a> {
 debug_without_closures!(AnalysisOptions<'a> { estimator, tree, kernel, debug, work });
 
 impl<'a> AnalysisOptions<'a> {
-    /// All defaults.
+    /// Makes options with all defaults.
     pub fn new() -> Self {
         AnalysisOptions::default()
     }
 
     setters! {
-        /// Which observations count. Default: [`Estimator::Auto`].
+        /// Selects the observations that count. Default: [`Estimator::Auto`].
         estimator(estimator: Estimator): estimator = Some(estimator);
-        /// For [`Estimator::Tree`]: a decision tree of your own, JSON as
-        /// `docs/internals/estimators.md` has it. Default: the published one.
+        /// Sets the decision tree of [`Estimator::Tree`], as JSON in the format of
+        /// `docs/internals/estimators.md`. Default: the published one.
         tree(json: impl Into<String>): tree = Some(json.into());
-        /// Files of the kernel that was profiled. Default: those of this machine, if they are of
+        /// Sets files of the profiled kernel. Default: those of this machine, if they belong to
         /// that kernel.
         kernel(files: KernelFiles): kernel = Some(files);
-        /// Where debug information is. Default: where it usually is.
+        /// Sets the location of debug information. Default: the usual one.
         debug(options: DebugOptions): debug = options;
     }
 
-    /// Called now and then while code is read and blocks are found. A panic of it goes on after
-    /// that.
+    /// Sets a function that is called now and then while code is read and blocks are found. A panic
+    /// in it continues after that.
     pub fn progress(mut self, progress: impl FnMut(u64, Option<u64>) + 'a) -> Self {
         self.work = self.work.progress(progress);
         self
     }
 
-    /// Cancels it.
+    /// Sets a flag that cancels the analysis.
     pub fn cancel(mut self, cancel: &Cancel) -> Self {
         self.work = self.work.cancel(cancel);
         self
     }
 
-    /// Finds the code of the modules, the blocks, and their counts: some tens of milliseconds for a
-    /// large program, seconds for a recording of a very large one. Code that cannot be found is no
-    /// error: see [`ModuleResult::problem`].
+    /// Finds the code of the modules, the blocks, and their counts. That takes some tens of
+    /// milliseconds for a large program, and seconds for a recording of a very large one. Code that
+    /// cannot be found is not an error: see [`ModuleResult::problem`].
     pub fn analyze(self, profile: &Profile) -> Result<Analysis> {
         let tree = self.tree.map(CString::new).transpose()?;
         let kernel = self.kernel.as_ref().map(KernelFiles::to_c).transpose()?;
@@ -99,11 +99,11 @@ impl<'a> AnalysisOptions<'a> {
         let handle = self
             .work
             .create(sys::hbbp_analysis_destroy, |work, analysis, error| {
-                // SAFETY: all that is pointed to is there during the call, and what `debug` has as
-                // long as the analysis.
+                // SAFETY: everything that is pointed to lives during the call, and the data of
+                // `debug` as long as the analysis.
                 unsafe { sys::hbbp_analysis_create(profile.raw(), &raw, work, analysis, error) }
             })?;
-        // SAFETY: that profile lives as long as the analysis, whose part this is.
+        // SAFETY: that profile is a part of the analysis and lives as long.
         let profile = unsafe { Profile::lent(sys::hbbp_analysis_profile(handle.get()))? };
         Ok(Analysis {
             profile,
@@ -113,13 +113,13 @@ impl<'a> AnalysisOptions<'a> {
     }
 }
 
-/// What a profile says of blocks, by the code of its modules: made by [`Profile::analyze`] or
-/// [`AnalysisOptions::analyze`]. It does not change, and does not need the profile.
+/// The blocks of a profile and their counts, found by the code of its modules. [`Profile::analyze`]
+/// and [`AnalysisOptions::analyze`] make it. It is immutable, and does not need the profile.
 ///
 /// Addresses of modules are those of the ELF file, as objdump prints them. Indices of sources,
 /// threads and modules are those of the profile.
 ///
-/// What lists borrow ends with the analysis:
+/// Borrowed data of lists ends with the analysis:
 ///
 /// ```compile_fail,E0505
 /// let analysis = hbbp::Profile::load("program.hbbp")?.analyze()?;
@@ -129,14 +129,14 @@ impl<'a> AnalysisOptions<'a> {
 /// # Ok::<(), hbbp::Error>(())
 /// ```
 pub struct Analysis {
-    // Of the analysis, which destroys it.
+    // Owned by the analysis, which destroys it.
     profile: Profile,
     handle: Handle<sys::hbbp_analysis>,
-    // What reading debug information calls, and so ends after it.
+    // Reading debug information calls this, so it is dropped after the analysis.
     _debug: DebugHost,
 }
 
-// SAFETY: an analysis does not change, and the ABI lets any number of threads use a const handle. The
+// SAFETY: an analysis is immutable, and the ABI lets any number of threads use a const handle. The
 // closure is Send and Sync.
 unsafe impl Send for Analysis {}
 unsafe impl Sync for Analysis {}
@@ -148,14 +148,14 @@ impl Analysis {
         self.handle.get()
     }
 
-    /// The profile that it is of.
+    /// Returns the analysed profile.
     pub fn profile(&self) -> &Profile {
         &self.profile
     }
 
-    /// Which estimator was used, and what counts of each family were multiplied by.
+    /// Returns the estimator that was used, and the factor of the counts of each family.
     pub fn info(&self) -> Result<AnalysisInfo> {
-        // SAFETY: the analysis is there, and what it lends lives as long as it is borrowed.
+        // SAFETY: the analysis is alive, and data that it lends lives as long as it is borrowed.
         unsafe {
             let raw = fill(|info, error| sys::hbbp_analysis_get_info(self.raw(), info, error))?;
             Ok(AnalysisInfo::from_raw(&raw))
@@ -167,11 +167,11 @@ impl Analysis {
         count: unsafe extern "C" fn(*const sys::hbbp_analysis) -> usize,
         copy_part: CopyPart<sys::hbbp_analysis, T::Raw>,
     ) -> Result<Vec<T>> {
-        // SAFETY: as above; each list is private to a method that says for how long it borrows.
+        // SAFETY: as above; each list is private to a method that declares for how long it borrows.
         unsafe { read(self.raw(), count, copy_part) }
     }
 
-    /// Every block that has a count, in order of module and address.
+    /// Returns every block with a count, in order of module and address.
     pub fn blocks(&self) -> Result<Vec<Block>> {
         self.list(
             sys::hbbp_analysis_block_count,
@@ -179,8 +179,8 @@ impl Analysis {
         )
     }
 
-    /// Every function that has a block with a count, and those of a kernel that have samples, in
-    /// order of module and address.
+    /// Returns every function with a block that has a count, and those of a kernel that have
+    /// samples, in order of module and address.
     pub fn functions(&self) -> Result<Vec<Function<'_>>> {
         self.list(
             sys::hbbp_analysis_function_count,
@@ -188,7 +188,7 @@ impl Analysis {
         )
     }
 
-    /// Taken branches. Only SWBT and LBR have them.
+    /// Returns taken branches. Only SWBT and LBR observe them.
     pub fn branches(&self) -> Result<Vec<Branch>> {
         self.list(
             sys::hbbp_analysis_branch_count,
@@ -196,7 +196,7 @@ impl Analysis {
         )
     }
 
-    /// How the code of each module of the profile was found, in their order.
+    /// Returns the modules of the profile in their order, with the state of their code.
     pub fn modules(&self) -> Result<Vec<ModuleResult<'_>>> {
         self.list(
             sys::hbbp_analysis_module_count,
@@ -204,7 +204,7 @@ impl Analysis {
         )
     }
 
-    /// What became of the samples of each source of the profile, in their order.
+    /// Returns the sources of the profile in their order, with the attribution of their samples.
     pub fn sources(&self) -> Result<Vec<SourceResult>> {
         self.list(
             sys::hbbp_analysis_source_count,
@@ -212,7 +212,7 @@ impl Analysis {
         )
     }
 
-    /// What is unexplained of a source, by reason; none if there is no such source.
+    /// Returns the unexplained samples of a source by reason; none if there is no such source.
     pub fn unexplained_reasons(&self, source: usize) -> Result<Vec<Counter<'_>>> {
         // SAFETY: as above.
         unsafe {
@@ -225,7 +225,7 @@ impl Analysis {
         }
     }
 
-    /// Events of instructions that IBS of AMD reported, by module and address.
+    /// Returns events of instructions that IBS of AMD reported, by module and address.
     pub fn ibs_sums(&self) -> Result<Vec<IbsSum<'_>>> {
         self.list(
             sys::hbbp_analysis_ibs_sum_count,
@@ -238,8 +238,8 @@ impl Analysis {
         unsafe { sys::hbbp_analysis_block_count(self.raw()) }
     }
 
-    /// What a decision tree may ask about each block of [`blocks`](Analysis::blocks): numbers in the
-    /// order of [`block_feature_names`].
+    /// Returns the features of each block of [`blocks`](Analysis::blocks) that a decision tree may
+    /// test: numbers in the order of [`block_feature_names`].
     pub fn block_features(&self) -> Result<Vec<Vec<f64>>> {
         let width = block_feature_names().len();
         let blocks = self.block_count();
@@ -257,33 +257,32 @@ impl Analysis {
             .collect())
     }
 
-    /// Which instructions ran.
+    /// Returns executed instructions by the keys.
     pub fn mix(&self, keys: MixKeys) -> Result<Mix> {
         self.mix_with(keys, Work::new())
     }
 
-    /// The same, with progress and a flag that cancels it.
+    /// Does the same, with progress and a flag that cancels it.
     pub fn mix_with(&self, keys: MixKeys, work: Work<'_>) -> Result<Mix> {
         Mix::of(self, keys, work)
     }
 
-    /// What ran, summed by keys of your choice.
+    /// Sums what ran by any keys.
     pub fn pivot(&self, query: &PivotQuery<'_>) -> Result<Pivot> {
         self.pivot_with(query, Work::new())
     }
 
-    /// The same, with progress and a flag that cancels it.
+    /// Does the same, with progress and a flag that cancels it.
     pub fn pivot_with(&self, query: &PivotQuery<'_>, work: Work<'_>) -> Result<Pivot> {
         Pivot::of(self, query, work)
     }
 
-    /// What follows from the whole mix, or from that of the instructions that a condition lets
-    /// through.
+    /// Returns ratios of the whole mix, or of the instructions that match a condition.
     pub fn ratios(&self, filter: Option<&str>, taxonomy: Option<&Taxonomy>) -> Result<Ratios> {
         self.ratios_with(filter, taxonomy, Work::new())
     }
 
-    /// The same, with progress and a flag that cancels it.
+    /// Does the same, with progress and a flag that cancels it.
     pub fn ratios_with(
         &self,
         filter: Option<&str>,
@@ -293,12 +292,12 @@ impl Analysis {
         Ratios::of(self, filter, taxonomy, work)
     }
 
-    /// The loops in which a block has a count.
+    /// Returns the loops in which a block has a count.
     pub fn loops(&self) -> Result<Loops> {
         self.loops_with(Work::new())
     }
 
-    /// The same, with progress and a flag that cancels it.
+    /// Does the same, with progress and a flag that cancels it.
     pub fn loops_with(&self, work: Work<'_>) -> Result<Loops> {
         Loops::of(self, work)
     }
@@ -315,29 +314,30 @@ impl Analysis {
             *mut sys::hbbp_error,
         ) -> sys::hbbp_status,
     ) -> Result<T> {
-        // SAFETY: the analysis is there; what these lend lives as long, or is static.
+        // SAFETY: the analysis is alive; data that these lend lives as long, or is static.
         unsafe {
             let raw = fill(|raw, error| get(self.raw(), raw_index(module), address, raw, error))?;
             Ok(T::from_raw(&raw))
         }
     }
 
-    /// The block around an address of a module, whether it has a count or not.
+    /// Returns the block around an address of a module, whether it has a count or not.
     pub fn find_block(&self, module: usize, address: u64) -> Result<Block> {
         self.at(module, address, sys::hbbp_analysis_find_block)
     }
 
-    /// The instruction at an address of a module.
+    /// Returns the instruction at an address of a module.
     pub fn decode(&self, module: usize, address: u64) -> Result<Instruction> {
         self.at(module, address, sys::hbbp_analysis_decode)
     }
 
-    /// The text of the instruction at an address of a module.
+    /// Returns the text of the instruction at an address of a module.
     pub fn disassemble(&self, module: usize, address: u64) -> Result<Disassembly> {
         self.at(module, address, sys::hbbp_analysis_disassemble)
     }
 
-    /// Instructions that begin in a range of addresses of a module. Ends with the first error.
+    /// Iterates over instructions that begin in a range of addresses of a module. It ends with the
+    /// first error.
     pub fn instructions(
         &self,
         module: usize,
@@ -349,7 +349,7 @@ impl Analysis {
         })
     }
 
-    /// The same as text.
+    /// Iterates over the text of the instructions.
     pub fn disassembly(
         &self,
         module: usize,
@@ -361,13 +361,13 @@ impl Analysis {
         })
     }
 
-    /// The lines of an address of a module, and what was inlined there.
+    /// Returns the lines of an address of a module, and the functions that were inlined there.
     pub fn find_lines(&self, module: usize, address: u64) -> Result<LineRange<'_>> {
         lines::find(self, module, address)
     }
 
-    /// Those of a range of addresses of a module, one range after the other. Ends with the first
-    /// error.
+    /// Iterates over the lines in a range of addresses of a module, one range after the other. It
+    /// ends with the first error.
     pub fn line_ranges(
         &self,
         module: usize,
@@ -379,8 +379,8 @@ impl Analysis {
         })
     }
 
-    /// What of a module's debug information was missing or damaged, as far as was noticed up to now;
-    /// "" if nothing.
+    /// Returns which debug information of a module was missing or damaged, as far as is known by
+    /// now; "" if none was.
     pub fn debug_problem(&self, module: usize) -> Result<String> {
         lines::problem(self, module)
     }

@@ -1,6 +1,6 @@
-//! Closures that C calls. A panic must not unwind through C: it is kept, and goes on in the call of
-//! this crate that the thread is in. In a thread of libhbbp there is no such call; a closure that
-//! panicked there is not run again by that thread.
+//! Runs closures that C calls. A panic must not unwind through C: it is kept, and continues in the
+//! call of this crate that the thread is in. In a thread of libhbbp there is no such call; a
+//! closure that panicked there is not run again by that thread.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -11,22 +11,23 @@ thread_local! {
     static PANIC: RefCell<Option<Box<dyn Any + Send>>> = RefCell::new(None);
 }
 
-/// Runs a closure of the host on behalf of C. After a panic no closure is run until that went on.
+/// Runs a closure of the host on behalf of C. After a panic no closure is run until that has
+/// continued.
 pub(crate) fn guarded(body: impl FnOnce()) {
     let is_free = PANIC.try_with(|kept| matches!(kept.try_borrow().as_deref(), Ok(None)));
     if is_free != Ok(true) {
         return;
     }
-    // What the closure left half done is seen by nobody before the panic goes on.
+    // No one sees the state of the closure before the panic continues.
     if let Err(panic) = catch_unwind(AssertUnwindSafe(body)) {
-        // The thread is not ending, as it was not before.
+        // The thread is not ending, because it was not before.
         let _ = PANIC.try_with(|kept| kept.replace(Some(panic)));
     }
 }
 
-/// Goes on with a panic of a closure that C called.
+/// Continues with a panic of a closure that C called.
 pub(crate) fn resume_panic() {
-    // Two panics at once would abort: this one then waits for a later call.
+    // Two panics at once would abort, so this one waits for a later call.
     if thread::panicking() {
         return;
     }
@@ -35,7 +36,8 @@ pub(crate) fn resume_panic() {
     }
 }
 
-/// Runs what has no call to go on in, as when an object ends: a panic of a closure ends there.
+/// Runs code without a call in which a panic could continue, as when an object ends: a panic of a
+/// closure ends there.
 pub(crate) fn dropping_panics(body: impl FnOnce()) {
     let before = PANIC.try_with(|kept| kept.take());
     body();

@@ -1,4 +1,4 @@
-//! What this machine, kernel and user can do; found out by trying.
+//! Probes what this machine, kernel and user can do.
 
 use crate::error::Result;
 use crate::handle::Handle;
@@ -10,34 +10,34 @@ use std::borrow::Cow;
 use std::ffi::CString;
 
 values! {
-    /// Whether something can be had.
+    /// Whether a capability is available.
     CapabilityState: i32 {
-        /// Could not be tried.
+        /// It could not be tried.
         NotKnown = HBBP_CAPABILITY_UNKNOWN,
-        /// Tried, works.
+        /// It was tried, and works.
         Supported = HBBP_CAPABILITY_SUPPORTED,
-        /// Hardware or kernel has no such thing.
+        /// The hardware or kernel does not have it.
         Missing = HBBP_CAPABILITY_MISSING,
-        /// There, but this process may not use it.
+        /// It exists, but this process may not use it.
         Denied = HBBP_CAPABILITY_DENIED,
     }
 }
 
 records! {
-    /// Something that a machine may be able to do.
+    /// A capability of a machine.
     Capability<'c>(raw: hbbp_capability) {
-        /// Whether it can.
+        /// Whether it is available.
         state: CapabilityState = CapabilityState::from_raw(raw.state),
         /// A stable key: "perf_event_open", "task_clock", "branch_stack", "branch_tracing", ...
         name: Cow<'c, str> = text(raw.name),
-        /// What was found, with the numbers.
+        /// What the probe found, with the numbers.
         detail: Cow<'c, str> = text(raw.detail),
         /// What to change to get it; empty if there is nothing to change.
         advice: Cow<'c, str> = text(raw.advice),
     }
 }
 
-/// What this machine can do.
+/// The capabilities of this machine.
 ///
 /// ```
 /// let capabilities = hbbp::Capabilities::probe()?;
@@ -51,13 +51,13 @@ records! {
 pub struct Capabilities(Table<sys::hbbp_capabilities, sys::hbbp_capability>);
 
 impl Capabilities {
-    /// Opens and closes perf events on the calling thread; takes some milliseconds.
+    /// Probes: opens and closes perf events on the calling thread, which takes some milliseconds.
     pub fn probe() -> Result<Capabilities> {
         let found = Handle::create(sys::hbbp_capabilities_destroy, |capabilities, error| {
-            // SAFETY: the place is for the object that is made.
+            // SAFETY: the pointer is for the object that is made.
             unsafe { sys::hbbp_capabilities_probe(capabilities, error) }
         })?;
-        // SAFETY: these are the capabilities of an object that does not change.
+        // SAFETY: these are the capabilities of an immutable object.
         let table = unsafe {
             Table::read(
                 found,
@@ -68,18 +68,18 @@ impl Capabilities {
         Ok(Capabilities(table))
     }
 
-    /// All of them, in an order that never changes.
+    /// Returns all of them, in an order that never changes.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Capability<'_>> + ExactSizeIterator {
         // SAFETY: they borrow from the object.
         unsafe { self.0.iter() }
     }
 
-    /// The one of a name.
+    /// Returns the capability with a name.
     pub fn get(&self, name: &str) -> Option<Capability<'_>> {
         self.iter().find(|capability| capability.name == name)
     }
 
-    /// Whether the one of a name was tried and works.
+    /// Returns whether the capability with a name was tried and works.
     pub fn supports(&self, name: &str) -> bool {
         self.get(name)
             .map_or(false, |found| found.state == CapabilityState::Supported)
@@ -97,8 +97,8 @@ pub struct EventCode {
 }
 
 impl EventCode {
-    /// By its code ("r20c4") or the name that libpfm4 has for it ("BR_INST_RETIRED:NEAR_TAKEN",
-    /// "perf::page-faults").
+    /// Finds an event by its code ("r20c4") or the name that libpfm4 has for it
+    /// ("BR_INST_RETIRED:NEAR_TAKEN", "perf::page-faults").
     ///
     /// ```
     /// let event = hbbp::EventCode::find("r20c4")?;
@@ -118,22 +118,22 @@ impl EventCode {
         })
     }
 
-    /// What it counts, or [`Event::Other`].
+    /// Returns the event, or [`Event::Other`].
     pub fn event(&self) -> Event {
         self.event
     }
 
-    /// `type` of `perf_event_attr`.
+    /// Returns `type` of `perf_event_attr`.
     pub fn kind(&self) -> u64 {
         self.kind
     }
 
-    /// `config` of `perf_event_attr`.
+    /// Returns `config` of `perf_event_attr`.
     pub fn config(&self) -> u64 {
         self.config
     }
 
-    /// As it was asked for.
+    /// Returns the name as it was given.
     pub(crate) fn name(&self) -> &CString {
         &self.name
     }

@@ -1,4 +1,4 @@
-//! Single instructions as people read them, and names of functions.
+//! Single instructions as text, and names of functions.
 
 use crate::sys;
 use crate::text::{address, until_zero};
@@ -6,7 +6,7 @@ use std::ffi::CString;
 use std::ptr;
 
 values! {
-    /// What an instruction does to the flow of control.
+    /// The effect of an instruction on the flow of control.
     Flow: i32 {
         /// The next instruction follows.
         Next = HBBP_FLOW_NEXT,
@@ -14,38 +14,38 @@ values! {
         Conditional = HBBP_FLOW_CONDITIONAL,
         /// A jump to an address.
         Jump = HBBP_FLOW_JUMP,
-        /// A jump to what a register or memory says.
+        /// A jump to an address in a register or in memory.
         IndirectJump = HBBP_FLOW_INDIRECT_JUMP,
         /// A call of an address.
         Call = HBBP_FLOW_CALL,
-        /// A call of what a register or memory says.
+        /// A call of an address in a register or in memory.
         IndirectCall = HBBP_FLOW_INDIRECT_CALL,
         /// A return.
         Return = HBBP_FLOW_RETURN,
         /// System calls, far transfers, transactions.
         System = HBBP_FLOW_SYSTEM,
-        /// Does not go on.
+        /// Execution ends there.
         Trap = HBBP_FLOW_TRAP,
     }
 }
 
 records! {
-    /// An instruction as people read it.
+    /// An instruction as text.
     Disassembly(raw: hbbp_disassembly) {
-        /// Where it is.
+        /// Its address.
         address: u64 = raw.address,
-        /// Bytes.
+        /// Length in bytes.
         length: u32 = raw.length,
-        /// Of a branch, if the code alone gives it.
+        /// Target of a branch, if the code alone determines it.
         target: Option<u64> = address(raw.target),
-        /// What it does to the flow of control.
+        /// Its effect on the flow of control.
         flow: Flow = Flow::from_raw(raw.flow),
-        /// Intel's syntax, lower case, numbers in hexadecimal.
+        /// The text in Intel's syntax, lower case, numbers in hexadecimal.
         text: String = until_zero(&raw.text.map(|character| character as u8)),
     }
 }
 
-/// The name of a function as C++ or Rust spells it; the symbol itself if it is no mangled name.
+/// Returns the name of a function in C++ or Rust, or the symbol itself if it is not a mangled name.
 ///
 /// ```
 /// assert_eq!(hbbp::demangle("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE"),

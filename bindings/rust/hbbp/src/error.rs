@@ -1,4 +1,4 @@
-//! How failure is reported.
+//! Errors of the library.
 
 use crate::sys;
 use crate::text;
@@ -9,15 +9,15 @@ use std::fmt;
 pub type Result<T> = std::result::Result<T, Error>;
 
 values! {
-    /// What kind of failure it was.
+    /// The kind of failure.
     Status: i32 {
-        /// The caller's mistake.
+        /// The caller made a mistake.
         InvalidArgument = HBBP_ERROR_INVALID_ARGUMENT,
-        /// Right call, wrong time: start of a started session.
+        /// The call came at the wrong time: start of a started session.
         InvalidState = HBBP_ERROR_INVALID_STATE,
-        /// Out of memory.
+        /// There is not enough memory.
         NoMemory = HBBP_ERROR_NO_MEMORY,
-        /// No such file, block, thread.
+        /// There is no such file, block or thread.
         NotFound = HBBP_ERROR_NOT_FOUND,
         /// Reading or writing failed.
         Io = HBBP_ERROR_IO,
@@ -25,31 +25,31 @@ values! {
         BadFormat = HBBP_ERROR_BAD_FORMAT,
         /// This machine or kernel cannot do it.
         Unsupported = HBBP_ERROR_UNSUPPORTED,
-        /// It can, but not for this user.
+        /// The system can do it, but not for this user.
         Permission = HBBP_ERROR_PERMISSION,
         /// A resource is taken or used up.
         Busy = HBBP_ERROR_BUSY,
-        /// Made for a newer library.
+        /// The program was made for a newer library.
         Version = HBBP_ERROR_VERSION,
-        /// A file's build ID is not the one that ran.
+        /// A file's build ID is not that of the file that ran.
         Mismatch = HBBP_ERROR_MISMATCH,
-        /// A bug of libhbbp; please report it.
+        /// This is a bug of libhbbp; please report it.
         Internal = HBBP_ERROR_INTERNAL,
-        /// Cancelled by its [`Cancel`](crate::Cancel).
+        /// The work was cancelled by its [`Cancel`](crate::Cancel).
         Cancelled = HBBP_ERROR_CANCELLED,
     }
 }
 
 impl Status {
-    /// The name that C has for it: "HBBP_ERROR_IO"; "unknown status" if the library that runs does
-    /// not know it.
+    /// Returns the name in C: "HBBP_ERROR_IO"; "unknown status" if the loaded library does not know
+    /// it.
     pub fn name(self) -> &'static str {
         // SAFETY: any number is allowed, and the string is static.
         unsafe { text::static_text(sys::hbbp_status_name(self.raw())) }
     }
 }
 
-/// What failed, where, and what to do next.
+/// An error: it says what failed, where, and what to do next.
 ///
 /// ```
 /// let error = hbbp::Profile::load("/nowhere/profile").unwrap_err();
@@ -71,7 +71,7 @@ impl Error {
     }
 
     pub(crate) fn from_raw(status: sys::hbbp_status, error: &sys::hbbp_error) -> Self {
-        // SAFETY: c_char and u8 have one layout.
+        // SAFETY: c_char and u8 have the same layout.
         let bytes = unsafe { &*(&error.message[..] as *const [_] as *const [u8]) };
         Error {
             status: Status::from_raw(status),
@@ -79,12 +79,12 @@ impl Error {
         }
     }
 
-    /// What kind of failure it was.
+    /// Returns the kind of failure.
     pub fn status(&self) -> Status {
         self.status
     }
 
-    /// One line: what failed, where, and what to do next.
+    /// Returns one line: what failed, where, and what to do next.
     pub fn message(&self) -> &str {
         &self.message
     }
@@ -118,7 +118,7 @@ pub(crate) fn call(function: impl FnOnce(*mut sys::hbbp_error) -> sys::hbbp_stat
     result
 }
 
-/// The same, for calls that give something which must be taken over before a panic goes on.
+/// Does the same for calls whose result must be owned before a panic continues.
 pub(crate) fn call_without_resuming(
     function: impl FnOnce(*mut sys::hbbp_error) -> sys::hbbp_status,
 ) -> Result<()> {
@@ -129,7 +129,7 @@ pub(crate) fn call_without_resuming(
     }
 }
 
-/// A text for C, if there is one.
+/// Converts an optional text for C.
 pub(crate) fn optional_text(text: &Option<String>) -> Result<Option<CString>> {
     Ok(text.as_deref().map(CString::new).transpose()?)
 }

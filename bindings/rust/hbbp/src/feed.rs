@@ -18,31 +18,31 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 values! {
-    /// When what is added is counted.
+    /// When added samples and events are counted.
     FeedOrder: i32 {
-        /// Sorted within rounds.
+        /// They are sorted within rounds.
         ByTime = HBBP_FEED_BY_TIME,
-        /// In the order of calls, at once.
+        /// They are counted at once, in the order of calls.
         AsAdded = HBBP_FEED_AS_ADDED,
     }
 }
 
 values! {
-    /// Which of its two kinds of records [`SourceKind::Ibs`] has.
+    /// The two kinds of records of [`SourceKind::Ibs`].
     IbsKind: i32 {
-        /// Of other sources.
+        /// The kind of other sources.
         None = HBBP_IBS_NONE,
-        /// IBS_OP_CTL, IBS_OP_RIP, IBS_OP_DATA, ...
+        /// Records of operations: IBS_OP_CTL, IBS_OP_RIP, IBS_OP_DATA, ...
         Op = HBBP_IBS_OP,
-        /// IBS_FETCH_CTL, IBS_FETCH_LINADDR, ...
+        /// Records of fetches: IBS_FETCH_CTL, IBS_FETCH_LINADDR, ...
         Fetch = HBBP_IBS_FETCH,
     }
 }
 
-/// Of mappings of the kernel.
+/// The process id of mappings of the kernel.
 pub const KERNEL_PID: u32 = sys::HBBP_FEED_KERNEL_PID;
 
-/// What a feed is like. Everything has a default.
+/// Options of a feed. Everything has a default.
 #[derive(Debug, Clone, Default)]
 #[must_use]
 pub struct FeedOptions {
@@ -60,28 +60,29 @@ pub struct FeedOptions {
 }
 
 impl FeedOptions {
-    /// All defaults.
+    /// Makes options with all defaults.
     pub fn new() -> Self {
         FeedOptions::default()
     }
 
     setters! {
-        /// When what is added is counted. Default: sorted within rounds.
+        /// Sets when added samples and events are counted. Default: sorted within rounds.
         order(order: FeedOrder): order = Some(order);
-        /// Of what waits; beyond it the earlier half is counted, round or not. Default: 64 MiB.
+        /// Limits the bytes of waiting records; beyond it the earlier half is counted, whatever the
+        /// rounds. Default: 64 MiB.
         max_waiting_bytes(bytes: u64): max_waiting_bytes = bytes;
-        /// For [`ProfileInfo::command`](crate::ProfileInfo::command).
+        /// Sets [`ProfileInfo::command`](crate::ProfileInfo::command).
         command(command: impl Into<String>): command = Some(command.into());
-        /// The machine that was observed. Default: this one.
+        /// Sets the observed machine. Default: this one.
         host(host: impl Into<String>): host = Some(host.into());
-        /// The processor of another host, as perf spells it: "AuthenticAMD,25,17,1".
+        /// Sets the processor of another host in perf's spelling: "AuthenticAMD,25,17,1".
         cpu_id(cpu_id: impl Into<String>): cpu_id = Some(cpu_id.into());
-        /// Directory that has the files of the observed machine.
-        root(folder: impl Into<PathBuf>): root = Some(folder.into());
+        /// Sets the directory with the files of the observed machine.
+        root(directory: impl Into<PathBuf>): root = Some(directory.into());
     }
 
-    /// A file that is not where it is on the observed machine: its path there, or the last part of
-    /// that, and the file.
+    /// Adds a file whose path is different on the observed machine: its path there, or the last
+    /// part of that, and the file.
     pub fn moved_file(mut self, there: impl Into<PathBuf>, here: impl Into<PathBuf>) -> Self {
         self.moved_files.push((there.into(), here.into()));
         self
@@ -90,27 +91,28 @@ impl FeedOptions {
     setters! {
         /// Keeps counts by slices of time of this width.
         slices(width: Duration): slice = width;
-        /// The least urgent messages that are wanted. Default: [`LogLevel::Info`].
+        /// Sets the least urgent level of messages. Default: [`LogLevel::Info`].
         log_level(level: LogLevel): log_level = Some(level);
-        /// Bytes for counts, what waits, names and code, at least [`MIN_MEMORY`](crate::MIN_MEMORY).
-        /// Samples that find no room are dropped, and counted. Default: as much as is needed.
+        /// Limits the bytes for counts, waiting records, names and code, at least
+        /// [`MIN_MEMORY`](crate::MIN_MEMORY). Samples that do not fit are dropped and counted.
+        /// Default: no limit.
         max_memory(bytes: u64): max_memory = bytes;
     }
 
-    /// Called with messages, inside the functions of the feed, as
-    /// [`SessionOptions::log`](crate::SessionOptions::log) says.
+    /// Sets a function that gets messages, inside the functions of the feed;
+    /// [`SessionOptions::log`](crate::SessionOptions::log) describes it.
     pub fn log(mut self, log: impl Fn(LogLevel, &str) + Send + Sync + 'static) -> Self {
         self.host_functions.set_log(log);
         self
     }
 
-    /// Where memory for counts and for what waits is from. It must not use this crate.
+    /// Sets the allocator of counts and waiting records. It must not use this crate.
     pub fn allocator(mut self, memory: impl GlobalAlloc + Send + Sync + 'static) -> Self {
         self.host_functions.set_memory(memory);
         self
     }
 
-    /// A feed with these options.
+    /// Makes a feed with these options.
     pub fn create(self) -> Result<Feed> {
         let command = optional_text(&self.command)?;
         let host = optional_text(&self.host)?;
@@ -136,8 +138,8 @@ impl FeedOptions {
             ..Default::default()
         };
         let handle = Handle::create(sys::hbbp_feed_destroy, |feed, error| {
-            // SAFETY: the texts and the allocator are there during the call, which copies them; what
-            // the host gave lives as long as the feed.
+            // SAFETY: the texts and the allocator live during the call, which copies them; data of
+            // the host lives as long as the feed.
             unsafe { sys::hbbp_feed_create(&raw, feed, error) }
         })?;
         Ok(Feed {
@@ -147,7 +149,7 @@ impl FeedOptions {
     }
 }
 
-/// What samples come from.
+/// A source of samples.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct FeedSource<'a> {
@@ -156,12 +158,13 @@ pub struct FeedSource<'a> {
     borrowed: PhantomData<&'a [u8]>,
 }
 
-// SAFETY: the pointers in `raw` are borrowed from what may be shared.
+// SAFETY: the pointers in `raw` are borrowed from data that may be shared.
 unsafe impl Send for FeedSource<'_> {}
 unsafe impl Sync for FeedSource<'_> {}
 
 impl<'a> FeedSource<'a> {
-    /// Raw records of an event that was opened with this `struct perf_event_attr`, of any version.
+    /// Makes a source of raw records of an event that was opened with this `struct
+    /// perf_event_attr`, of any version.
     pub fn of_perf_attr(attr: &'a [u8]) -> Self {
         Self::with(sys::hbbp_feed_source {
             perf_attr: attr.as_ptr().cast(),
@@ -170,7 +173,7 @@ impl<'a> FeedSource<'a> {
         })
     }
 
-    /// Samples that the host has decoded; a period counts `event`.
+    /// Makes a source of samples that the host has decoded; a period counts `event`.
     pub fn of_samples(kind: SourceKind, event: Event) -> Self {
         Self::with(sys::hbbp_feed_source {
             kind: kind.raw(),
@@ -187,8 +190,8 @@ impl<'a> FeedSource<'a> {
         }
     }
 
-    /// Of raw records: what the kernel calls the event (`PERF_EVENT_IOC_ID`), one for each
-    /// descriptor.
+    /// Sets the kernel's ids of the event (`PERF_EVENT_IOC_ID`), one for each descriptor, for raw
+    /// records.
     pub fn perf_ids(mut self, ids: &'a [u64]) -> Self {
         self.raw.perf_ids = ids.as_ptr();
         self.raw.perf_id_count = ids.len();
@@ -196,40 +199,40 @@ impl<'a> FeedSource<'a> {
     }
 
     setters! {
-        /// Says what an event counts whose type and config do not.
+        /// Sets the counted event if type and config do not determine it.
         event_name(name: impl Into<String>): event_name = Some(name.into());
-        /// Of decoded samples of [`SourceKind::Ibs`].
+        /// Sets the kind of decoded samples of [`SourceKind::Ibs`].
         ibs(kind: IbsKind): raw.ibs = kind.raw();
-        /// Of decoded samples: those of the kernel were asked for.
+        /// Declares that samples of the kernel were requested, for decoded samples.
         include_kernel(include: bool): raw.include_kernel = include.into();
-        /// Of decoded samples without a period of their own.
+        /// Sets the period of decoded samples without a period of their own.
         period(occurrences: u64): raw.period = occurrences;
-        /// Of decoded samples, instead of a period: each has its own.
+        /// Declares a frequency instead of a period: each decoded sample has its own period.
         frequency_hz(samples: u64): raw.frequency_hz = samples;
     }
 }
 
-/// A taken branch, as `struct perf_branch_entry` of Linux.
+/// A taken branch, in the layout of `struct perf_branch_entry` of Linux.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct BranchEntry {
-    /// Of the branch instruction; 0 with `to` 0: no entry, the stack is cut here.
+    /// Address of the branch instruction; 0 with `to` 0: no entry, the stack is cut here.
     pub from: u64,
-    /// Where it went.
+    /// Target of the branch.
     pub to: u64,
-    /// Bit-fields, the first at bit 0; 0 if nothing is known.
+    /// Bit-fields, the first at bit 0; 0 if unknown.
     pub flags: u64,
 }
 
 impl BranchEntry {
-    /// In `flags`: the branch was on a path that was not taken after all. It is left out, and the
+    /// In `flags`: the branch was on a path that was not taken in the end. It is ignored, and the
     /// stack is cut there.
     pub const WRONG_PATH: u64 = sys::HBBP_BRANCH_WRONG_PATH;
 }
 
 /// A decoded sample.
 ///
-/// What it borrows is there when it is added:
+/// Borrowed data must live until it is added:
 ///
 /// ```compile_fail,E0597
 /// let sample = {
@@ -247,12 +250,12 @@ pub struct FeedSample<'a> {
     borrowed: PhantomData<&'a [BranchEntry]>,
 }
 
-// SAFETY: the pointers in `raw` are borrowed from what may be shared.
+// SAFETY: the pointers in `raw` are borrowed from data that may be shared.
 unsafe impl Send for FeedSample<'_> {}
 unsafe impl Sync for FeedSample<'_> {}
 
 impl<'a> FeedSample<'a> {
-    /// Of a thread of a process.
+    /// Makes a sample of a thread of a process.
     pub fn new(pid: u32, tid: u32) -> Self {
         let raw = sys::hbbp_feed_sample {
             pid,
@@ -266,26 +269,26 @@ impl<'a> FeedSample<'a> {
     }
 
     setters! {
-        /// When it was taken; 0: not known.
+        /// Sets the time of the sample; 0: unknown.
         time_ns(time: u64): raw.time_ns = time;
-        /// EBS and IBS: the instruction pointer.
+        /// Sets the instruction pointer (EBS and IBS).
         ip(address: u64): raw.ip = address;
-        /// Occurrences of the event that it stands for; 0: the source's.
+        /// Sets the occurrences of the event per sample; 0: the source's period.
         period(occurrences: u64): raw.period = occurrences;
-        /// SWBT: occurrences of the event in what the burst covers; 0: its streams.
+        /// Sets the occurrences of the event in the burst (SWBT); 0: its streams.
         extent(occurrences: u64): raw.extent = occurrences;
     }
 
-    /// LBR: all of the stack, the newest branch first. SWBT: the taken branches of the burst, the
-    /// oldest first.
+    /// Sets the branches. LBR: the whole stack, the newest branch first. SWBT: the taken branches
+    /// of the burst, the oldest first.
     pub fn branches(mut self, branches: &'a [BranchEntry]) -> Self {
         self.raw.branches = branches.as_ptr().cast();
         self.raw.branch_count = u32::try_from(branches.len()).unwrap_or(u32::MAX);
         self
     }
 
-    /// IBS: raw registers in the order of their numbers, as in the kernel's raw data, and the word
-    /// in front of them there.
+    /// Sets raw registers in the order of their numbers (IBS), as in the kernel's raw data, and the
+    /// word in front of them there.
     pub fn ibs_registers(mut self, capabilities: u32, registers: &'a [u64]) -> Self {
         self.raw.ibs_registers = registers.as_ptr();
         self.raw.ibs_register_count = u32::try_from(registers.len()).unwrap_or(u32::MAX);
@@ -294,7 +297,7 @@ impl<'a> FeedSample<'a> {
     }
 }
 
-/// Something that happened to a process.
+/// An event in the life of a process.
 #[derive(Debug, Clone, Copy)]
 #[repr(transparent)]
 #[must_use]
@@ -303,7 +306,7 @@ pub struct FeedEvent<'a> {
     borrowed: PhantomData<&'a [u8]>,
 }
 
-// SAFETY: the pointers in `raw` are borrowed from what may be shared.
+// SAFETY: the pointers in `raw` are borrowed from data that may be shared.
 unsafe impl Send for FeedEvent<'_> {}
 unsafe impl Sync for FeedEvent<'_> {}
 
@@ -320,8 +323,8 @@ impl<'a> FeedEvent<'a> {
         }
     }
 
-    /// Executable memory appeared and replaced what was there; of a file, say also
-    /// [`file`](FeedEvent::file).
+    /// Executable memory was mapped and replaced earlier mappings; add [`file`](FeedEvent::file)
+    /// for a mapping of a file.
     pub fn mapping(pid: u32, address: u64, size: u64) -> Self {
         let mut event = Self::new(sys::HBBP_FEED_MAPPING, pid);
         event.raw.address = address;
@@ -329,34 +332,34 @@ impl<'a> FeedEvent<'a> {
         event
     }
 
-    /// Which file a mapping is of, and from where on.
+    /// Sets the file of a mapping, and the offset in it.
     pub fn file(mut self, path: &'a CStr, file_offset: u64) -> Self {
         self.raw.file_offset = file_offset;
         self.name(path)
     }
 
-    /// Device (makedev) and inode of the file of a mapping.
+    /// Sets device (makedev) and inode of the file of a mapping.
     pub fn inode(mut self, device: u64, inode: u64) -> Self {
         self.raw.device = device;
         self.raw.inode = inode;
         self
     }
 
-    /// Of the file of a mapping; at most 64 bytes.
+    /// Sets the build ID of the file of a mapping; at most 64 bytes.
     pub fn build_id(mut self, build_id: &'a [u8]) -> Self {
         self.raw.build_id = build_id.as_ptr();
         self.raw.build_id_size = u32::try_from(build_id.len()).unwrap_or(u32::MAX);
         self
     }
 
-    /// The process has generated code, which replaced what was there.
+    /// The process has generated code, which replaced earlier code.
     pub fn code(pid: u32, address: u64, code: &'a [u8]) -> Self {
         let mut event = Self::code_of_size(pid, address, code.len() as u64);
         event.raw.code = code.as_ptr();
         event
     }
 
-    /// The same without the bytes: samples are counted, but not in blocks.
+    /// Generated code without the bytes: samples are counted, but not in blocks.
     pub fn code_of_size(pid: u32, address: u64, size: u64) -> Self {
         let mut event = Self::new(sys::HBBP_FEED_CODE, pid);
         event.raw.address = address;
@@ -364,14 +367,15 @@ impl<'a> FeedEvent<'a> {
         event
     }
 
-    /// Another program: nothing is mapped. `tid` is the thread that [`name`](FeedEvent::name) is of.
+    /// The process runs another program, and nothing is mapped. [`name`](FeedEvent::name) is the
+    /// name of the thread `tid`.
     pub fn exec(pid: u32, tid: u32) -> Self {
         let mut event = Self::new(sys::HBBP_FEED_EXEC, pid);
         event.raw.tid = tid;
         event
     }
 
-    /// Thread `tid` of `pid` was made by `parent_tid` of `parent_pid`: a process with its mappings,
+    /// `parent_tid` of `parent_pid` has made thread `tid` of `pid`: a process with its mappings,
     /// or, if the pids are the same, a thread.
     pub fn fork(pid: u32, tid: u32, parent_pid: u32, parent_tid: u32) -> Self {
         let mut event = Self::new(sys::HBBP_FEED_FORK, pid);
@@ -381,19 +385,19 @@ impl<'a> FeedEvent<'a> {
         event
     }
 
-    /// The process, not only a thread, has ended.
+    /// The process has ended, not only a thread.
     pub fn exit(pid: u32) -> Self {
         Self::new(sys::HBBP_FEED_EXIT, pid)
     }
 
-    /// How a thread is called now.
+    /// A thread got a name.
     pub fn thread_name(pid: u32, tid: u32, name: &'a CStr) -> Self {
         let mut event = Self::new(sys::HBBP_FEED_THREAD_NAME, pid);
         event.raw.tid = tid;
         event.name(name)
     }
 
-    /// Of a file, for its mappings without one.
+    /// Sets the build ID of a file, for its mappings without one.
     pub fn build_id_of(path: &'a CStr, build_id: &'a [u8]) -> Self {
         Self::new(sys::HBBP_FEED_BUILD_ID, 0)
             .name(path)
@@ -408,7 +412,7 @@ impl<'a> FeedEvent<'a> {
         event
     }
 
-    /// Sampling for a source was held back once.
+    /// Sampling for a source was throttled once.
     pub fn throttled(source: u32) -> Self {
         let mut event = Self::new(sys::HBBP_FEED_THROTTLED, 0);
         event.raw.source = source;
@@ -416,39 +420,40 @@ impl<'a> FeedEvent<'a> {
     }
 
     setters! {
-        /// When it happened; 0: since ever, of mappings and code; of others: not known.
+        /// Sets the time of the event; 0: always, for mappings and code, and unknown for others.
         time_ns(time: u64): raw.time_ns = time;
-        /// Of the file, the function or the thread that it is about.
+        /// Sets the name of the file, the function or the thread.
         name(name: &'a CStr): raw.name = name.as_ptr();
     }
 }
 
 records! {
-    /// What a feed is doing right now.
+    /// The current state of a feed.
     FeedInfo(raw: hbbp_feed_info) {
-        /// Added so far, counted or waiting.
+        /// Samples added so far, counted or waiting.
         samples: u64 = raw.samples,
-        /// As records and events say.
+        /// Lost samples, by records and events.
         lost: u64 = raw.lost,
-        /// As records and events say.
+        /// Throttled times, by records and events.
         throttled: u64 = raw.throttled,
-        /// Between the first and the last sample that was counted.
+        /// Time between the first and the last counted sample.
         duration_ns: u64 = raw.duration_ns,
         /// Records and samples that wait for the end of a round.
         waiting: u64 = raw.waiting,
-        /// Records that could not be used, and samples that there was no memory for.
+        /// Records that could not be used, and samples without memory.
         dropped: u64 = raw.dropped,
-        /// Of [`FeedOptions::max_memory`], also without one.
+        /// Memory that [`FeedOptions::max_memory`] limits, also without a limit.
         memory_bytes: u64 = raw.memory_bytes,
-        /// The most that it was.
+        /// The maximum of that.
         peak_memory_bytes: u64 = raw.peak_memory_bytes,
     }
 }
 
-/// A profile of what the host observes itself, in the making: raw records of perf, decoded samples, and events. The
-/// library then starts no thread, no signal handler and no event. `docs/guide/feeding.md` explains rounds.
+/// Makes a profile of what the host observes itself: raw records of perf, decoded samples, and
+/// events. The library then starts no thread, no signal handler and no event.
+/// `docs/guide/feeding.md` explains rounds.
 ///
-/// All functions may be called by any thread, also several at once.
+/// Any number of threads may call its functions at once.
 ///
 /// ```
 /// use hbbp::{Event, Feed, FeedEvent, FeedSample, FeedSource, SourceKind};
@@ -466,24 +471,24 @@ records! {
 #[derive(Debug)]
 pub struct Feed {
     handle: Handle<sys::hbbp_feed>,
-    // What the feed calls, and so ends after it.
+    // The feed calls this, so it is dropped after it.
     _host: Host,
 }
 
-// SAFETY: the ABI lets any thread call any function of a feed, also several at once.
+// SAFETY: the ABI lets any number of threads call any function of a feed at once.
 unsafe impl Send for Feed {}
 unsafe impl Sync for Feed {}
 
 impl Feed {
-    /// With all defaults.
+    /// Makes a feed with all defaults.
     pub fn new() -> Result<Feed> {
         FeedOptions::new().create()
     }
 
-    /// That of a session, which owns it.
+    /// Makes the feed of a session, which owns it.
     ///
     /// # Safety
-    /// It is there as long as this.
+    /// The feed must live as long as this object.
     pub(crate) unsafe fn lent(feed: *mut sys::hbbp_feed) -> Result<Feed> {
         Ok(Feed {
             handle: Handle::lent(feed)?,
@@ -491,7 +496,7 @@ impl Feed {
         })
     }
 
-    /// Adds a source, and gives its number. Sources may be added at any time.
+    /// Adds a source, and returns its number. Sources may be added at any time.
     pub fn add_source(&self, source: &FeedSource<'_>) -> Result<u32> {
         let name = optional_text(&source.event_name)?;
         let raw = sys::hbbp_feed_source {
@@ -499,26 +504,26 @@ impl Feed {
             ..source.raw
         };
         let mut index = 0;
-        // SAFETY: what the source borrows is there.
+        // SAFETY: data that the source borrows is alive.
         call(|error| unsafe { sys::hbbp_feed_add_source(self.raw(), &raw, &mut index, error) })?;
         Ok(index)
     }
 
-    /// More perf ids of a source, as when a new thread or CPU gets an event.
+    /// Adds perf ids of a source, as when a new thread or CPU gets an event.
     pub fn add_perf_ids(&self, source: u32, perf_ids: &[u64]) -> Result<()> {
-        // SAFETY: the ids are there.
+        // SAFETY: the ids are alive.
         call(|error| unsafe {
             let (ids, count) = (perf_ids.as_ptr(), perf_ids.len());
             sys::hbbp_feed_add_perf_ids(self.raw(), source, ids, count, error)
         })
     }
 
-    /// Whole records one after the other, of all sources with a `perf_event_attr`. Gives how many
-    /// bytes whole records were; a rest is the beginning of a record, to be added again with what
-    /// follows.
+    /// Adds whole records one after the other, of all sources with a `perf_event_attr`. Returns how
+    /// many bytes whole records were; the rest is the beginning of a record, to be added again with
+    /// the following bytes.
     pub fn add_perf_records(&self, records: &[u8]) -> Result<usize> {
         let mut consumed = 0;
-        // SAFETY: the records are there, and may lie anywhere.
+        // SAFETY: the records are alive, and need no alignment.
         call(|error| unsafe {
             let (start, size) = (records.as_ptr().cast(), records.len());
             sys::hbbp_feed_add_perf_records(self.raw(), start, size, &mut consumed, error)
@@ -526,9 +531,9 @@ impl Feed {
         Ok(consumed)
     }
 
-    /// Decoded samples of a source. All are taken, or none.
+    /// Adds decoded samples of a source, all or none.
     pub fn add_samples(&self, source: u32, samples: &[FeedSample<'_>]) -> Result<()> {
-        // SAFETY: a FeedSample is a hbbp_feed_sample; what it borrows is there.
+        // SAFETY: a FeedSample is a hbbp_feed_sample, and borrowed data is alive.
         call(|error| unsafe {
             sys::hbbp_feed_add_samples(
                 self.raw(),
@@ -541,9 +546,9 @@ impl Feed {
         })
     }
 
-    /// Events. All are taken, or none.
+    /// Adds events, all or none.
     pub fn add_events(&self, events: &[FeedEvent<'_>]) -> Result<()> {
-        // SAFETY: a FeedEvent is a hbbp_feed_event; what it borrows is there.
+        // SAFETY: a FeedEvent is a hbbp_feed_event, and borrowed data is alive.
         call(|error| unsafe {
             sys::hbbp_feed_add_events(
                 self.raw(),
@@ -555,39 +560,39 @@ impl Feed {
         })
     }
 
-    /// Every ring was emptied once since the last round: counts what had come by the end of the
-    /// round before that.
+    /// Ends a round: call it after every ring was emptied once since the last round. It counts what
+    /// was added by the end of the round before that.
     pub fn end_round(&self) -> Result<()> {
-        // SAFETY: the feed is there.
+        // SAFETY: the feed is alive.
         call(|error| unsafe { sys::hbbp_feed_end_round(self.raw(), error) })
     }
 
-    /// Everything that happened up to a time was added: counts what waits up to there.
+    /// Counts what waits up to a time. Call it after everything that happened before was added.
     pub fn flush_up_to(&self, time_ns: u64) -> Result<()> {
         // SAFETY: as above.
         call(|error| unsafe { sys::hbbp_feed_flush(self.raw(), time_ns, error) })
     }
 
-    /// At the end: counts all that waits.
+    /// Counts everything that waits; call it at the end.
     pub fn flush(&self) -> Result<()> {
         self.flush_up_to(sys::HBBP_FEED_ALL)
     }
 
-    /// All that was counted so far, and not what waits.
+    /// Returns what was counted so far, without what waits.
     pub fn snapshot(&self) -> Result<Profile> {
         self.snapshot_with(Work::new())
     }
 
-    /// The same, with progress and a flag that cancels it. The progress closure must not use the
-    /// feed.
+    /// Does the same, with progress and a flag that cancels it. The progress closure must not use
+    /// the feed.
     pub fn snapshot_with(&self, work: Work<'_>) -> Result<Profile> {
         Profile::create(work, |work, profile, error| {
-            // SAFETY: the feed is there.
+            // SAFETY: the feed is alive.
             unsafe { sys::hbbp_feed_snapshot(self.raw(), work, profile, error) }
         })
     }
 
-    /// What it is doing right now.
+    /// Returns the current state of the feed.
     pub fn info(&self) -> Result<FeedInfo> {
         // SAFETY: as above; the struct points to nothing.
         unsafe {
@@ -601,7 +606,7 @@ impl Feed {
     }
 }
 
-/// As [`BranchEntry`] is handed to C.
+/// The layout of a [`BranchEntry`] in C.
 const _: () = assert!(
     size_of::<BranchEntry>() == size_of::<sys::hbbp_branch_entry>()
         && size_of::<FeedSample<'static>>() == size_of::<sys::hbbp_feed_sample>()

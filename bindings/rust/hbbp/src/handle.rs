@@ -5,7 +5,7 @@ use crate::error::{call_without_resuming, Error, Result, Status};
 use crate::sys;
 use std::ptr::{null_mut, NonNull};
 
-/// Owns an object. Which threads may use it is said by who has it.
+/// Owns an object. Its owner decides which threads may use it.
 #[derive(Debug)]
 pub(crate) struct Handle<T> {
     object: NonNull<T>,
@@ -13,7 +13,7 @@ pub(crate) struct Handle<T> {
 }
 
 impl<T> Handle<T> {
-    /// Takes over what `create` writes.
+    /// Takes ownership of the object that `create` writes.
     pub fn create(
         destroy: unsafe extern "C" fn(*mut T),
         create: impl FnOnce(*mut *mut T, *mut sys::hbbp_error) -> sys::hbbp_status,
@@ -26,7 +26,7 @@ impl<T> Handle<T> {
         handle.ok_or_else(|| Error::new(Status::Internal, "libhbbp gave no object"))
     }
 
-    /// One that something else owns.
+    /// Refers to an object that something else owns.
     pub fn lent(object: *mut T) -> Result<Self> {
         unsafe extern "C" fn keep<T>(_: *mut T) {}
         NonNull::new(object)
@@ -41,7 +41,7 @@ impl<T> Handle<T> {
         self.object.as_ptr()
     }
 
-    /// For functions that may change it.
+    /// Returns the object for functions that may change it.
     pub fn get_mut(&self) -> *mut T {
         self.object.as_ptr()
     }
@@ -49,7 +49,7 @@ impl<T> Handle<T> {
 
 impl<T> Drop for Handle<T> {
     fn drop(&mut self) {
-        // SAFETY: nobody else has the object, and it was not destroyed before.
+        // SAFETY: no one else has the object, and it was not destroyed before.
         dropping_panics(|| unsafe { (self.destroy)(self.object.as_ptr()) });
     }
 }
@@ -66,8 +66,8 @@ mod tests {
     fn what_was_created_is_destroyed_once() {
         let mut times = 0u32;
         let object: *mut u32 = &mut times;
-        let handle = Handle::create(destroy, |place, _| {
-            unsafe { *place = object };
+        let handle = Handle::create(destroy, |out, _| {
+            unsafe { *out = object };
             sys::HBBP_OK
         });
         drop(handle.unwrap());

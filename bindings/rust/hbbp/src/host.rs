@@ -1,5 +1,4 @@
-//! What a host gives to the library: where messages go, how far long work is, a flag that cancels it,
-//! and memory.
+//! The interface to the host: messages, progress of long work, a flag that cancels it, and memory.
 
 use crate::callback::guarded;
 use crate::error::{call, Result};
@@ -14,8 +13,8 @@ use std::ptr;
 use std::sync::Arc;
 
 /// A flag that cancels long work, which then fails with
-/// [`Status::Cancelled`](crate::Status::Cancelled) soon after. Clones are the same flag; any thread
-/// sets it.
+/// [`Status::Cancelled`](crate::Status::Cancelled) soon after. Clones share the flag; any thread
+/// may set it.
 ///
 /// ```
 /// let cancel = hbbp::Cancel::new()?;
@@ -31,29 +30,29 @@ pub struct Cancel(Arc<Flag>);
 #[derive(Debug)]
 struct Flag(Handle<sys::hbbp_cancel>);
 
-// SAFETY: the ABI lets any thread set a flag and look at it at any time.
+// SAFETY: the ABI lets any thread set and read a flag at any time.
 unsafe impl Send for Flag {}
 unsafe impl Sync for Flag {}
 
 impl Cancel {
-    /// A flag that is not set.
+    /// Makes a flag that is not set.
     pub fn new() -> Result<Cancel> {
         let flag = Handle::create(sys::hbbp_cancel_destroy, |cancel, error| {
-            // SAFETY: the place is for the object that is made.
+            // SAFETY: the pointer is for the object that is made.
             unsafe { sys::hbbp_cancel_create(cancel, error) }
         })?;
         Ok(Cancel(Arc::new(Flag(flag))))
     }
 
-    /// Sets the flag, or takes it back.
+    /// Sets or clears the flag.
     pub fn set(&self, cancelled: bool) {
-        // SAFETY: the flag is there.
+        // SAFETY: the flag is alive.
         unsafe { sys::hbbp_cancel_set(self.0 .0.get_mut(), cancelled.into()) }
     }
 
-    /// Whether it is set.
+    /// Returns whether the flag is set.
     pub fn is_set(&self) -> bool {
-        // SAFETY: the flag is there.
+        // SAFETY: the flag is alive.
         unsafe { sys::hbbp_cancel_is_set(self.raw()) != 0 }
     }
 
@@ -62,18 +61,18 @@ impl Cancel {
     }
 }
 
-/// Called with what is done, and all of it if that is known.
+/// Called with the progress, and the total if it is known.
 type Progress<'a> = Box<dyn FnMut(u64, Option<u64>) + 'a>;
 
 /// # Safety
-/// `user_data` is a `Progress` that nobody else uses.
+/// `user_data` is a `Progress` that no one else uses.
 unsafe extern "C" fn report_progress(done: u64, all: u64, user_data: *mut c_void) {
     let progress = &mut *user_data.cast::<Progress<'_>>();
     guarded(|| progress(done, (all != 0).then_some(all)));
 }
 
-/// How a function that may take long does its work: what `..._with` takes, and what
-/// [`Profile::analyze`](crate::Profile::analyze) and others do without.
+/// Options of a function that may take long, for the `..._with` variants of functions such as
+/// [`Profile::analyze`](crate::Profile::analyze).
 #[derive(Default)]
 #[must_use]
 pub struct Work<'a> {
@@ -84,21 +83,21 @@ pub struct Work<'a> {
 debug_without_closures!(Work<'a> { cancel });
 
 impl<'a> Work<'a> {
-    /// Neither reported nor cancelled.
+    /// Makes options without progress and without a flag.
     pub fn new() -> Self {
         Work::default()
     }
 
     setters! {
-        /// Called now and then: what is done, in no particular unit unless the function
-        /// says so, and all of it if that is known.
-        /// A panic of it goes on after the work.
+        /// Sets a function that is called now and then with the progress, in no particular unit
+        /// unless the function documents it, and the total if it is known. A panic in it continues
+        /// after the work.
         progress(progress: impl FnMut(u64, Option<u64>) + 'a): progress = Some(Box::new(progress));
-        /// Cancels it.
+        /// Sets a flag that cancels the work.
         cancel(cancel: &Cancel): cancel = Some(cancel.clone());
     }
 
-    /// Calls a function with these options, which alone uses what they point to.
+    /// Calls a function with these options, whose data it alone uses.
     fn with<R>(mut self, run: impl FnOnce(&sys::hbbp_work_options) -> R) -> R {
         let mut raw = sys::hbbp_work_options {
             cancel: self.cancel.as_ref().map_or(ptr::null(), Cancel::raw),
@@ -134,11 +133,11 @@ impl<'a> Work<'a> {
 }
 
 values! {
-    /// How urgent a message is.
+    /// The urgency of a message.
     LogLevel: i32 {
-        /// Counts are missing, or none will come.
+        /// Counts are missing, or there will be none.
         Error = HBBP_LOG_ERROR,
-        /// Counts are less exact than was asked for.
+        /// Counts are less exact than requested.
         Warning = HBBP_LOG_WARNING,
         /// What was chosen, and why.
         Info = HBBP_LOG_INFO,
@@ -150,13 +149,13 @@ values! {
 type Log = Box<dyn Fn(LogLevel, &str) + Send + Sync>;
 
 thread_local! {
-    // Those that this thread is inside of.
+    // The logs that this thread is inside of.
     static RUNNING_LOGS: RefCell<Vec<*const Log>> = RefCell::new(Vec::new());
 }
 
 type Memory = Box<dyn GlobalAlloc + Send + Sync>;
 
-/// What a session or an import calls, which lives as long.
+/// Functions that a session or an import calls; they live as long.
 #[derive(Clone, Default)]
 pub(crate) struct Host {
     log: Option<Arc<Log>>,
@@ -173,7 +172,7 @@ impl fmt::Debug for Host {
     }
 }
 
-/// The same as fields of options of the C ABI.
+/// Returns them as fields of options of the C ABI.
 pub(crate) struct HostFields {
     pub log: sys::hbbp_log,
     pub log_user_data: *mut c_void,
@@ -191,7 +190,7 @@ impl Default for HostFields {
 }
 
 impl HostFields {
-    /// Valid as long as these are.
+    /// The result is valid as long as this object.
     pub fn allocator(&self) -> *const sys::hbbp_allocator {
         self.allocator
             .as_ref()
@@ -208,7 +207,7 @@ impl Host {
         self.memory = Some(Arc::new(Box::new(memory)));
     }
 
-    /// Is the caller inside the log? A session cannot end there.
+    /// Returns whether the caller is inside the log. A session cannot end there.
     pub fn is_in_log(&self) -> bool {
         self.log.as_ref().map_or(false, |log| {
             RUNNING_LOGS
@@ -241,7 +240,7 @@ unsafe extern "C" fn report_message(
     user_data: *mut c_void,
 ) {
     let log = user_data as *const Log;
-    // A thread that is ending has nothing to tell.
+    // A thread that is ending reports nothing.
     if RUNNING_LOGS
         .try_with(|logs| logs.borrow_mut().push(log))
         .is_err()
@@ -267,7 +266,7 @@ unsafe extern "C" fn allocate(
 }
 
 /// # Safety
-/// `start` is of `allocate`, with this size and alignment; `user_data` is its `Memory`.
+/// `start` is from `allocate`, with this size and alignment; `user_data` is its `Memory`.
 unsafe extern "C" fn deallocate(
     start: *mut c_void,
     size: usize,

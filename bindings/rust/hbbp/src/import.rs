@@ -1,4 +1,4 @@
-//! Profiles from what other tools recorded.
+//! Profiles from recordings of other tools.
 
 use crate::error::{Error, Result, Status};
 use crate::host::{Cancel, Host, LogLevel, Work};
@@ -12,10 +12,10 @@ use std::ffi::CString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Files that are not where they were recorded, for C.
+/// Moved files, for C.
 pub(crate) struct MovedFiles {
     raw: Vec<sys::hbbp_moved_file>,
-    // What `raw` points to.
+    // The data that `raw` points to.
     _paths: Vec<(CString, CString)>,
 }
 
@@ -40,7 +40,7 @@ impl MovedFiles {
     }
 }
 
-/// How a recording is read. Everything has a default.
+/// Options of reading a recording. Everything has a default.
 ///
 /// ```no_run
 /// let profile = hbbp::ImportOptions::new()
@@ -66,59 +66,60 @@ pub struct ImportOptions<'a> {
 debug_without_closures!(ImportOptions<'a> { root, moved_files, binary, ebs_method, slice, work, log_level, max_memory, host });
 
 impl<'a> ImportOptions<'a> {
-    /// All defaults.
+    /// Makes options with all defaults.
     pub fn new() -> Self {
         ImportOptions::default()
     }
 
     setters! {
-        /// Folder that has the files of the recorded machine (perf calls it symfs). Default: they are
-        /// where they were there.
-        root(folder: impl Into<PathBuf>): root = Some(folder.into());
+        /// Sets the directory with the files of the recorded machine (perf calls it symfs).
+        /// Default: the recorded paths.
+        root(directory: impl Into<PathBuf>): root = Some(directory.into());
     }
 
-    /// A file that is not where it was when it was recorded: its path there, or the last part of
-    /// that, and the file.
+    /// Adds a file whose recorded path is different: its path there, or the last part of that, and
+    /// the file.
     pub fn moved_file(mut self, recorded: impl Into<PathBuf>, here: impl Into<PathBuf>) -> Self {
         self.moved_files.push((recorded.into(), here.into()));
         self
     }
 
     setters! {
-        /// For text of `perf script` without mappings: the one file whose addresses it has.
+        /// Sets the one file whose addresses a text of `perf script` without mappings has.
         binary(file: impl Into<PathBuf>): binary = Some(file.into());
-        /// Of samples that come with branch stacks.
+        /// Sets which instruction samples with branch stacks count for.
         ebs_method(method: EbsMethod): ebs_method = Some(method);
         /// Keeps counts by slices of time of this width.
         slices(width: Duration): slice = width;
-        /// The least urgent messages that are wanted. Default: [`LogLevel::Info`].
+        /// Sets the least urgent level of messages. Default: [`LogLevel::Info`].
         log_level(level: LogLevel): log_level = Some(level);
-        /// Bytes while the recording is read, at least [`MIN_MEMORY`](crate::MIN_MEMORY). Samples
-        /// that find no room are dropped, which the notes of the sources say. Default: as much as is
-        /// needed.
+        /// Limits the bytes of memory while the recording is read, at least
+        /// [`MIN_MEMORY`](crate::MIN_MEMORY). Samples that do not fit are dropped, and the notes of
+        /// the sources report it. Default: no limit.
         max_memory(bytes: u64): max_memory = bytes;
     }
 
-    /// Called now and then from the importing thread: bytes of the recording that were read, and all
-    /// of them if that is known. A panic of it goes on after the import.
+    /// Sets a function that the importing thread calls now and then: bytes of the recording that
+    /// were read, and the total if it is known. A panic in it continues after the import.
     pub fn progress(mut self, progress: impl FnMut(u64, Option<u64>) + 'a) -> Self {
         self.work = self.work.progress(progress);
         self
     }
 
-    /// Cancels it.
+    /// Sets a flag that cancels the import.
     pub fn cancel(mut self, cancel: &Cancel) -> Self {
         self.work = self.work.cancel(cancel);
         self
     }
 
-    /// Called with messages during the import. A panic of it goes on after the import.
+    /// Sets a function that gets messages during the import. A panic in it continues after the
+    /// import.
     pub fn log(mut self, log: impl Fn(LogLevel, &str) + Send + Sync + 'static) -> Self {
         self.host.set_log(log);
         self
     }
 
-    /// Where memory is from while the recording is read. It must not use this crate.
+    /// Sets the allocator while the recording is read. It must not use this crate.
     pub fn allocator(mut self, memory: impl GlobalAlloc + Send + Sync + 'static) -> Self {
         self.host.set_memory(memory);
         self
@@ -149,7 +150,7 @@ impl<'a> ImportOptions<'a> {
             ..Default::default()
         };
         Profile::create(self.work, |work, profile, error| {
-            // SAFETY: paths are there during the call, and what the host gave.
+            // SAFETY: paths and data of the host live during the call.
             unsafe { sys::hbbp_profile_import(path.as_ptr(), &raw, work, profile, error) }
         })
     }

@@ -6,8 +6,8 @@ use crate::sys;
 use crate::text::pointer;
 use std::marker::PhantomData;
 
-/// Code that a JIT of the host has generated. Samples in generated code are counted without any
-/// doing; this says it more exactly, where code replaces code.
+/// Code that a JIT of the host has generated. Samples in generated code are counted without it;
+/// this makes them exact where code replaces code.
 ///
 /// ```no_run
 /// # fn compile() -> &'static [u8] { &[] }
@@ -25,12 +25,12 @@ pub struct CodeRegion<'c> {
     borrowed: PhantomData<&'c [u8]>,
 }
 
-// SAFETY: the pointers in `raw` are borrowed from what may be shared.
+// SAFETY: the pointers in `raw` are borrowed from data that may be shared.
 unsafe impl Send for CodeRegion<'_> {}
 unsafe impl Sync for CodeRegion<'_> {}
 
 impl<'c> CodeRegion<'c> {
-    /// What is at an address when it is added.
+    /// Makes a region of the code that is at an address when it is added.
     pub fn new(address: u64, size: u64) -> Self {
         let raw = sys::hbbp_code_region {
             address,
@@ -44,12 +44,12 @@ impl<'c> CodeRegion<'c> {
         }
     }
 
-    /// Code that runs where it lies.
+    /// Makes a region of code that runs from its own bytes.
     pub fn of(code: &'c [u8]) -> Self {
         Self::at(code.as_ptr() as u64, code)
     }
 
-    /// Code that runs at an address, whatever is there now.
+    /// Makes a region of code that runs at an address, whatever is there now.
     pub fn at(address: u64, code: &'c [u8]) -> Self {
         let mut region = Self::new(address, code.len() as u64);
         region.raw.code = code.as_ptr().cast();
@@ -57,9 +57,9 @@ impl<'c> CodeRegion<'c> {
     }
 
     setters! {
-        /// Of the function that it is.
+        /// Sets the name of the function.
         name(name: impl Into<String>): name = Some(name.into());
-        /// Of CLOCK_MONOTONIC, since when it is there; 0: now.
+        /// Sets since when the code is there, in CLOCK_MONOTONIC; 0: now.
         time_ns(time: u64): raw.time_ns = time;
     }
 
@@ -69,8 +69,8 @@ impl<'c> CodeRegion<'c> {
             name: pointer(&name),
             ..self.raw
         };
-        // SAFETY: code and name are there during the call, which copies them; where there is no
-        // code, the library finds out whether memory can be read.
+        // SAFETY: code and name live during the call, which copies them; if there is no code, the
+        // library checks whether memory can be read.
         call(|error| unsafe { sys::hbbp_session_add_code(session.get_mut(), &raw, error) })
     }
 }

@@ -1,4 +1,4 @@
-//! Files of the kernel that was profiled.
+//! Files of the profiled kernel.
 
 use crate::error::Result;
 use crate::sys;
@@ -6,8 +6,8 @@ use crate::text::{c_path, pointer};
 use std::ffi::CString;
 use std::path::PathBuf;
 
-/// Files of the kernel that was profiled. What is not named is looked for where it usually is, and
-/// taken only if it is of that kernel (and boot, as far as it matters).
+/// Files of the profiled kernel. A file that is not named is searched for in the usual directories,
+/// and used only if it belongs to that kernel (and boot, as far as it matters).
 #[derive(Debug, Clone, Default)]
 #[must_use]
 pub struct KernelFiles {
@@ -17,17 +17,17 @@ pub struct KernelFiles {
 }
 
 impl KernelFiles {
-    /// None is named.
+    /// Names no file.
     pub fn new() -> Self {
         KernelFiles::default()
     }
 
     setters! {
-        /// The static kernel, an ELF file with symbols.
+        /// Sets the static kernel, an ELF file with symbols.
         vmlinux(file: impl Into<PathBuf>): vmlinux = Some(file.into());
-        /// Its memory, a file of the ELF core format: a copy of /proc/kcore, a dump.
+        /// Sets its memory, a file of the ELF core format: a copy of /proc/kcore, a dump.
         kcore(file: impl Into<PathBuf>): kcore = Some(file.into());
-        /// Its symbols, a copy of /proc/kallsyms or a System.map.
+        /// Sets its symbols, a copy of /proc/kallsyms or a System.map.
         kallsyms(file: impl Into<PathBuf>): kallsyms = Some(file.into());
     }
 
@@ -48,7 +48,7 @@ pub(crate) struct KernelPaths {
 }
 
 impl KernelPaths {
-    /// Good as long as these paths.
+    /// The result is valid as long as these paths.
     pub fn raw(&self) -> sys::hbbp_kernel_files {
         sys::hbbp_kernel_files {
             vmlinux: pointer(&self.vmlinux),

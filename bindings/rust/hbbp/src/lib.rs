@@ -1,5 +1,5 @@
-//! How often each basic block of a program executes, and from that which instructions ran: the safe
-//! side of libhbbp.
+//! Counts how often each basic block of a program executes, and from that which instructions ran:
+//! the safe interface of libhbbp.
 //!
 //! A program that profiles itself:
 //!
@@ -15,23 +15,23 @@
 //! # Ok::<(), hbbp::Error>(())
 //! ```
 //!
-//! * [`Session`] observes the calling process or another one, [`SessionOptions`] how;
-//!   [`Feed`] takes what the host observes itself; [`Profile::import`] reads recordings of
-//!   perf, [`Profile::load`] files of libhbbp.
-//! * [`Profile`] is what was counted, as data: [sources](Profile::sources),
-//!   [threads](Profile::threads), [modules](Profile::modules), [slices of time](Profile::slices).
+//! * [`Session`] observes the calling process or another one, with [`SessionOptions`]; [`Feed`]
+//! takes what the host observes itself; [`Profile::import`] reads recordings of perf,
+//! [`Profile::load`] files of libhbbp.
+//! * [`Profile`] has what was counted, as data: [sources](Profile::sources),
+//! [threads](Profile::threads), [modules](Profile::modules), [slices of time](Profile::slices).
 //! * [`Analysis`], made by [`Profile::analyze`] or [`AnalysisOptions`], has what follows from it and
 //!   from the code: [blocks](Analysis::blocks), [functions](Analysis::functions), source lines
 //!   ([`find_lines`](Analysis::find_lines)); and makes sums: [`Analysis::mix`], [`Analysis::pivot`],
 //!   [`Analysis::ratios`], [`Analysis::loops`].
-//! * Every failure is an [`Error`] with a [`Status`] and a message that says what to do next. Nothing
-//!   here panics, whatever the data; a panic of a closure that libhbbp called goes on in the call
-//!   that it came from, and does not unwind through C.
+//! * Every failure is an [`Error`] with a [`Status`] and a message that says what to do next.
+//! Nothing here panics, whatever the data; a panic of a closure that libhbbp called continues in
+//! the call that it came from, and does not unwind through C.
 //! * Everything is `Send` and `Sync`. Profiles, analyses and results do not change.
 //! * Structs and enums are `#[non_exhaustive]`: libhbbp gets new fields and values.
 //!
 //! Names and concepts are those of the C headers, which the crate `hbbp-sys` declares; its
-//! documentation says how the library is found.
+//! documentation describes how the library is found.
 #![deny(missing_docs, missing_debug_implementations)]
 #![warn(rust_2018_idioms)]
 #![cfg_attr(
@@ -108,7 +108,7 @@ pub use source::Source;
 pub use taxonomy::Taxonomy;
 pub use version::{abi_version, feature, version, version_number};
 
-/// What threads may share, by the rules of `hbbp/api.h`.
+/// Implements what threads may share, by the rules of `hbbp/api.h`.
 const _: () = {
     const fn is_send_and_sync<T: Send + Sync>() {}
     is_send_and_sync::<Analysis>();
@@ -134,7 +134,7 @@ const _: () = {
     is_send_and_sync::<Taxonomy>();
 };
 
-/// The snippets of the README and of `docs/guide/rust.md`.
+/// Tests the snippets of the README and of `docs/guide/rust.md`.
 #[cfg(doctest)]
 mod documents {
     #[doc = include_str!("../../README.md")]

@@ -1,4 +1,4 @@
-//! Which line of which file an address is of, and what was inlined there.
+//! Source lines of addresses, and functions that were inlined there.
 
 use crate::analysis::Analysis;
 use crate::callback::guarded;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Called with the path of a module, bytes that were read and all bytes.
 pub(crate) type Progress = Box<dyn Fn(&Path, u64, u64) + Send + Sync>;
 
-/// Where debug information is, and how it is read. Everything has a default.
+/// Options of debug information: where it is, and how it is read. Everything has a default.
 ///
 /// The progress closure is kept by the analysis, and any thread may call it:
 ///
@@ -36,7 +36,7 @@ pub struct DebugOptions {
     cancel: Option<Cancel>,
 }
 
-/// What reading debug information for an analysis calls, which lives as long.
+/// A function that reading debug information for an analysis calls; it lives as long.
 pub(crate) struct DebugHost {
     progress: Option<Arc<Progress>>,
     cancel: Option<Cancel>,
@@ -50,24 +50,26 @@ debug_without_closures!(DebugOptions {
 });
 
 impl DebugOptions {
-    /// All defaults.
+    /// Makes options with all defaults.
     pub fn new() -> Self {
         DebugOptions::default()
     }
 
     setters! {
-        /// Asks the servers that `DEBUGINFOD_URLS` names for debug files that are not here. May take
+        /// Asks the servers of `DEBUGINFOD_URLS` for debug files that are not here, which may take
         /// minutes.
         use_debuginfod(ask: bool): use_debuginfod = ask;
-        /// Where separate debug files are; "": nowhere. Default: /usr/lib/debug.
-        debug_root(folder: impl Into<PathBuf>): debug_root = Some(folder.into());
-        /// Bytes of decoded debug information kept, of all modules. Default: 256 MiB.
+        /// Sets the directory of separate debug files; "": none. Default: /usr/lib/debug.
+        debug_root(directory: impl Into<PathBuf>): debug_root = Some(directory.into());
+        /// Limits the bytes of decoded debug information that are kept, of all modules. Default:
+        /// 256 MiB.
         memory_limit(bytes: u64): memory_limit = bytes;
-        /// How far reading the debug information of a module is: its path, bytes that were read, all of
-        /// them. Called in the thread that asks for a line. It must not use the analysis, which waits for
-        /// it. A panic of it goes on in the call that asked.
+        /// Sets a function that gets the progress of reading the debug information of a module: its
+        /// path, bytes that were read, and the total. It is called in the thread that requests a
+        /// line. It must not use the analysis, which waits for it. A panic in it continues in the
+        /// call that made the request.
         progress(progress: impl Fn(&Path, u64, u64) + Send + Sync + 'static): progress = Some(Box::new(progress));
-        /// Cancels what has to be read for an answer; the next one that needs it reads it.
+        /// Sets a flag that cancels the reading for a request; the next request reads again.
         cancel(cancel: &Cancel): cancel = Some(cancel.clone());
     }
 
@@ -93,7 +95,7 @@ pub(crate) struct DebugPaths {
 }
 
 impl DebugPaths {
-    /// Its path is good as long as this, the rest as long as the host.
+    /// Its path is valid as long as this object, the rest as long as the host.
     pub fn raw(&self) -> sys::hbbp_debug_options {
         let mut raw = sys::hbbp_debug_options {
             debug_root: pointer(&self.debug_root),
@@ -127,13 +129,13 @@ records! {
     /// One function at an address: the innermost one that was inlined there, or what it was inlined
     /// into.
     LineFrame<'p>(raw: hbbp_line_frame) {
-        /// Absolute if the compiler said where it ran; "" if not known.
+        /// Absolute if the compiler's directory is known; "" if unknown.
         file: &'p Path = path(raw.file),
-        /// Of the instruction, in an outer frame of the call; none: of no line.
+        /// Line of the instruction, in an outer frame of the call; none: no line.
         line: Option<u32> = (raw.line != 0).then_some(raw.line),
-        /// None: not known.
+        /// None: unknown.
         column: Option<u32> = (raw.column != 0).then_some(raw.column),
-        /// As the linker knows it ([`demangle`](crate::demangle)), otherwise its name; "" if not known.
+        /// The symbol ([`demangle`](crate::demangle)), otherwise its name; "" if unknown.
         function: Cow<'p, str> = text(raw.function),
     }
 }
@@ -142,11 +144,11 @@ records! {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct LineRange<'p> {
-    /// Where it begins.
+    /// Start of the range.
     pub start: u64,
-    /// Exclusive.
+    /// End of the range, exclusive.
     pub end: u64,
-    /// Innermost first; the last one is the function that has the code. Empty: nothing is known.
+    /// Innermost first; the last one is the function that has the code. Empty: unknown.
     pub frames: Vec<LineFrame<'p>>,
 }
 
@@ -156,7 +158,7 @@ pub(crate) fn find(analysis: &Analysis, module: usize, address: u64) -> Result<L
     let mut frames = vec![sys::hbbp_line_frame::default(); USUAL_DEPTH];
     loop {
         let range: sys::hbbp_line_range = fill(|range, error| {
-            // SAFETY: the analysis and the array are there.
+            // SAFETY: the analysis and the array are alive.
             unsafe {
                 sys::hbbp_analysis_find_lines(
                     analysis.raw(),
@@ -186,11 +188,11 @@ pub(crate) fn find(analysis: &Analysis, module: usize, address: u64) -> Result<L
     }
 }
 
-/// What was missing or damaged, as far as was noticed.
+/// Returns what was missing or damaged, as far as is known by now.
 pub(crate) fn problem(analysis: &Analysis, module: usize) -> Result<String> {
     let mut buffer = [0u8; 1024];
     call(|error| {
-        // SAFETY: the analysis and the buffer are there.
+        // SAFETY: the analysis and the buffer are alive.
         unsafe {
             let (start, size) = (buffer.as_mut_ptr().cast(), buffer.len());
             sys::hbbp_analysis_debug_problem(analysis.raw(), raw_index(module), start, size, error)

@@ -5,16 +5,16 @@ use crate::handle::Handle;
 use crate::sys;
 use std::mem::size_of;
 
-/// Made of a struct of the C ABI.
+/// A record made of a struct of the C ABI.
 pub(crate) trait Record: Sized {
     type Raw: Copy + Default;
 
     /// # Safety
-    /// What `raw` points to outlives the record.
+    /// The data that `raw` points to outlives the record.
     unsafe fn from_raw(raw: &Self::Raw) -> Self;
 }
 
-/// One struct that a function fills.
+/// Reads one struct that a function fills.
 pub(crate) fn fill<Raw: Default>(
     function: impl FnOnce(*mut Raw, *mut sys::hbbp_error) -> sys::hbbp_status,
 ) -> Result<Raw> {
@@ -23,8 +23,8 @@ pub(crate) fn fill<Raw: Default>(
     Ok(raw)
 }
 
-/// Reads a part of a list: the object, the first index, how many, the size of an element, where to,
-/// and where to say how many there were.
+/// Reads a part of a list: the object, the first index, how many, the size of an element, the
+/// output, and the output for the number of elements.
 pub(crate) type CopyPart<H, Raw> = unsafe extern "C" fn(
     *const H,
     usize,
@@ -35,7 +35,7 @@ pub(crate) type CopyPart<H, Raw> = unsafe extern "C" fn(
     *mut sys::hbbp_error,
 ) -> sys::hbbp_status;
 
-/// The same of a list that a source has, whose index comes second.
+/// Does the same for a list of a source, whose index comes second.
 pub(crate) type CopyPartOf<H, Raw> = unsafe extern "C" fn(
     *const H,
     usize,
@@ -47,10 +47,10 @@ pub(crate) type CopyPartOf<H, Raw> = unsafe extern "C" fn(
     *mut sys::hbbp_error,
 ) -> sys::hbbp_status;
 
-/// All records of a list of an object.
+/// Reads all records of a list of an object.
 ///
 /// # Safety
-/// The object is there, and what the structs point to outlives the records.
+/// The object is alive, and the data that the structs point to outlives the records.
 pub(crate) unsafe fn read<H, T: Record>(
     object: *const H,
     count: unsafe extern "C" fn(*const H) -> usize,
@@ -65,10 +65,10 @@ pub(crate) unsafe fn read<H, T: Record>(
     )
 }
 
-/// The same of a list of a source.
+/// Does the same for a list of a source.
 ///
 /// # Safety
-/// As of `read`.
+/// See `read`.
 pub(crate) unsafe fn read_of<H, T: Record>(
     object: *const H,
     source: usize,
@@ -84,7 +84,7 @@ pub(crate) unsafe fn read_of<H, T: Record>(
     )
 }
 
-/// An object that does not change, with its list, which points into it.
+/// An immutable object with its list, which points into it.
 #[derive(Debug)]
 pub(crate) struct Table<H, Raw> {
     rows: Vec<Raw>,
@@ -97,7 +97,7 @@ unsafe impl<H, Raw> Sync for Table<H, Raw> {}
 
 impl<H, Raw: Copy + Default> Table<H, Raw> {
     /// # Safety
-    /// `count` and `copy_part` read a list of the object, which does not change.
+    /// `count` and `copy_part` read a list of the object, which is immutable.
     pub unsafe fn read(
         handle: Handle<H>,
         count: unsafe extern "C" fn(*const H) -> usize,
@@ -121,7 +121,7 @@ impl<H, Raw: Copy + Default> Table<H, Raw> {
         self.rows.len()
     }
 
-    /// Records that borrow from the object.
+    /// Returns records that borrow from the object.
     ///
     /// # Safety
     /// `T` borrows for no longer than `'t`.
@@ -137,8 +137,8 @@ impl<H, Raw: Copy + Default> Table<H, Raw> {
 
 const PART: usize = 512;
 
-/// All elements of a list that is copied part by part. `copy` takes the first index, how many, their
-/// size, where to, and where to say how many there were.
+/// Reads all elements of a list part by part. `copy` takes the first index, how many, their size,
+/// the output, and the output for the number of elements.
 pub(crate) fn copy<Raw: Copy + Default, T>(
     count: usize,
     make: impl Fn(&Raw) -> T,
@@ -218,8 +218,8 @@ mod tests {
     #[test]
     fn an_error_ends_a_list() {
         let mut object = 0u32;
-        let handle = Handle::create(destroy, |place, _| {
-            unsafe { *place = &mut object };
+        let handle = Handle::create(destroy, |out, _| {
+            unsafe { *out = &mut object };
             sys::HBBP_OK
         });
         let table = unsafe { Table::read(handle.unwrap(), three, fails) };

@@ -9,8 +9,9 @@ use crate::sys;
 use crate::text::index;
 use std::ops::Deref;
 
-/// The loops in which a block has a count, in order of module, function and nesting: the loop around
-/// a loop comes before it. Made by [`Analysis::loops`]; a slice of [`Loop`], which borrows nothing.
+/// The loops in which a block has a count, in order of module, function and nesting: a loop comes
+/// before the loops in it. [`Analysis::loops`] makes it; it is a slice of [`Loop`], which borrows
+/// nothing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Loops {
     loops: Vec<Loop>,
@@ -20,15 +21,15 @@ pub struct Loops {
 impl Loops {
     pub(crate) fn of(analysis: &Analysis, work: Work<'_>) -> Result<Loops> {
         let found = work.create(sys::hbbp_loops_destroy, |work, loops, error| {
-            // SAFETY: the analysis is there.
+            // SAFETY: the analysis is alive.
             unsafe { sys::hbbp_loops_create(analysis.raw(), work, loops, error) }
         })?;
-        // SAFETY: the object is there, and its loops point to nothing.
+        // SAFETY: the object is alive, and its loops point to nothing.
         let loops = unsafe { read(found.get(), sys::hbbp_loops_count, sys::hbbp_loops_copy)? };
         let of_blocks = copy(
             analysis.block_count(),
             |&of_block| index(of_block),
-            // SAFETY: the array has the size that is given.
+            // SAFETY: the array has the given size.
             |first, count, _, array, copied, error| unsafe {
                 sys::hbbp_loops_copy_of_blocks(found.get(), first, count, array, copied, error)
             },
@@ -36,7 +37,7 @@ impl Loops {
         Ok(Loops { loops, of_blocks })
     }
 
-    /// Of each block of [`Analysis::blocks`], the index of the innermost loop that it is in.
+    /// Returns the index of the innermost loop around each block of [`Analysis::blocks`].
     pub fn of_blocks(&self) -> &[Option<usize>] {
         &self.of_blocks
     }

@@ -1,4 +1,4 @@
-//! Which instructions ran, and how many.
+//! Mixes: which instructions ran, and how many.
 
 use crate::analysis::Analysis;
 use crate::error::Result;
@@ -9,7 +9,7 @@ use crate::text::{index, text};
 use std::borrow::Cow;
 use std::ops::{BitOr, BitOrAssign};
 
-/// What the rows of a mix stand for; `|` combines.
+/// The keys of the rows of a mix; `|` combines them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct MixKeys(u32);
 
@@ -25,7 +25,7 @@ impl MixKeys {
     /// Slices of time.
     pub const SLICE: MixKeys = MixKeys(sys::HBBP_MIX_BY_SLICE);
 
-    /// Whether all keys of `other` are among these.
+    /// Returns whether all keys of `other` are among these.
     pub fn contains(self, other: MixKeys) -> bool {
         self.0 & other.0 == other.0
     }
@@ -45,30 +45,32 @@ impl BitOrAssign for MixKeys {
 }
 
 records! {
-    /// How often what its keys say ran.
+    /// The executed instructions of one combination of keys.
     MixRow<'m>(raw: hbbp_mix_row) {
-        /// Index in the profile; none if not a key.
+        /// Index in the profile; none if modules are not a key.
         module: Option<usize> = index(raw.module),
-        /// Index in the analysis; none if not a key.
+        /// Index in the analysis; none if functions are not a key.
         function: Option<usize> = index(raw.function),
-        /// Index in the profile; none if not a key.
+        /// Index in the profile; none if threads are not a key.
         thread: Option<usize> = index(raw.thread),
-        /// Index in the profile; none if not a key, or of a time that is not known.
+        /// Index in the profile; none if slices are not a key, or the time is unknown.
         slice: Option<usize> = index(raw.slice),
-        /// Intel's, lower case, without prefixes; empty if not a key.
+        /// Intel's, lower case, without prefixes; empty if mnemonics are not a key.
         mnemonic: Cow<'m, str> = text(raw.mnemonic),
-        /// Executed; in the unit of the source ([`SourceInfo::unit`](crate::SourceInfo::unit)).
+        /// Executed instructions, in the unit of the source
+        /// ([`SourceInfo::unit`](crate::SourceInfo::unit)).
         instructions: f64 = raw.instructions,
-        /// Of `instructions`: one sigma.
+        /// Standard error of `instructions`.
         standard_error: f64 = raw.standard_error,
-        /// Of all instructions in the mix; 0 to 1.
+        /// Share of all instructions in the mix; 0 to 1.
         share: f64 = raw.share,
     }
 }
 
-/// The mix of a whole profile, made by [`Analysis::mix`]. It does not need the analysis afterwards.
+/// The mix of a whole profile. [`Analysis::mix`] makes it; it does not need the analysis
+/// afterwards.
 ///
-/// Rows end with the mix that they are of:
+/// Rows borrow from the mix:
 ///
 /// ```compile_fail,E0597
 /// let row = {
@@ -84,31 +86,31 @@ pub struct Mix(Table<sys::hbbp_mix, sys::hbbp_mix_row>);
 impl Mix {
     pub(crate) fn of(analysis: &Analysis, keys: MixKeys, work: Work<'_>) -> Result<Mix> {
         let mix = work.create(sys::hbbp_mix_destroy, |work, mix, error| {
-            // SAFETY: the analysis is there.
+            // SAFETY: the analysis is alive.
             unsafe { sys::hbbp_mix_create(analysis.raw(), keys.0, work, mix, error) }
         })?;
-        // SAFETY: these are the rows of a mix, which does not change.
+        // SAFETY: these are the rows of an immutable mix.
         let table = unsafe { Table::read(mix, sys::hbbp_mix_row_count, sys::hbbp_mix_copy_rows)? };
         Ok(Mix(table))
     }
 
-    /// All instructions executed, in the unit of the source.
+    /// Returns all executed instructions, in the unit of the source.
     pub fn total(&self) -> f64 {
-        // SAFETY: the mix is there.
+        // SAFETY: the mix is alive.
         unsafe { sys::hbbp_mix_total(self.0.handle().get()) }
     }
 
-    /// How many rows it has.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Nothing ran.
+    /// Returns whether nothing ran.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Sorted by instructions, most first.
+    /// Returns the rows sorted by instructions, most first.
     pub fn rows(&self) -> impl DoubleEndedIterator<Item = MixRow<'_>> + ExactSizeIterator {
         // SAFETY: rows borrow from the mix.
         unsafe { self.0.iter() }

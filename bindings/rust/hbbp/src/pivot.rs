@@ -1,4 +1,4 @@
-//! What ran, summed by any keys: rows, columns and values of your choice.
+//! Pivots: sums of what ran by any keys, with rows, columns and values of your choice.
 
 use crate::analysis::Analysis;
 use crate::error::{optional_text, Result};
@@ -10,8 +10,8 @@ use crate::taxonomy::Taxonomy;
 use crate::text::{index, pointer, static_text, text};
 use std::borrow::Cow;
 
-/// Which sums are wanted. Keys and values are texts with commas between them; which there are, say
-/// [`PivotQuery::key_names`] and `docs/guide/mix.md`.
+/// A query of sums. Keys and values are texts with commas between them; [`PivotQuery::key_names`]
+/// and `docs/guide/mix.md` list them.
 ///
 /// ```
 /// # fn print(analysis: &hbbp::Analysis) -> hbbp::Result<()> {
@@ -39,40 +39,41 @@ pub struct PivotQuery<'t> {
 }
 
 impl<'t> PivotQuery<'t> {
-    /// Instructions by mnemonic.
+    /// Makes a query of instructions by mnemonic.
     pub fn new() -> Self {
         PivotQuery::default()
     }
 
     setters! {
-        /// Keys of rows; "": one row of all.
+        /// Sets the keys of rows; "": one row of all.
         rows(keys: impl Into<String>): rows = Some(keys.into());
-        /// Keys of columns.
+        /// Sets the keys of columns.
         columns(keys: impl Into<String>): columns = Some(keys.into());
-        /// Which numbers a cell has; without, "instructions".
+        /// Sets the numbers of a cell. Default: "instructions".
         values(values: impl Into<String>): values = Some(values.into());
-        /// Which instructions count: `where` of the C ABI and of `hbbp mix`, `docs/guide/mix.md`.
+        /// Sets a condition for instructions: `where` of the C ABI and of `hbbp mix`,
+        /// `docs/guide/mix.md`.
         filter(condition: impl Into<String>): filter = Some(condition.into());
-        /// Rows by a value, largest first; by "error", that of the first value; or by "key". Without, by
-        /// the first value.
+        /// Sorts rows by a value, largest first; by "error", that of the first value; or by "key".
+        /// Default: by the first value.
         sort(by: impl Into<String>): sort = Some(by.into());
-        /// Rows at most; 0: all.
+        /// Limits the number of rows; 0: all.
         top(rows: u64): top = rows;
-        /// What has one name is one line: static functions, C++ names that demangle alike, builds of one
-        /// file. Its label is that of the first.
+        /// Merges labels with the same name: static functions, C++ names that demangle to the same,
+        /// builds of one file. The label is that of the first.
         join_names(join: bool): join_names = join;
-        /// Whose names are keys, instead of those of the library itself.
+        /// Sets a taxonomy whose names are keys, instead of the library's own.
         taxonomy(taxonomy: &'t Taxonomy): taxonomy = Some(taxonomy);
     }
 
-    /// Names of the keys that every profile has.
+    /// Returns the names of the keys that every profile has.
     pub fn key_names() -> impl ExactSizeIterator<Item = &'static str> {
         // SAFETY: any index is allowed, and names are static.
         (0..unsafe { sys::hbbp_pivot_key_name_count() })
             .map(|index| unsafe { static_text(sys::hbbp_pivot_key_name(index)) })
     }
 
-    /// Names of the values that every profile has.
+    /// Returns the names of the values that every profile has.
     pub fn value_names() -> impl ExactSizeIterator<Item = &'static str> {
         // SAFETY: as above.
         (0..unsafe { sys::hbbp_pivot_value_name_count() })
@@ -81,11 +82,11 @@ impl<'t> PivotQuery<'t> {
 }
 
 values! {
-    /// What a label is.
+    /// The kind of a label.
     LabelKind: i32 {
         /// A text.
         Text = HBBP_LABEL_TEXT,
-        /// As of threads and widths.
+        /// A number, such as a thread id or a width.
         Number = HBBP_LABEL_NUMBER,
         /// An address in its module.
         Address = HBBP_LABEL_ADDRESS,
@@ -93,30 +94,30 @@ values! {
 }
 
 records! {
-    /// One key of a row or column.
+    /// The label of one key of a row or column.
     PivotLabel<'p>(raw: hbbp_pivot_label) {
-        /// What it is.
+        /// Its kind.
         kind: LabelKind = LabelKind::from_raw(raw.kind),
-        /// Always; function names as the symbol table has them ([`demangle`](crate::demangle)).
+        /// The text, which is always set; for functions the symbol ([`demangle`](crate::demangle)).
         text: Cow<'p, str> = text(raw.text),
-        /// Of [`LabelKind::Number`] and [`LabelKind::Address`].
+        /// The number, for [`LabelKind::Number`] and [`LabelKind::Address`].
         number: u64 = raw.number,
-        /// In the list that the key is of: threads, modules and slices of the profile, functions
-        /// and blocks of the analysis, loops of [`Analysis::loops`]; of addresses, their module; none
-        /// of other keys.
+        /// The index in the list of the key: threads, modules and slices of the profile, functions
+        /// and blocks of the analysis, loops of [`Analysis::loops`]; for addresses, their module;
+        /// none for other keys.
         index: Option<usize> = index(raw.index),
     }
 
     /// One number of a row and column.
     PivotCell(raw: hbbp_pivot_cell) {
-        /// Instructions, executions (of blocks), bytes or operations; in the unit of the source.
+        /// Instructions, executions (of blocks), bytes or operations, in the unit of the source.
         value: f64 = raw.value,
-        /// Of `value`: one sigma.
+        /// Standard error of `value`.
         standard_error: f64 = raw.standard_error,
-        /// Of all that the condition let through; 0 to 1.
+        /// Share of everything that matches the condition; 0 to 1.
         share: f64 = raw.share,
-        /// Of `share`, which is surer than the value: what is wrong with all counts alike does not
-        /// change it.
+        /// Standard error of `share`, which is more certain than the value: an error of all counts
+        /// alike does not change it.
         share_error: f64 = raw.share_error,
     }
 }
@@ -136,14 +137,14 @@ impl Axis {
     }
 }
 
-/// Sums by the keys of rows and columns, made by [`Analysis::pivot`]. It needs neither the analysis nor
-/// the taxonomy afterwards.
+/// Sums by the keys of rows and columns. [`Analysis::pivot`] makes it; it needs neither the
+/// analysis nor the taxonomy afterwards.
 #[derive(Debug)]
 pub struct Pivot {
     handle: Handle<sys::hbbp_pivot>,
 }
 
-// SAFETY: a pivot does not change, and the ABI lets any number of threads use a const handle.
+// SAFETY: a pivot is immutable, and the ABI lets any number of threads use a const handle.
 unsafe impl Send for Pivot {}
 unsafe impl Sync for Pivot {}
 
@@ -166,7 +167,7 @@ impl Pivot {
             ..Default::default()
         };
         let handle = work.create(sys::hbbp_pivot_destroy, |work, pivot, error| {
-            // SAFETY: analysis, texts and taxonomy are there during the call.
+            // SAFETY: analysis, texts and taxonomy live during the call.
             unsafe { sys::hbbp_pivot_create(analysis.raw(), &raw, work, pivot, error) }
         })?;
         Ok(Pivot { handle })
@@ -184,7 +185,7 @@ impl Pivot {
     }
 
     fn line_count(&self, axis: Axis) -> usize {
-        // SAFETY: the pivot is there.
+        // SAFETY: the pivot is alive.
         unsafe { sys::hbbp_pivot_line_count(self.handle.get(), axis.raw()) }
     }
 
@@ -193,40 +194,40 @@ impl Pivot {
         unsafe { sys::hbbp_pivot_line_count_in_all(self.handle.get(), axis.raw()) }
     }
 
-    /// Rows, in the order that the query asked for.
+    /// Returns the rows, in the order that the query requested.
     pub fn rows(&self) -> impl DoubleEndedIterator<Item = PivotLine<'_>> + ExactSizeIterator {
         self.lines(Axis::Rows)
     }
 
-    /// Columns; one without any label if the query asked for none.
+    /// Returns the columns; one without any label if the query requested none.
     pub fn columns(&self) -> impl DoubleEndedIterator<Item = PivotLine<'_>> + ExactSizeIterator {
         self.lines(Axis::Columns)
     }
 
-    /// How many rows there are, those included that `top` left out.
+    /// Returns the number of rows, including those that `top` excluded.
     pub fn row_count_in_all(&self) -> usize {
         self.line_count_in_all(Axis::Rows)
     }
 
-    /// How many numbers a cell has.
+    /// Returns the number of values in a cell.
     pub fn value_count(&self) -> usize {
         // SAFETY: as above.
         unsafe { sys::hbbp_pivot_value_count(self.handle.get()) }
     }
 
-    /// Value `value` of a cell; no row or no column stands for all of them, those included that
-    /// `top` left out. A cell where nothing ran is 0.
+    /// Returns value `value` of a cell; no row or no column stands for all of them, including those
+    /// that `top` excluded. A cell where nothing ran is 0.
     pub fn cell(
         &self,
         row: Option<usize>,
         column: Option<usize>,
         value: usize,
     ) -> Result<PivotCell> {
-        let place = |index: Option<usize>| index.unwrap_or(sys::HBBP_PIVOT_ALL);
-        // SAFETY: the pivot is there; cells point to nothing.
+        let index_in_c = |index: Option<usize>| index.unwrap_or(sys::HBBP_PIVOT_ALL);
+        // SAFETY: the pivot is alive; cells point to nothing.
         unsafe {
             let raw = fill(|cell, error| {
-                let (row, column) = (place(row), place(column));
+                let (row, column) = (index_in_c(row), index_in_c(column));
                 sys::hbbp_pivot_get_cell(self.handle.get(), row, column, value, cell, error)
             })?;
             Ok(PivotCell::from_raw(&raw))
@@ -243,21 +244,21 @@ pub struct PivotLine<'p> {
 }
 
 impl<'p> PivotLine<'p> {
-    /// Which one it is.
+    /// Returns its index.
     pub fn index(&self) -> usize {
         self.index
     }
 
-    /// How many labels it has: as many as its axis has keys.
+    /// Returns the number of labels: as many as its axis has keys.
     pub fn label_count(&self) -> usize {
-        // SAFETY: the pivot is there.
+        // SAFETY: the pivot is alive.
         unsafe { sys::hbbp_pivot_key_count(self.pivot.handle.get(), self.axis.raw()) }
     }
 
-    /// Its label for key `key`.
+    /// Returns its label for key `key`.
     pub fn label(&self, key: usize) -> Result<PivotLabel<'p>> {
         let pivot = self.pivot.handle.get();
-        // SAFETY: the pivot is there, and what its labels point to lives as long.
+        // SAFETY: the pivot is alive, and the data of its labels lives as long.
         unsafe {
             let raw = fill(|label, error| {
                 sys::hbbp_pivot_get_label(pivot, self.axis.raw(), self.index, key, label, error)
@@ -266,12 +267,12 @@ impl<'p> PivotLine<'p> {
         }
     }
 
-    /// All its labels.
+    /// Returns all its labels.
     pub fn labels(&self) -> Result<Vec<PivotLabel<'p>>> {
         (0..self.label_count()).map(|key| self.label(key)).collect()
     }
 
-    /// Value `value` of its cell with the line `other` of the other axis.
+    /// Returns value `value` of its cell with the line `other` of the other axis.
     pub fn cell(&self, other: usize, value: usize) -> Result<PivotCell> {
         match self.axis {
             Axis::Rows => self.pivot.cell(Some(self.index), Some(other), value),
@@ -279,7 +280,7 @@ impl<'p> PivotLine<'p> {
         }
     }
 
-    /// Value `value` of all of it.
+    /// Returns value `value` of the whole line.
     pub fn total(&self, value: usize) -> Result<PivotCell> {
         match self.axis {
             Axis::Rows => self.pivot.cell(Some(self.index), None, value),

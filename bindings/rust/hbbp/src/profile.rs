@@ -1,4 +1,4 @@
-//! What was counted, as data.
+//! Profiles: what was counted, as data.
 
 use crate::analysis::{Analysis, AnalysisOptions};
 use crate::error::Result;
@@ -11,11 +11,10 @@ use crate::sys;
 use crate::text::{c_path, raw_index};
 use std::path::Path;
 
-/// What was counted: sources, threads, modules, and what was lost. A profile does not change.
+/// The counts of a run: sources, threads, modules, and what was lost. A profile is immutable.
 ///
-/// It has no blocks and no instructions: [`analyze`](Profile::analyze) finds them. Lists have a
-/// `Vec` each; what is called an index somewhere is one of these. What they borrow ends with the
-/// profile:
+/// It has no blocks and no instructions: [`analyze`](Profile::analyze) finds them. Each list is a
+/// `Vec`, and indices elsewhere refer to these. Borrowed data ends with the profile:
 ///
 /// ```compile_fail,E0505
 /// let profile = hbbp::Profile::load("program.hbbp")?;
@@ -29,11 +28,11 @@ pub struct Profile {
     handle: Handle<sys::hbbp_profile>,
 }
 
-// SAFETY: a profile does not change, and the ABI lets any number of threads use a const handle.
+// SAFETY: a profile is immutable, and the ABI lets any number of threads use a const handle.
 unsafe impl Send for Profile {}
 unsafe impl Sync for Profile {}
 
-/// Which part of a profile.
+/// A part of a profile.
 ///
 /// ```no_run
 /// # let profile = hbbp::Profile::load("program.hbbp")?;
@@ -48,19 +47,19 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// By nothing yet, which is refused.
+    /// Selects nothing yet, which is refused.
     pub fn new() -> Self {
         Selection::default()
     }
 
-    /// What one thread did.
+    /// Selects one thread.
     pub fn thread(mut self, tid: u32) -> Self {
         self.raw.parts |= sys::HBBP_SELECT_THREAD;
         self.raw.tid = tid;
         self
     }
 
-    /// What was counted in the slice at `index`.
+    /// Selects the slice at `index`.
     pub fn slice(mut self, index: usize) -> Self {
         self.raw.parts |= sys::HBBP_SELECT_SLICE;
         self.raw.slice = raw_index(index);
@@ -82,10 +81,10 @@ impl Profile {
         })
     }
 
-    /// That of an analysis, which is not to be destroyed.
+    /// Refers to the profile of an analysis, which must not be destroyed.
     ///
     /// # Safety
-    /// It lives longer than this.
+    /// The profile must outlive this object.
     pub(crate) unsafe fn lent(profile: *const sys::hbbp_profile) -> Result<Profile> {
         Ok(Profile {
             handle: Handle::lent(profile as *mut sys::hbbp_profile)?,
@@ -101,26 +100,26 @@ impl Profile {
         Profile::load_with(path, Work::new())
     }
 
-    /// The same, with progress and a flag that cancels it.
+    /// Does the same, with progress and a flag that cancels it.
     pub fn load_with(path: impl AsRef<Path>, work: Work<'_>) -> Result<Profile> {
         let path = c_path(path.as_ref())?;
         Profile::create(work, |work, profile, error| {
-            // SAFETY: the path is there during the call.
+            // SAFETY: the path lives during the call.
             unsafe { sys::hbbp_profile_load(path.as_ptr(), work, profile, error) }
         })
     }
 
-    /// Reads a recording of perf; [`ImportOptions`] has more.
+    /// Reads a recording of perf; [`ImportOptions`] has more options.
     pub fn import(path: impl AsRef<Path>) -> Result<Profile> {
         ImportOptions::new().import(path)
     }
 
-    /// The sum of one or more profiles.
+    /// Returns the sum of one or more profiles.
     pub fn merge<'p>(profiles: impl IntoIterator<Item = &'p Profile>) -> Result<Profile> {
         Profile::merge_with(profiles, Work::new())
     }
 
-    /// The same, with progress (in profiles) and a flag that cancels it.
+    /// Does the same, with progress (in profiles) and a flag that cancels it.
     pub fn merge_with<'p>(
         profiles: impl IntoIterator<Item = &'p Profile>,
         work: Work<'_>,
@@ -133,52 +132,52 @@ impl Profile {
         })
     }
 
-    /// Replaces a file atomically.
+    /// Saves the profile and replaces the file atomically.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         self.save_with(path, Work::new())
     }
 
-    /// The same, with progress and a flag that cancels it.
+    /// Does the same, with progress and a flag that cancels it.
     pub fn save_with(&self, path: impl AsRef<Path>, work: Work<'_>) -> Result<()> {
         let path = c_path(path.as_ref())?;
-        // SAFETY: profile and path are there.
+        // SAFETY: profile and path are alive.
         work.call(|work, error| unsafe {
             sys::hbbp_profile_save(self.raw(), path.as_ptr(), work, error)
         })
     }
 
-    /// A part of it as a profile of its own, with the same lists of sources and slices.
+    /// Returns a part of it as a profile of its own, with the same lists of sources and slices.
     pub fn select(&self, selection: &Selection) -> Result<Profile> {
         self.select_with(selection, Work::new())
     }
 
-    /// The same, with progress and a flag that cancels it.
+    /// Does the same, with progress and a flag that cancels it.
     pub fn select_with(&self, selection: &Selection, work: Work<'_>) -> Result<Profile> {
         Profile::create(work, |work, selected, error| {
-            // SAFETY: the profile is there.
+            // SAFETY: the profile is alive.
             unsafe { sys::hbbp_profile_select(self.raw(), &selection.raw, work, selected, error) }
         })
     }
 
-    /// What thread `tid` did.
+    /// Returns the part of thread `tid`.
     pub fn select_thread(&self, tid: u32) -> Result<Profile> {
         self.select(&Selection::new().thread(tid))
     }
 
-    /// What was counted in the slice at `index`.
+    /// Returns the part of the slice at `index`.
     pub fn select_slice(&self, index: usize) -> Result<Profile> {
         self.select(&Selection::new().slice(index))
     }
 
-    /// Finds the blocks, and how often each ran; [`AnalysisOptions`] has more. The analysis does not
-    /// need the profile afterwards.
+    /// Finds the blocks and their counts; [`AnalysisOptions`] has more options. The analysis does
+    /// not need the profile afterwards.
     pub fn analyze(&self) -> Result<Analysis> {
         AnalysisOptions::new().analyze(self)
     }
 
-    /// What it is of.
+    /// Returns the profiled process, the times, and what was lost.
     pub fn info(&self) -> Result<ProfileInfo<'_>> {
-        // SAFETY: the profile is there, and what it lends lives as long as it is borrowed.
+        // SAFETY: the profile is alive, and data that it lends lives as long as it is borrowed.
         unsafe {
             let raw = fill(|info, error| sys::hbbp_profile_get_info(self.raw(), info, error))?;
             Ok(ProfileInfo::from_raw(&raw))
@@ -190,11 +189,11 @@ impl Profile {
         count: unsafe extern "C" fn(*const sys::hbbp_profile) -> usize,
         copy_part: CopyPart<sys::hbbp_profile, T::Raw>,
     ) -> Result<Vec<T>> {
-        // SAFETY: as above; each list is private to a method that says for how long it borrows.
+        // SAFETY: as above; each list is private to a method that declares for how long it borrows.
         unsafe { read(self.raw(), count, copy_part) }
     }
 
-    /// Where samples came from.
+    /// Returns the sources of samples.
     pub fn sources(&self) -> Result<Vec<SourceInfo<'_>>> {
         self.list(
             sys::hbbp_profile_source_count,
@@ -202,7 +201,8 @@ impl Profile {
         )
     }
 
-    /// What else a source counted: why bursts ended or were dropped. Only numbers that are not 0.
+    /// Returns further counters of a source: why bursts ended or were dropped. Only numbers that
+    /// are not 0 are listed.
     pub fn counters(&self, source: usize) -> Result<Vec<Counter<'_>>> {
         // SAFETY: as above.
         unsafe {
@@ -215,7 +215,7 @@ impl Profile {
         }
     }
 
-    /// Threads that ran.
+    /// Returns the threads that ran.
     pub fn threads(&self) -> Result<Vec<Thread<'_>>> {
         self.list(
             sys::hbbp_profile_thread_count,
@@ -223,7 +223,7 @@ impl Profile {
         )
     }
 
-    /// Files, and other regions, that have code.
+    /// Returns files, and other regions, that contain code.
     pub fn modules(&self) -> Result<Vec<Module<'_>>> {
         self.list(
             sys::hbbp_profile_module_count,
@@ -231,12 +231,12 @@ impl Profile {
         )
     }
 
-    /// Slices of time, if the profile keeps them.
+    /// Returns slices of time, if the profile keeps them.
     pub fn slices(&self) -> Result<Vec<Slice>> {
         self.list(sys::hbbp_profile_slice_count, sys::hbbp_profile_copy_slices)
     }
 
-    /// Latencies that IBS of AMD reported, by name and cycles.
+    /// Returns latencies that IBS of AMD reported, by name and cycles.
     pub fn ibs_buckets(&self) -> Result<Vec<IbsBucket<'_>>> {
         self.list(
             sys::hbbp_profile_ibs_bucket_count,
@@ -244,7 +244,7 @@ impl Profile {
         )
     }
 
-    /// Accesses to memory that IBS of AMD reported, by address.
+    /// Returns accesses to memory that IBS of AMD reported, by address.
     pub fn ibs_lines(&self) -> Result<Vec<IbsLine>> {
         self.list(
             sys::hbbp_profile_ibs_line_count,

@@ -1,4 +1,4 @@
-//! What follows from a whole mix.
+//! Ratios of a whole mix.
 
 use crate::analysis::Analysis;
 use crate::error::{optional_text, Result};
@@ -13,21 +13,21 @@ use std::ptr;
 records! {
     /// A number that follows from a whole mix.
     Ratio<'r>(raw: hbbp_ratio) {
-        /// "memory": what belongs together.
+        /// The group: "memory".
         group: Cow<'r, str> = text(raw.group),
-        /// "bytes-read", stable.
+        /// The name, which is stable: "bytes-read".
         name: Cow<'r, str> = text(raw.name),
-        /// None if this profile does not say.
+        /// None if the profile lacks the data.
         value: Option<f64> = (raw.is_known != 0).then_some(raw.value),
-        /// Of the value itself, not of its parts: one sigma.
+        /// Standard error of the value itself, not of its parts.
         standard_error: f64 = raw.standard_error,
-        /// "operations", "bytes", "share" (0 to 1), ...
+        /// The unit: "operations", "bytes", "share" (0 to 1), ...
         unit: Cow<'r, str> = text(raw.unit),
     }
 }
 
-/// Operations on floating point by precision, bytes loaded and stored, arithmetic intensity and more
-/// (`docs/guide/mix.md`), made by [`Analysis::ratios`].
+/// Operations on floating point by precision, bytes loaded and stored, arithmetic intensity and
+/// more (`docs/guide/mix.md`). [`Analysis::ratios`] makes it.
 #[derive(Debug)]
 pub struct Ratios(Table<sys::hbbp_ratios, sys::hbbp_ratio>);
 
@@ -42,23 +42,23 @@ impl Ratios {
         let taxonomy = taxonomy.map_or(ptr::null(), Taxonomy::raw);
         let ratios = work.create(sys::hbbp_ratios_destroy, |work, ratios, error| {
             let filter = pointer(&filter);
-            // SAFETY: analysis, text and taxonomy are there during the call.
+            // SAFETY: analysis, text and taxonomy live during the call.
             unsafe {
                 sys::hbbp_ratios_create(analysis.raw(), filter, taxonomy, work, ratios, error)
             }
         })?;
-        // SAFETY: these are the ratios of an object that does not change.
+        // SAFETY: these are the ratios of an immutable object.
         let table = unsafe { Table::read(ratios, sys::hbbp_ratios_count, sys::hbbp_ratios_copy)? };
         Ok(Ratios(table))
     }
 
-    /// All of them, group by group.
+    /// Returns all ratios, group by group.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Ratio<'_>> + ExactSizeIterator {
         // SAFETY: they borrow from the object.
         unsafe { self.0.iter() }
     }
 
-    /// The one of a name.
+    /// Returns the ratio with a name.
     pub fn get(&self, name: &str) -> Option<Ratio<'_>> {
         self.iter().find(|ratio| ratio.name == name)
     }

@@ -1,11 +1,11 @@
-//! The kinds of observation that a session takes.
+//! The kinds of observation of a session.
 
 values! {
-    /// What block counts rest on.
+    /// The kind of a source.
     SourceKind: i32 {
         /// None. As an option: branch records of the hardware, else event-based sampling.
         None = HBBP_SOURCE_NONE,
-        /// Event-based sampling: an instruction pointer a period.
+        /// Event-based sampling: an instruction pointer per period.
         Ebs = HBBP_SOURCE_EBS,
         /// Last branch records.
         Lbr = HBBP_SOURCE_LBR,
@@ -15,13 +15,13 @@ values! {
         Swbt = HBBP_SOURCE_SWBT,
         /// Exact counts from instrumentation.
         Truth = HBBP_SOURCE_TRUTH,
-        /// Of options only: the best that this machine has.
+        /// Only in options: the best source of this machine.
         Auto = HBBP_SOURCE_AUTO,
-        /// Of options only: both at once, at one period.
+        /// Only in options: both at once, with the same period.
         EbsAndSwbt = HBBP_SOURCE_EBS_AND_SWBT,
-        /// Of block counts only: several sources together.
+        /// Only for counts of blocks: several sources together.
         Combined = HBBP_SOURCE_COMBINED,
-        /// Of options only: nothing but sources that the host has written.
+        /// Only in options: nothing but sources of the host.
         External = HBBP_SOURCE_EXTERNAL,
     }
 }
@@ -34,17 +34,17 @@ values! {
         Auto = HBBP_EVENT_AUTO,
         /// Nanoseconds that a thread ran.
         TaskClock = HBBP_EVENT_TASK_CLOCK,
-        /// The same, by the clock of the CPU.
+        /// Nanoseconds by the clock of the CPU.
         CpuClock = HBBP_EVENT_CPU_CLOCK,
-        /// Instructions retired, as precise as the PMU can.
+        /// Instructions retired, as precise as the PMU allows.
         Instructions = HBBP_EVENT_INSTRUCTIONS,
         /// Cycles.
         Cycles = HBBP_EVENT_CYCLES,
-        /// Of sources, not of options: taken branches.
+        /// Only for sources, not in options: taken branches.
         TakenBranches = HBBP_EVENT_TAKEN_BRANCHES,
-        /// Of sources, not of options: the name of the event says which.
+        /// Only for sources, not in options: the name of the event defines it.
         Other = HBBP_EVENT_OTHER,
-        /// Of sources, not of options: uops dispatched, as IBS of AMD counts them.
+        /// Only for sources, not in options: uops dispatched, as IBS of AMD counts them.
         Uops = HBBP_EVENT_UOPS,
     }
 }
@@ -52,23 +52,24 @@ values! {
 values! {
     /// How periods follow each other.
     PeriodMode: i32 {
-        /// The largest prime that is not above the period: no resonance.
+        /// The largest prime that is not above the period, which avoids resonance.
         Prime = HBBP_PERIOD_PRIME,
         /// Exactly the period.
         Fixed = HBBP_PERIOD_FIXED,
-        /// Drawn anew, within 12.5 % of the period, every time that samples are collected.
+        /// A random period within 12.5 % of the period, a new one every time that samples are
+        /// collected.
         Random = HBBP_PERIOD_RANDOM,
     }
 }
 
 values! {
-    /// How software branch tracing resolves branches that the code alone does not.
+    /// How software branch tracing resolves branches that the code alone does not determine.
     TraceMode: i32 {
         /// By interpretation; by a breakpoint where that fails.
         Lookahead = HBBP_TRACE_LOOKAHEAD,
         /// By a breakpoint each.
         Breakpoint = HBBP_TRACE_BREAKPOINT,
-        /// By interpretation, each compared with what a breakpoint finds.
+        /// By interpretation, each compared with the result of a breakpoint.
         Verify = HBBP_TRACE_VERIFY,
     }
 }
@@ -80,7 +81,7 @@ values! {
         Auto = HBBP_EBS_AUTO,
         /// The one at its instruction pointer.
         Plain = HBBP_EBS_PLAIN,
-        /// The one that was executed before that, as far as the newest branch of the sample says.
+        /// The one that was executed before that, if the newest branch of the sample determines it.
         IpPlusOne = HBBP_EBS_IP_PLUS_ONE,
     }
 }
@@ -92,14 +93,14 @@ values! {
         Instructions = HBBP_UNIT_INSTRUCTIONS,
         /// Time: block counts are up to a factor.
         Nanoseconds = HBBP_UNIT_NANOSECONDS,
-        /// As `Nanoseconds`.
+        /// Like `Nanoseconds`.
         Cycles = HBBP_UNIT_CYCLES,
         /// Taken branches: block counts are absolute.
         TakenBranches = HBBP_UNIT_TAKEN_BRANCHES,
-        /// As `Nanoseconds`.
+        /// Like `Nanoseconds`.
         Events = HBBP_UNIT_EVENTS,
-        /// Dispatched micro-operations: block counts are absolute, as far as those of each
-        /// instruction can be told.
+        /// Dispatched micro-operations: block counts are absolute, as far as the number per
+        /// instruction is known.
         Uops = HBBP_UNIT_UOPS,
     }
 }

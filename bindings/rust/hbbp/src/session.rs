@@ -17,10 +17,10 @@ use std::ptr;
 use std::thread;
 use std::time::Duration;
 
-/// The minimum of `max_memory` of options.
+/// The minimum of `max_memory` in options.
 pub const MIN_MEMORY: u64 = sys::HBBP_MIN_MEMORY as u64;
 
-/// What a session observes, and how. Everything has a default.
+/// Options of a session: what it observes, and how. Everything has a default.
 ///
 /// ```
 /// use std::time::Duration;
@@ -37,18 +37,18 @@ pub const MIN_MEMORY: u64 = sys::HBBP_MIN_MEMORY as u64;
 #[must_use]
 pub struct SessionOptions {
     raw: sys::hbbp_session_options,
-    // What `raw` points to when it is used.
+    // The data that `raw` points to when it is used.
     event_name: Option<CString>,
     threads: Vec<u32>,
     host: Host,
 }
 
-// SAFETY: the pointers in `raw` are set when it is used only.
+// SAFETY: the pointers in `raw` are set only when it is used.
 unsafe impl Send for SessionOptions {}
 unsafe impl Sync for SessionOptions {}
 
 impl SessionOptions {
-    /// All defaults.
+    /// Makes options with all defaults.
     pub fn new() -> Self {
         SessionOptions {
             raw: Default::default(),
@@ -59,14 +59,16 @@ impl SessionOptions {
     }
 
     setters! {
-        /// What observes the program. Default: branch records of the hardware, else event-based
-        /// sampling. What was unavailable, and why, is in [`SourceInfo::note`](crate::SourceInfo::note).
+        /// Sets the kind of source. Default: branch records of the hardware, else event-based
+        /// sampling. What was unavailable, and why, is in
+        /// [`SourceInfo::note`](crate::SourceInfo::note).
         source(source: SourceKind): raw.source = source.raw();
-        /// What a period counts.
+        /// Sets the event that a period counts.
         event(event: Event): raw.event = event.raw();
     }
 
-    /// Any event of the kernel or the PMU, for samples of [`SourceKind::Ebs`] and [`SourceKind::Lbr`].
+    /// Sets any event of the kernel or the PMU, for samples of [`SourceKind::Ebs`] and
+    /// [`SourceKind::Lbr`].
     pub fn event_code(mut self, code: &EventCode) -> Self {
         self.raw.event = code.event().raw();
         self.raw.event_type = code.kind();
@@ -76,51 +78,52 @@ impl SessionOptions {
     }
 
     setters! {
-        /// How periods follow each other.
+        /// Sets how periods follow each other.
         period_mode(mode: PeriodMode): raw.period_mode = mode.raw();
-        /// In occurrences of the event, nanoseconds for clocks. Default: one that keeps the overhead
-        /// below 1 %.
+        /// Sets the period in occurrences of the event, nanoseconds for clocks. Default: one that
+        /// keeps the overhead below 1 %.
         period(occurrences: u64): raw.period = occurrences;
-        /// Samples a second of CPU time, instead of a period.
+        /// Sets the samples per second of CPU time, instead of a period.
         frequency_hz(samples: u64): raw.frequency_hz = samples;
-        /// Counts kernel code too; needs permission.
+        /// Counts kernel code too, which needs permission.
         include_kernel(include: bool): raw.include_kernel = include.into();
-        /// Of each CPU's ring buffer. Default: 256 KiB.
+        /// Sets the size of each CPU's ring buffer. Default: 256 KiB.
         buffer_bytes(bytes: u32): raw.buffer_bytes = bytes;
-        /// Of [`SourceKind::Swbt`].
+        /// Sets the mode of [`SourceKind::Swbt`].
         trace_mode(mode: TraceMode): raw.trace_mode = mode.raw();
-        /// Of [`SourceKind::Swbt`]: taken branches a burst.
+        /// Sets the taken branches per burst of [`SourceKind::Swbt`].
         burst_branches(branches: u32): raw.burst_branches = branches;
-        /// Of hardware events: taken branches between branch stacks.
+        /// Sets the taken branches between branch stacks, for hardware events.
         branch_period(branches: u64): raw.branch_period = branches;
-        /// Of hardware events: how long the program will run, from which default periods follow.
+        /// Sets how long the program will run, which determines default periods of hardware events.
         expected_seconds(seconds: u64): raw.expected_seconds = seconds;
-        /// Another process, which the caller may trace. Default: the calling one.
+        /// Observes another process, which the caller may trace. Default: the calling one.
         pid(pid: u32): raw.pid = pid.into();
-        /// Which instruction a sample counts for.
+        /// Sets which instruction a sample counts for.
         ebs_method(method: EbsMethod): raw.ebs_method = method.raw();
-        /// No precise events (PEBS), even if there are some.
+        /// Uses no precise events (PEBS), even if there are some.
         imprecise(imprecise: bool): raw.imprecise = imprecise.into();
-        /// Keeps counts by slices of time of this width, so that phases can be told apart. Slices become
-        /// wider when there would be too many.
+        /// Keeps counts by slices of time of this width, so that phases can be distinguished.
+        /// Slices become wider when there would be too many.
         slices(width: Duration): raw.slice_ns = nanoseconds(width);
-        /// These threads only, by their ids as gettid gives them, and none that they start. Default:
+        /// Observes only these threads, by their ids of gettid, and none that they start. Default:
         /// every thread of the process.
         threads(tids: impl Into<Vec<u32>>): threads = tids.into();
-        /// Of the CPU time of what is profiled: 0.01 is 1 %. The session keeps it by making its
-        /// periods longer; counts stay right.
+        /// Limits the overhead to a fraction of the profiled CPU time: 0.01 is 1 %. The session
+        /// keeps it by longer periods; counts stay right.
         max_overhead(fraction: f64): raw.max_overhead = fraction;
-        /// Bytes for counts, buffers, names and copied code, at least [`MIN_MEMORY`]. What finds no
-        /// room when all else is done is dropped and counted.
+        /// Limits the bytes for counts, buffers, names and copied code, at least [`MIN_MEMORY`].
+        /// Samples that do not fit after all other measures are dropped and counted.
         max_memory(bytes: u64): raw.max_memory = bytes;
-        /// The least urgent message that is wanted. Default: [`LogLevel::Info`].
+        /// Sets the least urgent level of messages. Default: [`LogLevel::Info`].
         log_level(level: LogLevel): raw.log_level = level.raw();
     }
 
-    /// Gets messages of one line, from the worker of the session or from a thread that is in a call
-    /// of this crate. It may ask the session; starting and stopping it there fails, and a session that
-    /// is dropped there ends in a thread of its own, once the log has returned. A panic of it goes on
-    /// in that call; in the worker, it is the last message that comes from there.
+    /// Sets a function that gets messages of one line, from the worker of the session or from a
+    /// thread that is in a call of this crate. It may query the session; starting and stopping it
+    /// there fails, and a session that is dropped there ends in a thread of its own, after the log
+    /// has returned. A panic in it continues in that call; in the worker, there are no further
+    /// messages after a panic.
     ///
     /// ```
     /// let options = hbbp::SessionOptions::new()
@@ -133,13 +136,13 @@ impl SessionOptions {
         self
     }
 
-    /// Where memory for counts is from. Default: operator new of C++. It must not use this crate.
+    /// Sets the allocator of counts. Default: operator new of C++. It must not use this crate.
     pub fn allocator(mut self, memory: impl GlobalAlloc + Send + Sync + 'static) -> Self {
         self.host.set_memory(memory);
         self
     }
 
-    /// A session with these options. Opens nothing yet.
+    /// Makes a session with these options. It opens nothing yet.
     pub fn create(self) -> Result<Session> {
         let mut raw = self.raw;
         raw.event_name = self
@@ -156,8 +159,8 @@ impl SessionOptions {
         raw.log_user_data = host.log_user_data;
         raw.allocator = host.allocator();
         let handle = Handle::create(sys::hbbp_session_destroy, |session, error| {
-            // SAFETY: name, threads and allocator are there during the call, which copies them; what
-            // the host gave lives as long as the session.
+            // SAFETY: name, threads and allocator live during the call, which copies them; data of
+            // the host lives as long as the session.
             unsafe { sys::hbbp_session_create(&raw, session, error) }
         })?;
         Ok(Session {
@@ -168,7 +171,7 @@ impl SessionOptions {
         })
     }
 
-    /// Runs a closure, and gives what it returned with the profile of all threads meanwhile.
+    /// Runs a closure, and returns its result with the profile of all threads during it.
     ///
     /// ```no_run
     /// let (sum, profile) = hbbp::SessionOptions::new().profile(|| (1..1 << 30).sum::<u64>())?;
@@ -190,39 +193,39 @@ impl Default for SessionOptions {
     }
 }
 
-/// Nanoseconds for C; what is longer than 584 years stays longer than anything that is allowed.
+/// Converts to nanoseconds for C; more than 584 years stay longer than the maximum.
 pub(crate) fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 records! {
-    /// What a session is doing right now.
+    /// The current state of a session.
     SessionInfo(raw: hbbp_session_info) {
-        /// Between start and stop.
+        /// Whether it is between start and stop.
         is_running: bool = raw.running != 0,
-        /// Collected so far; bursts, with [`SourceKind::Swbt`].
+        /// Samples collected so far; bursts, with [`SourceKind::Swbt`].
         samples: u64 = raw.samples,
-        /// The kernel had no room for them.
+        /// Samples that the kernel had no room for.
         lost: u64 = raw.lost,
-        /// Times that the kernel held sampling back.
+        /// Number of times that the kernel throttled sampling.
         throttled: u64 = raw.throttled,
-        /// Between start and stop, or until now; all runs together.
+        /// Time between start and stop, or until now; the sum of all runs.
         duration_ns: u64 = raw.duration_ns,
-        /// Samples that there was no memory for.
+        /// Samples without memory.
         dropped: u64 = raw.dropped,
-        /// CPU time of what is profiled, of all runs together, as the next one.
+        /// CPU time of the profiled threads, the sum of all runs, like the next one.
         cpu_ns: u64 = raw.cpu_ns,
-        /// That sampling took, as far as the session knows.
+        /// CPU time of sampling, as far as the session knows.
         overhead_ns: u64 = raw.overhead_ns,
-        /// Of the last 50 ms or more of CPU time.
+        /// Overhead in the last 50 ms or more of CPU time.
         recent_overhead: f64 = raw.recent_overhead,
-        /// By which periods are longer than those asked for; 1 without a budget.
+        /// Factor of the requested periods; 1 without a budget.
         period_factor: f64 = raw.period_factor,
-        /// How often periods were changed.
+        /// Number of changes of periods.
         period_changes: u64 = raw.period_changes,
-        /// Of [`SessionOptions::max_memory`], also without one.
+        /// Memory that [`SessionOptions::max_memory`] limits, also without a limit.
         memory_bytes: u64 = raw.memory_bytes,
-        /// The most that it was.
+        /// The maximum of that.
         peak_memory_bytes: u64 = raw.peak_memory_bytes,
     }
 }
@@ -245,7 +248,7 @@ records! {
 /// ```
 ///
 /// Any thread may take snapshots, also while the session runs; only one at a time may start or stop
-/// it, which the borrow checker sees to:
+/// it, which the borrow checker enforces:
 ///
 /// ```compile_fail,E0596
 /// let session = hbbp::Session::new()?;
@@ -263,12 +266,12 @@ pub struct Session {
 #[derive(Debug)]
 struct SessionParts {
     handle: Handle<sys::hbbp_session>,
-    // What the session calls, and so ends after it.
+    // The session calls this, so it is dropped after it.
     host: Host,
 }
 
 // SAFETY: the ABI lets any one thread at a time start and stop a session (they take `&mut self`),
-// and any number of threads at once take snapshots and ask for its state.
+// and any number of threads take snapshots and query its state concurrently.
 unsafe impl Send for SessionParts {}
 unsafe impl Sync for SessionParts {}
 
@@ -282,8 +285,8 @@ impl Drop for Session {
     }
 }
 
-/// The log that runs here belongs to them, and the end of the session waits for it. Where no thread
-/// can be had, they stay.
+/// The log that runs here belongs to them, and the end of the session waits for it. If no thread
+/// can be started, they are leaked.
 fn drop_elsewhere(parts: SessionParts) {
     let mut parts = ManuallyDrop::new(parts);
     let _ = thread::Builder::new().spawn(move || {
@@ -293,52 +296,52 @@ fn drop_elsewhere(parts: SessionParts) {
 }
 
 impl Session {
-    /// With all defaults. Opens nothing yet.
+    /// Makes a session with all defaults. It opens nothing yet.
     pub fn new() -> Result<Session> {
         SessionOptions::new().create()
     }
 
-    /// Starts to observe; a stopped session may be started again, and its counts go on. Starts one
-    /// thread of its own, which is not sampled.
+    /// Starts to observe; a stopped session may be started again, and its counts continue. It
+    /// starts one thread of its own, which is not sampled.
     pub fn start(&mut self) -> Result<()> {
-        // SAFETY: the session is there, and no other thread starts or stops it.
+        // SAFETY: the session is alive, and no other thread starts or stops it.
         call(|error| unsafe { sys::hbbp_session_start(self.parts.handle.get_mut(), error) })
     }
 
-    /// Collects what is in the buffers and closes events and buffers: no thread is left. The files of
-    /// what was counted stay open as long as the session or a profile lives.
+    /// Collects what is in the buffers, closes events and buffers, and ends the thread. The files
+    /// of counted modules stay open as long as the session or a profile lives.
     pub fn stop(&mut self) -> Result<()> {
         // SAFETY: as above.
         call(|error| unsafe { sys::hbbp_session_stop(self.parts.handle.get_mut(), error) })
     }
 
-    /// Adds a source that the host has written, before the session is started; its name is for
-    /// messages. With [`SourceKind::External`], such sources are the only ones.
+    /// Adds a source of the host, before the session is started; its name is for messages. With
+    /// [`SourceKind::External`], such sources are the only ones.
     pub fn add_source<S: Source + 'static>(&mut self, name: &str, source: S) -> Result<()> {
         source::add(&self.parts.handle, name, source)
     }
 
-    /// Counts samples at these addresses for this code from now on, whether the session runs or not.
-    /// It replaces what was there; freed code need not be reported.
+    /// Counts samples at these addresses for this code from now on, whether the session runs or
+    /// not. It replaces earlier code; freed code need not be reported.
     pub fn add_code(&self, region: &CodeRegion<'_>) -> Result<()> {
         region.add_to(&self.parts.handle)
     }
 
-    /// All that was counted so far. Cheap: no code is read.
+    /// Returns what was counted so far. It is cheap, since no code is read.
     pub fn snapshot(&self) -> Result<Profile> {
         self.snapshot_with(Work::new())
     }
 
-    /// The same, with progress and a flag that cancels it: worth it with millions of counts. The
-    /// progress closure must not use the session.
+    /// Does the same, with progress and a flag that cancels it, which is useful with millions of
+    /// counts. The progress closure must not use the session.
     pub fn snapshot_with(&self, work: Work<'_>) -> Result<Profile> {
         Profile::create(work, |work, profile, error| {
-            // SAFETY: the session is there; any thread may do this at any time.
+            // SAFETY: the session is alive; any thread may do this at any time.
             unsafe { sys::hbbp_session_snapshot(self.parts.handle.get_mut(), work, profile, error) }
         })
     }
 
-    /// What it is doing right now.
+    /// Returns the current state of the session.
     pub fn info(&self) -> Result<SessionInfo> {
         let session = self.parts.handle.get_mut();
         // SAFETY: as above; the struct points to nothing.

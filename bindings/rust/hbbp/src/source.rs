@@ -1,4 +1,4 @@
-//! Sources of samples that the host has written, as parts of a session.
+//! Sources of samples that the host implements, as parts of a session.
 
 use crate::callback::dropping_panics;
 use crate::error::{call_without_resuming, Error, Result, Status};
@@ -10,13 +10,13 @@ use std::ffi::CString;
 use std::os::raw::{c_char, c_void};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
-/// A reader of a device's trace, of another profiler's output, of an emulator: the session that it is
-/// added to ([`Session::add_source`](crate::Session::add_source)) starts it next to its own sources,
-/// drains it, and stops it. Its samples are of the session's process; what it adds of other processes
-/// is dropped and counted.
+/// A reader of a device's trace, of another profiler's output, of an emulator: the session that it
+/// is added to ([`Session::add_source`](crate::Session::add_source)) starts it next to its own
+/// sources, drains it, and stops it. Its samples belong to the session's process; samples of other
+/// processes are dropped and counted.
 ///
-/// Its functions are never called at the same time, but by threads of the library too. They must not
-/// use the session. Snapshots and information of `feed` are those of the session, and so refused. A
+/// Its functions are never called concurrently, but also by threads of the library. They must not
+/// use the session. Snapshots and information of `feed` belong to the session, and are refused. A
 /// panic is a failure of the function.
 ///
 /// ```no_run
@@ -46,24 +46,25 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 /// # Ok::<(), hbbp::Error>(())
 /// ```
 pub trait Source: Send {
-    /// Adds its sources to the feed, which is a new one at each start, and starts to collect. The same
-    /// sources again, in the same order, go on with their counts. If it fails, nothing was started,
-    /// and the session does not start.
+    /// Adds its sources to the feed, which is a new one at each start, and starts to collect. The
+    /// same sources in the same order continue their counts. If it fails, nothing was started, and
+    /// the session does not start.
     fn start(&mut self, feed: &Feed) -> Result<()>;
 
-    /// Adds what was collected since the last call, without waiting for more. True: nothing more can
+    /// Adds the samples since the last call, without waiting for more. Returns true if no more can
     /// come before the next start. A failure ends nothing: it is logged, and in the notes of the
     /// profile's sources.
     fn drain(&mut self, feed: &Feed) -> Result<bool>;
 
-    /// Stops collecting; may add what is left. Called once for each start that succeeded, and the
-    /// source is then stopped even if this fails, which is logged and noted likewise.
+    /// Stops collecting; may add the remaining samples. It is called once for each start that
+    /// succeeded, and the source is then stopped even if this fails, which is logged and noted as
+    /// well.
     fn stop(&mut self, feed: &Feed) -> Result<()>;
 }
 
 type Context = Box<dyn Source>;
 
-/// Hands a source over to C: on success it belongs to the session.
+/// Passes a source to C: on success it belongs to the session.
 pub(crate) fn add<S: Source + 'static>(
     session: &Handle<sys::hbbp_session>,
     name: &str,
@@ -80,22 +81,22 @@ pub(crate) fn add<S: Source + 'static>(
     };
     let boxed: Context = Box::new(source);
     let context: *mut Context = Box::into_raw(Box::new(boxed));
-    // SAFETY: session and operations are there during the call, which copies them.
+    // SAFETY: session and operations live during the call, which copies them.
     let result = call_without_resuming(|error| unsafe {
         sys::hbbp_session_add_source(session.get_mut(), &ops, context.cast(), error)
     });
     if result.is_err() {
-        // SAFETY: it stayed this function's own.
+        // SAFETY: it still belongs to this function.
         drop(unsafe { Box::from_raw(context) });
     }
     result
 }
 
-/// Calls a function of a source, and writes its failure as C reads it.
+/// Calls a function of a source, and writes its failure in the format of C.
 ///
 /// # Safety
-/// `context` is a `Context` that nobody else uses meanwhile; `feed` is there during the call, as is
-/// the error.
+/// `context` is a `Context` that no one else uses meanwhile; `feed` and the error live during the
+/// call.
 unsafe fn run(
     context: *mut c_void,
     feed: *mut sys::hbbp_feed,
@@ -103,7 +104,7 @@ unsafe fn run(
     function: impl FnOnce(&mut dyn Source, &Feed) -> Result<()>,
 ) -> sys::hbbp_status {
     let source = &mut *context.cast::<Context>();
-    // What the source left half done is its own, and it is stopped nevertheless.
+    // The state of the source is its own, and it is stopped nevertheless.
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         let feed = Feed::lent(feed)?;
         function(source.as_mut(), &feed)
@@ -128,12 +129,12 @@ fn message_of(panic: Box<dyn Any + Send>) -> String {
         .map(|text| text.to_string())
         .or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_default();
-    // What was thrown may panic when it is dropped.
+    // The payload of a panic may panic when it is dropped.
     let _ = catch_unwind(AssertUnwindSafe(|| drop(panic)));
     format!("the source panicked: {text}")
 }
 
-/// A text with its final 0, cut between characters where there is no room.
+/// Writes a text with its final 0, cut between characters where there is no room.
 fn write(buffer: &mut [c_char], text: &str) {
     let room = buffer.len().saturating_sub(1);
     let mut length = text.len().min(room);
@@ -141,8 +142,8 @@ fn write(buffer: &mut [c_char], text: &str) {
         length -= 1;
     }
     let bytes = text.bytes().take(length).filter(|&byte| byte != 0);
-    for (place, byte) in buffer.iter_mut().zip(bytes.chain([0])) {
-        *place = byte as c_char;
+    for (cell, byte) in buffer.iter_mut().zip(bytes.chain([0])) {
+        *cell = byte as c_char;
     }
 }
 
@@ -162,8 +163,8 @@ unsafe extern "C" fn drain(
 ) -> sys::hbbp_status {
     run(context, feed, error, |source, feed| {
         let ended = source.drain(feed)?;
-        if let Some(place) = has_ended.as_mut() {
-            *place = ended.into();
+        if let Some(out) = has_ended.as_mut() {
+            *out = ended.into();
         }
         Ok(())
     })

@@ -10,7 +10,8 @@ use std::path::Path;
 use std::ptr;
 
 /// Named groups of instructions. A text may have several taxonomies, each of which is a key of
-/// pivots by its name; its groups are the values. What is in no group of a taxonomy is in "other".
+/// pivots by its name; its groups are the values. Instructions in no group of a taxonomy are in
+/// "other".
 ///
 /// ```
 /// let taxonomy = hbbp::Taxonomy::new("[speed]\nslow: category in (divide, sqrt)\n")?;
@@ -23,7 +24,7 @@ pub struct Taxonomy {
     handle: Handle<sys::hbbp_taxonomy>,
 }
 
-// SAFETY: it does not change, and the ABI lets any number of threads use a const handle.
+// SAFETY: it is immutable, and the ABI lets any number of threads use a const handle.
 unsafe impl Send for Taxonomy {}
 unsafe impl Sync for Taxonomy {}
 
@@ -37,30 +38,30 @@ impl Taxonomy {
     fn create(create: Create, argument: Option<&CStr>) -> Result<Taxonomy> {
         let argument = argument.map_or(ptr::null(), CStr::as_ptr);
         let handle = Handle::create(sys::hbbp_taxonomy_destroy, |taxonomy, error| {
-            // SAFETY: the argument is NULL or ends with 0 and is there during the call.
+            // SAFETY: the argument is NULL or ends with 0 and lives during the call.
             unsafe { create(argument, taxonomy, error) }
         })?;
         Ok(Taxonomy { handle })
     }
 
-    /// Those of a text; an error has line and column.
+    /// Parses the taxonomies of a text; an error has line and column.
     pub fn new(text: &str) -> Result<Taxonomy> {
         Taxonomy::create(sys::hbbp_taxonomy_create, Some(&CString::new(text)?))
     }
 
-    /// Those of the library itself.
+    /// Returns the library's own taxonomies.
     pub fn of_library() -> Result<Taxonomy> {
         Taxonomy::create(sys::hbbp_taxonomy_create, None)
     }
 
-    /// Those of a file of up to 64 KiB.
+    /// Reads the taxonomies of a file of up to 64 KiB.
     pub fn load(path: impl AsRef<Path>) -> Result<Taxonomy> {
         Taxonomy::create(sys::hbbp_taxonomy_load, Some(&c_path(path.as_ref())?))
     }
 
-    /// Names of the taxonomies, in the order of the text.
+    /// Returns the names of the taxonomies, in the order of the text.
     pub fn names(&self) -> Vec<String> {
-        // SAFETY: the taxonomy is there; the names live as long.
+        // SAFETY: the taxonomy is alive, and the names live as long.
         unsafe {
             (0..sys::hbbp_taxonomy_count(self.raw()))
                 .map(|index| text(sys::hbbp_taxonomy_name(self.raw(), index)).into_owned())
@@ -68,8 +69,8 @@ impl Taxonomy {
         }
     }
 
-    /// Groups of the taxonomy at `index`, in the order of the text and without "other"; none if
-    /// there is no such taxonomy.
+    /// Returns the groups of the taxonomy at `index`, in the order of the text and without "other";
+    /// none if there is no such taxonomy.
     pub fn groups(&self, index: usize) -> Vec<String> {
         // SAFETY: as above.
         unsafe {

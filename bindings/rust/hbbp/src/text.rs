@@ -1,4 +1,4 @@
-//! Strings and bytes that the C ABI lends, and indexes that may be none.
+//! Strings and bytes that the C ABI lends, and indices that may be none.
 
 use crate::sys;
 use std::borrow::Cow;
@@ -16,28 +16,28 @@ unsafe fn bytes_of<'a>(text: *const c_char) -> &'a [u8] {
     }
 }
 
-/// A text that ends with the first 0, or with the bytes. What is no UTF-8 is replaced.
+/// Returns a text that ends with the first 0, or with the bytes. Invalid UTF-8 is replaced.
 pub(crate) fn until_zero(bytes: &[u8]) -> String {
     let text = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
     String::from_utf8_lossy(text).into_owned()
 }
 
-/// What is no UTF-8 is replaced.
+/// Returns a text. Invalid UTF-8 is replaced.
 ///
 /// # Safety
-/// As `bytes_of`.
+/// See `bytes_of`.
 pub(crate) unsafe fn text<'a>(text: *const c_char) -> Cow<'a, str> {
     String::from_utf8_lossy(bytes_of(text))
 }
 
 /// # Safety
-/// As `bytes_of`.
+/// See `bytes_of`.
 pub(crate) unsafe fn path<'a>(text: *const c_char) -> &'a Path {
     Path::new(OsStr::from_bytes(bytes_of(text)))
 }
 
 /// # Safety
-/// As `bytes_of`, with static storage.
+/// See `bytes_of`, with static storage.
 pub(crate) unsafe fn static_text(text: *const c_char) -> &'static str {
     std::str::from_utf8(bytes_of(text)).unwrap_or_default()
 }
@@ -55,7 +55,7 @@ pub(crate) fn index(raw: u32) -> Option<usize> {
     (raw != sys::HBBP_NO_INDEX).then_some(raw as usize)
 }
 
-/// An index for C; one that is too large stays one that nothing has.
+/// Converts an index for C; one that is too large stays invalid.
 pub(crate) fn raw_index(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }
@@ -68,7 +68,7 @@ pub(crate) fn c_path(path: &Path) -> crate::Result<CString> {
     Ok(CString::new(path.as_os_str().as_bytes())?)
 }
 
-/// The address of a text for C, which must outlive its use; NULL if there is none.
+/// Returns the address of a text for C, which must outlive its use; NULL if there is none.
 pub(crate) fn pointer(text: &Option<CString>) -> *const c_char {
     text.as_ref().map_or(std::ptr::null(), |text| text.as_ptr())
 }

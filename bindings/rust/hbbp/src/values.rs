@@ -1,6 +1,7 @@
-//! What declares enums, records and builders in words that are all their own.
+//! Macros that declare enums, records and builders.
 
-/// Numbers of the C ABI as enums. A newer library may give numbers that this crate has no name for.
+/// Numbers of the C ABI as enums. A newer library may return numbers that this crate has no name
+/// for.
 macro_rules! values {
     ($(#[$about:meta])* $name:ident: $number:ty {
         $($(#[$meaning:meta])* $variant:ident = $constant:ident,)*
@@ -10,7 +11,7 @@ macro_rules! values {
         #[non_exhaustive]
         pub enum $name {
             $($(#[$meaning])* $variant,)*
-            /// One that this crate has no name for.
+            /// A number that this crate has no name for.
             Unknown($number),
         }
 
@@ -47,7 +48,7 @@ macro_rules! setters {
     };
 }
 
-/// Debug for what has closures.
+/// Implements Debug for types with closures.
 macro_rules! debug_without_closures {
     ($name:ident $(<$life:lifetime>)? { $($field:ident),* }) => {
         impl $(<$life>)? std::fmt::Debug for $name $(<$life>)? {
@@ -61,14 +62,14 @@ macro_rules! debug_without_closures {
     };
 }
 
-/// Structs that are made of those of the C ABI. Fields that a later version adds do not break who
-/// uses them.
+/// Structs that are made of those of the C ABI. Fields that a later version adds do not break
+/// users.
 macro_rules! records {
     ($($(#[$about:meta])* $name:ident $(<$life:lifetime>)? ($raw:ident: $raw_type:ident) {
         $($(#[$meaning:meta])* $field:ident: $type:ty = $value:expr,)*
     })*) => {$(
         $(#[$about])*
-        // No Eq: a field that is added may be a float.
+        // There is no Eq: a field that is added may be a float.
         #[allow(clippy::derive_partial_eq_without_eq)]
         #[derive(Debug, Clone, PartialEq)]
         #[non_exhaustive]

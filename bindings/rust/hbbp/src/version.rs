@@ -1,10 +1,10 @@
-//! Which library is this?
+//! The version and the features of the library.
 
 use crate::sys;
 use crate::text::static_text;
 use std::ffi::CString;
 
-/// The version of the library that is running: "0.1.0".
+/// Returns the version of the loaded library: "0.1.0".
 ///
 /// ```
 /// assert_eq!(hbbp::version(), env!("CARGO_PKG_VERSION"));
@@ -14,21 +14,22 @@ pub fn version() -> &'static str {
     unsafe { static_text(sys::hbbp_version_string()) }
 }
 
-/// Major * 1000000 + minor * 1000 + patch of the library that is running.
+/// Returns major * 1000000 + minor * 1000 + patch of the loaded library.
 pub fn version_number() -> u32 {
     // SAFETY: never fails.
     unsafe { sys::hbbp_version_number() }
 }
 
-/// Grows with every function and field that libhbbp gets. A program that needs what came with
-/// version n works with every library whose number is at least n and whose SONAME is the same.
+/// Returns a number that grows with every function and field that libhbbp gets. A program that
+/// needs additions of number n works with every library whose number is at least n and whose SONAME
+/// is the same.
 pub fn abi_version() -> u32 {
     // SAFETY: never fails.
     unsafe { sys::hbbp_abi_version() }
 }
 
-/// Whether the library that is running was built with a feature: "ebs", "lbr", "ibs", "swbt",
-/// "import", "analysis", "debug-information". One that it does not know is not there.
+/// Returns whether the loaded library was built with a feature: "ebs", "lbr", "ibs", "swbt",
+/// "import", "analysis", "debug-information". The result is false for unknown names.
 ///
 /// ```
 /// assert!(hbbp::feature("analysis"));

@@ -1,16 +1,16 @@
-//! One thing after the other in a range of addresses.
+//! Iterates over a range of addresses.
 
 use crate::error::Result;
 use std::ops::Range;
 
-/// Iterates over what is at an address; the next one begins where that ends.
+/// Iterates over items at addresses; the next one begins at the end of the last.
 pub(crate) struct Walk<F> {
     range: Range<u64>,
     find: F,
 }
 
 impl<F> Walk<F> {
-    /// `find` gives where what is at an address ends, and that.
+    /// `find` returns the end of the item at an address, and the item.
     pub fn new<T>(range: Range<u64>, find: F) -> Self
     where
         F: FnMut(u64) -> Result<(u64, T)>,
@@ -28,7 +28,7 @@ impl<T, F: FnMut(u64) -> Result<(u64, T)>> Iterator for Walk<F> {
         }
         match (self.find)(self.range.start) {
             Ok((end, found)) => {
-                // Something without any length would be found for ever.
+                // An item without length would be found for ever.
                 let goes_on = end > self.range.start;
                 self.range.start = if goes_on { end } else { self.range.end };
                 Some(Ok(found))

@@ -1,4 +1,4 @@
-//! Closures that libhbbp calls, and what happens when they panic.
+//! Tests closures that libhbbp calls, and their panics.
 
 mod common;
 
@@ -48,11 +48,11 @@ fn a_panic_while_importing_goes_on_after_it() {
     let panic = panic.expect_err("the panic goes on");
     assert_eq!(panic.downcast_ref::<&str>(), Some(&"while importing"));
     assert_eq!(calls, 1);
-    // Nothing of it is left.
+    // Nothing of it remains.
     assert!(ImportOptions::new().import(&file).is_ok());
 }
 
-/// With these options, and a function of it.
+/// Analyzes with these options, and returns a function of the analysis, too.
 fn analyzed(profile: &Profile, options: DebugOptions) -> (hbbp::Analysis, usize, u64) {
     let analysis = AnalysisOptions::new()
         .debug(options)

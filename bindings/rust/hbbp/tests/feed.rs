@@ -1,4 +1,4 @@
-//! Feeds.
+//! Tests feeds.
 
 use hbbp::{
     BranchEntry, Cancel, Event, Feed, FeedEvent, FeedOptions, FeedOrder, FeedSample, FeedSource,
@@ -64,7 +64,7 @@ fn decoded_samples_become_counts() {
     assert_eq!(profile.sources().unwrap()[0].event_name, "instructions:u");
     let blocks = analysis.blocks().unwrap();
     assert_eq!(blocks.len(), 1);
-    // Forty samples of a thousand instructions, two in a block.
+    // There are forty samples of a thousand instructions, in blocks of two.
     assert_eq!(blocks[0].count, 20_000.0);
     assert!(profile.slices().unwrap().len() >= 4);
     assert_eq!(feed.info().unwrap().waiting, 0);
@@ -147,7 +147,8 @@ fn raw_records_are_found_wherever_they_lie() {
     const PERF_TYPE_SOFTWARE: u32 = 1;
     const PERF_RECORD_SAMPLE: u32 = 9;
     const SAMPLE_IP_AND_TID: u64 = 3;
-    // The first version of struct perf_event_attr: type, size, config, period, sample_type, ...
+    // This is the first version of struct perf_event_attr: type, size, config, period, sample_type,
+    // ...
     let mut attr = Vec::new();
     attr.extend(PERF_TYPE_SOFTWARE.to_ne_bytes());
     attr.extend(64u32.to_ne_bytes());
@@ -161,7 +162,7 @@ fn raw_records_are_found_wherever_they_lie() {
         .unwrap();
     feed.add_perf_ids(0, &[78, 79]).unwrap();
 
-    // One byte further, so that nothing is aligned.
+    // One byte is in front, so that nothing is aligned.
     let mut records = vec![0u8];
     for _ in 0..3 {
         records.extend(PERF_RECORD_SAMPLE.to_ne_bytes());
@@ -171,7 +172,7 @@ fn raw_records_are_found_wherever_they_lie() {
         records.extend(PID.to_ne_bytes());
         records.extend(PID.to_ne_bytes());
     }
-    // The last record is not all there.
+    // The last record is incomplete.
     let consumed = feed
         .add_perf_records(&records[1..records.len() - 5])
         .unwrap();

@@ -1,4 +1,4 @@
-//! What a host gives to sessions and to long work.
+//! Tests the interface of the host in sessions and in long work.
 
 mod common;
 
@@ -50,11 +50,11 @@ fn a_panic_of_a_log_goes_on_in_a_call_or_ends_with_the_session() {
     }
     drop(session);
     assert!(calls.load(Ordering::Relaxed) > 0);
-    // Nothing of it is left for calls that have nothing to do with it.
+    // Nothing of it affects later calls.
     assert!(hbbp::Session::new().unwrap().info().is_ok());
 }
 
-/// Of a clock, with messages of the worker: that periods become longer.
+/// Samples a clock, so that the worker reports longer periods.
 fn with_messages_of_the_worker() -> SessionOptions {
     SessionOptions::new()
         .source(SourceKind::Ebs)
@@ -117,7 +117,7 @@ fn a_log_drops_its_session() {
     while slot.lock().unwrap().is_some() {
         work(Duration::from_millis(10));
     }
-    // It ends a moment later, and what it had of the host with it.
+    // It ends a moment later, and releases the data of the host.
     while Arc::strong_count(&kept) > 1 {
         work(Duration::from_millis(10));
     }
@@ -130,7 +130,7 @@ struct Counting {
     all: Arc<AtomicUsize>,
 }
 
-// SAFETY: memory is that of the system.
+// SAFETY: the memory is that of the system allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         self.bytes.fetch_add(layout.size(), Ordering::Relaxed);

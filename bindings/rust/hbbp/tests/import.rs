@@ -1,4 +1,4 @@
-//! Recordings of perf.
+//! Tests recordings of perf.
 
 mod common;
 
@@ -44,7 +44,7 @@ fn branch_stacks_give_counts_and_loops() {
         assert_eq!(*listed, block);
         block.count
     };
-    // It ran 8 times as often; cycles as the trigger make that less.
+    // It ran 8 times as often; cycles as the trigger reduce that.
     assert!(count_at(0x401240) > 2.0 * count_at(0x4011c8));
     assert!(analysis
         .loops()
@@ -98,7 +98,7 @@ fn what_is_no_recording_says_so() {
     assert_eq!(zero.status(), Status::InvalidArgument);
 }
 
-/// Files that fuzzing found worth keeping, damaged and whole.
+/// Reads files that fuzzing found, damaged and whole.
 #[test]
 fn damaged_profiles_are_errors_or_can_be_read() {
     let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../tests/fuzz/corpus");

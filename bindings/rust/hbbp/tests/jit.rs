@@ -1,4 +1,4 @@
-//! Code that the test generates while a session runs.
+//! Tests code that is generated while a session runs.
 
 mod common;
 

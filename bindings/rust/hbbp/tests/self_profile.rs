@@ -234,8 +234,8 @@ fn profiles_are_saved_loaded_and_merged() {
         Some(profile) => profile,
         None => return,
     };
-    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let file = folder.join(format!("self_profile_{}", std::process::id()));
+    let directory = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let file = directory.join(format!("self_profile_{}", std::process::id()));
     profile.save(&file).unwrap();
     let loaded = Profile::load(&file).unwrap();
     std::fs::remove_file(&file).unwrap();
@@ -300,7 +300,7 @@ fn an_analysis_needs_no_profile() {
     drop(profile);
     assert_eq!(read_analysis(&analysis).unwrap(), before);
     assert_eq!(analysis.profile().info().unwrap().samples, samples);
-    // The profile of an analysis is one like any other.
+    // The profile of an analysis is like any other.
     let again = analysis.profile().analyze().unwrap();
     drop(analysis);
     assert_eq!(again.profile().info().unwrap().samples, samples);
@@ -377,7 +377,7 @@ fn an_analysis_is_read_by_many_threads() {
 }
 
 #[test]
-fn threads_are_told_apart() {
+fn threads_are_distinguished() {
     let mut session = match started(ebs()) {
         Some(session) => session,
         None => return,
@@ -462,7 +462,7 @@ fn sessions_come_and_go() {
             None => return,
         };
         insertion_sort(&mut [3, 1, 2]);
-        // Every other one ends without being stopped.
+        // Every second one ends without being stopped.
         if round % 2 == 0 {
             session.stop().unwrap();
         }

@@ -1,4 +1,4 @@
-//! Sources that the host has written, as parts of a session.
+//! Tests sources of the host as parts of a session.
 
 use hbbp::{
     Event, Feed, FeedEvent, FeedSample, FeedSource, Session, SessionOptions, Source, SourceKind,
@@ -44,7 +44,7 @@ fn device(calls: &Arc<Calls>) -> Device {
 impl Device {
     fn called(&self, name: &'static str) -> hbbp::Result<()> {
         self.calls.names.lock().unwrap().push(name);
-        assert_ne!(self.panics, name, "as it was told");
+        assert_ne!(self.panics, name, "as requested");
         if self.fails == name {
             hbbp::Profile::load("/no/such/device")?;
         }

@@ -1,9 +1,9 @@
-//! How C declares the types that Rust compiled.
+//! Returns how C declares the types that Rust compiled.
 
 use std::os::raw::{c_char, c_void};
 
 pub trait CType {
-    /// Declares `inner` as of this type, or of this type and const.
+    /// Declares `inner` with this type, or with this type and const.
     fn declare(is_const: bool, inner: &str) -> String;
 }
 
@@ -11,7 +11,7 @@ pub fn declaration<T: CType>(inner: &str) -> String {
     T::declare(false, inner)
 }
 
-/// A type that has a name in C.
+/// A type with a name in C.
 pub trait Named {
     const NAME: &'static str;
 }
@@ -66,7 +66,7 @@ impl<T: CType, const N: usize> CType for [T; N] {
 }
 
 pub trait FunctionType {
-    /// A pointer to it.
+    /// A pointer to the type.
     fn pointer() -> String {
         Self::declare_pointer("")
     }

@@ -1,4 +1,4 @@
-// Written by `generate`: all that src/bindings.rs declares.
+// Written by `generate`: everything that src/bindings.rs declares.
 
 declared! {
     structs [

@@ -1,4 +1,4 @@
-//! Names in the C headers and in the version script, as simply as they can be found.
+//! Finds names in the C headers and in the version script, as simply as possible.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -19,9 +19,9 @@ pub fn sorted(names: &[&str]) -> Vec<String> {
 }
 
 impl Headers {
-    pub fn read(folder: &Path) -> Headers {
+    pub fn read(directory: &Path) -> Headers {
         let mut text = String::new();
-        for entry in std::fs::read_dir(folder.join("hbbp")).unwrap() {
+        for entry in std::fs::read_dir(directory.join("hbbp")).unwrap() {
             let path = entry.unwrap().path();
             if path.extension().map_or(false, |extension| extension == "h") {
                 text += &without_comments(&std::fs::read_to_string(path).unwrap());
@@ -30,7 +30,7 @@ impl Headers {
         let words: Vec<&str> = text
             .split(|c: char| !(c.is_alphanumeric() || c == '_'))
             .collect();
-        // A name with parameters follows it.
+        // A name with parameters follows.
         let is_called = |name: &&&str| {
             text.contains(&format!(" {name}(")) || text.contains(&format!("*{name}("))
         };
@@ -73,7 +73,7 @@ fn without_comments(text: &str) -> String {
     })
 }
 
-/// What a version script exports of the stable ABI.
+/// Returns the functions of the stable ABI that a version script exports.
 pub fn exported(script: &str) -> Vec<String> {
     let names: Vec<&str> = script
         .split(|c: char| c.is_whitespace())

@@ -1,4 +1,4 @@
-//! Compares what the crate declares with the C headers: a C compiler is asked about every struct,
+//! Compares the declarations of the crate with the C headers: a C compiler checks every struct,
 //! field, constant and function, by the types and numbers that Rust compiled.
 
 mod c_types;
@@ -12,13 +12,13 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::ptr::addr_of;
 
-/// What the crate declares.
+/// The declarations of the crate.
 #[derive(Default)]
 struct Declared {
     structs: Vec<&'static str>,
     constants: Vec<&'static str>,
     functions: Vec<&'static str>,
-    /// What must hold in C.
+    /// An assertion that must hold in C.
     assertions: Vec<String>,
 }
 
@@ -48,7 +48,7 @@ impl Declared {
     }
 }
 
-/// A constant as C spells its value.
+/// A constant in C's spelling.
 trait CValue {
     fn equals(&self, name: &str) -> String;
 }
@@ -57,7 +57,7 @@ macro_rules! numbers {
     ($($number:ty)*) => {$(
         impl CValue for $number {
             fn equals(&self, name: &str) -> String {
-                // One compares values, the other tells -1 from 4294967295.
+                // One assertion compares values, the other distinguishes -1 from 4294967295.
                 format!("{name} == {self:?} && ({name} < 0) == {}", (*self < 0 as $number) as i32)
             }
         }
@@ -82,7 +82,7 @@ impl CValue for &str {
     }
 }
 
-/// Fields that are words of Rust end with `_` here.
+/// Fields that are keywords of Rust end with `_` here.
 fn c_name(field: &'static str) -> &'static str {
     field.strip_suffix('_').unwrap_or(field)
 }
@@ -137,9 +137,9 @@ macro_rules! declared {
 
 include!("declared.rs");
 
-fn include_folder() -> PathBuf {
+fn include_directory() -> PathBuf {
     match env::var_os("HBBP_INCLUDE_DIR") {
-        Some(folder) => folder.into(),
+        Some(directory) => directory.into(),
         None => PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../include")),
     }
 }
@@ -155,12 +155,12 @@ fn a_c_compiler_agrees() {
             .iter()
             .map(|condition| format!("_Static_assert({condition}, \"not as Rust has it\");")),
     );
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-    let file = folder.join("as_rust_has_it.c");
+    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let file = directory.join("as_rust_has_it.c");
     std::fs::write(&file, source.join("\n") + "\n").unwrap();
     let output = Command::new(&compiler)
         .args(["-std=c11", "-fsyntax-only", "-I"])
-        .arg(include_folder())
+        .arg(include_directory())
         .arg(&file)
         .output()
         .unwrap_or_else(|error| panic!("cannot run {compiler:?}, set CC: {error}"));
@@ -179,7 +179,7 @@ fn a_c_compiler_agrees() {
 #[test]
 fn nothing_of_the_headers_is_missing() {
     let declared = declared();
-    let headers = Headers::read(&include_folder());
+    let headers = Headers::read(&include_directory());
     assert_eq!(headers.structs, headers::sorted(&declared.structs));
     assert_eq!(headers.constants, headers::sorted(&declared.constants));
     assert_eq!(headers.functions, headers::sorted(&declared.functions));

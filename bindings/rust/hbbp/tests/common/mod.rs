@@ -1,4 +1,4 @@
-//! A program to look at, and what decides whether it can be looked at here.
+//! A program that is profiled, and checks whether it can be profiled here.
 #![allow(dead_code)]
 
 use hbbp::{Analysis, Error, Event, Profile, Session, SessionOptions, SourceKind, Status};
@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Numbers without any pattern that a sort could use.
+/// Returns numbers without a pattern that a sort could use.
 fn numbers(count: usize) -> Vec<u32> {
     let mut state = 12345u32;
     let mut next = move || {
@@ -50,7 +50,7 @@ pub fn work(time: Duration) -> usize {
     sum
 }
 
-/// Not a failure of the library, but of what the machine allows.
+/// Decides whether an error is due to the machine, and not a failure of the library.
 pub fn is_missing_here(error: &Error) -> bool {
     matches!(
         error.status(),
@@ -58,7 +58,7 @@ pub fn is_missing_here(error: &Error) -> bool {
     )
 }
 
-/// Starts a session, if it can be started here.
+/// Starts a session, if the machine allows it.
 pub fn started(options: SessionOptions) -> Option<Session> {
     let mut session = options.create().unwrap();
     match session.start() {
@@ -78,7 +78,7 @@ pub fn profile_of<R>(options: SessionOptions, work: impl FnOnce() -> R) -> Optio
     Some(session.snapshot().unwrap())
 }
 
-/// Five samples a millisecond, of CPU time, which all machines can count.
+/// Five samples per millisecond of CPU time, which all machines can count.
 pub fn ebs() -> SessionOptions {
     SessionOptions::new()
         .source(SourceKind::Ebs)
@@ -86,19 +86,19 @@ pub fn ebs() -> SessionOptions {
         .period(200_000)
 }
 
-/// Of about two thousand samples of `work`.
+/// Makes an analysis of about two thousand samples of `work`.
 pub fn usual_analysis() -> Option<Analysis> {
     Some(usual_profile()?.analyze().unwrap())
 }
 
-/// About two thousand samples of `work`.
+/// Makes a profile with about two thousand samples of `work`.
 pub fn usual_profile() -> Option<Profile> {
     profile_of(ebs(), || work(Duration::from_millis(400)))
 }
 
-/// Recordings that are not part of the project.
+/// Returns the path of a recording. Recordings are not part of the project.
 pub fn recording(name: &str) -> Option<PathBuf> {
-    let folder = std::env::var_os("HBBP_TEST_DATA")
+    let directory = std::env::var_os("HBBP_TEST_DATA")
         .map(PathBuf::from)
         .unwrap_or_else(|| {
             PathBuf::from(concat!(
@@ -106,7 +106,7 @@ pub fn recording(name: &str) -> Option<PathBuf> {
                 "/../../../../shared/data"
             ))
         });
-    let file = folder.join(name);
+    let file = directory.join(name);
     if !file.exists() {
         eprintln!("SKIPPED: no {}", file.display());
         return None;
@@ -114,7 +114,7 @@ pub fn recording(name: &str) -> Option<PathBuf> {
     Some(file)
 }
 
-/// Asks everything that can be asked of any profile, and of its analysis.
+/// Calls everything that any profile has, and its analysis.
 pub fn read_all(profile: &Profile) -> hbbp::Result<usize> {
     let mut items = 1;
     profile.info()?;

@@ -1,5 +1,5 @@
-/* Where a host may run that a session cannot: without /proc, without /sys, without a thread to be
- * had, or asked about a process that is gone. Error and log say what is missing.
+/* Tests sessions in restricted hosts: without /proc, without /sys, without permission for a thread,
+ * or with a process that is gone. Error and log say what is missing.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -26,7 +26,7 @@ static void keep_message(hbbp_log_level level, const char *message, void *user_d
   snprintf(kept->last, sizeof(kept->last), "%s", message);
 }
 
-/* Of that process; 0: this one. */
+/* Checks a session of that process; 0: this one. */
 static void check_refused(uint64_t pid, hbbp_status status, const char *word) {
   messages kept = {0};
   HBBP_INIT(hbbp_session_options, options);
@@ -43,11 +43,11 @@ static void check_refused(uint64_t pid, hbbp_status status, const char *word) {
   hbbp_session_destroy(session);
 }
 
-/* NULL, or why not. */
-static const char *hide(const char *folder) {
+/* Returns NULL, or why it failed. */
+static const char *hide(const char *directory) {
   if (unshare(CLONE_NEWNS) != 0) return "no mount namespace of one's own";
   if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
-      mount("none", folder, "tmpfs", MS_RDONLY, NULL) != 0)
+      mount("none", directory, "tmpfs", MS_RDONLY, NULL) != 0)
     return "no mounts";
   return NULL;
 }
@@ -67,7 +67,7 @@ static const char *without_sys(void) {
 static const char *without_threads(void) {
   const struct rlimit none = {0, 0};
   if (setrlimit(RLIMIT_NPROC, &none) != 0) return "no limit of threads";
-  /* The limit is not for root. */
+  /* The limit does not apply to root. */
   if (geteuid() == 0 && setresuid(NOBODY, NOBODY, NOBODY) != 0) return "no other user";
   check_refused(0, HBBP_ERROR_BUSY, "no thread can be started");
   return NULL;
@@ -82,7 +82,7 @@ static const char *without_process(void) {
   return NULL;
 }
 
-/* In a process of its own. */
+/* Runs the test in a process of its own. */
 static void run(const char *name, const char *(*test)(void)) {
   fflush(NULL);
   const pid_t child = fork();
