@@ -39,6 +39,15 @@ void IbsAttribution::AddSum(uint32_t source, const SampleLocation& location, con
   }
 }
 
+template <typename Sample>
+void IbsAttribution::AddSums(uint32_t source, const SampleLocation& location,
+                             const Sample& sample) {
+  const auto add = [&](const char* event, uint64_t value) {
+    if (value != 0) AddSum(source, location, event, value);
+  };
+  VisitIbsEvents(sample, std::ref(add));  // by reference, since a copy would be on the heap
+}
+
 void IbsAttribution::AddLatency(uint32_t source, uint32_t thread, const char* name,
                                 uint16_t cycles) {
   const BucketKey key = {source, thread, NameIndex(name), IbsBucketOf(cycles)};
@@ -81,9 +90,7 @@ void IbsAttribution::DropRarestLines() {
 }
 
 void IbsAttribution::Add(uint32_t source, const SampleLocation& location, const IbsOp& op) {
-  for (const IbsEvent<IbsOp>& event : IbsOpEvents()) {
-    if (const uint64_t value = event.value(op)) AddSum(source, location, event.name, value);
-  }
+  AddSums(source, location, op);
   AddLatency(source, location.thread, kTagToRetire, op.tag_to_retire_cycles);
   AddLatency(source, location.thread, kCompletionToRetire, op.completion_to_retire_cycles);
   if (op.is_load && op.missed_dc) AddLatency(source, location.thread, kDcMiss, op.dc_miss_cycles);
@@ -94,9 +101,7 @@ void IbsAttribution::Add(uint32_t source, const SampleLocation& location, const 
 }
 
 void IbsAttribution::Add(uint32_t source, const SampleLocation& location, const IbsFetch& fetch) {
-  for (const IbsEvent<IbsFetch>& event : IbsFetchEvents()) {
-    if (const uint64_t value = event.value(fetch)) AddSum(source, location, event.name, value);
-  }
+  AddSums(source, location, fetch);
   if (fetch.is_complete) AddLatency(source, location.thread, kFetch, fetch.latency_cycles);
   if (fetch.missed_l1_itlb && fetch.missed_l2_itlb) {
     AddLatency(source, location.thread, kItlbRefill, fetch.itlb_refill_cycles);

@@ -63,6 +63,8 @@ class IbsAttribution {
 
   uint32_t NameIndex(const char* name);
   void AddSum(uint32_t source, const SampleLocation& location, const char* event, uint64_t value);
+  template <typename Sample>
+  void AddSums(uint32_t source, const SampleLocation& location, const Sample& sample);
   void AddLatency(uint32_t source, uint32_t thread, const char* name, uint16_t cycles);
   void AddAccess(uint32_t source, uint32_t thread, const IbsOp& op);
   void DropRarestLines();

@@ -9,29 +9,20 @@ IbsKind IbsKindOf(const std::string& event_name) {
 }
 
 template <typename Sample>
-void IbsSums::AddValues(std::span<const IbsEvent<Sample>> events, const Sample& sample) {
-  sums_.resize(events.size());
-  for (size_t i = 0; i < events.size(); ++i) sums_[i] += events[i].value(sample);
+void IbsSums::AddValues(const Sample& sample) {
+  size_t i = 0;
+  VisitIbsEvents(sample, [&](const char* event, uint64_t value) {
+    if (i == sums_.size()) sums_.push_back({event, 0});
+    sums_[i++].value += value;
+  });
 }
 
-void IbsSums::Add(const IbsOp& op) {
-  kind_ = IbsKind::kOp;
-  AddValues(IbsOpEvents(), op);
-}
+void IbsSums::Add(const IbsOp& op) { AddValues(op); }
 
-void IbsSums::Add(const IbsFetch& fetch) {
-  kind_ = IbsKind::kFetch;
-  AddValues(IbsFetchEvents(), fetch);
-}
-
-template <typename Sample>
-void IbsSums::Append(std::span<const IbsEvent<Sample>> events, Counters* counters) const {
-  for (size_t i = 0; i < sums_.size(); ++i) AddCounter(events[i].name, sums_[i], counters);
-}
+void IbsSums::Add(const IbsFetch& fetch) { AddValues(fetch); }
 
 void IbsSums::AppendTo(Counters* counters) const {
-  if (kind_ == IbsKind::kOp) Append(IbsOpEvents(), counters);
-  if (kind_ == IbsKind::kFetch) Append(IbsFetchEvents(), counters);
+  for (const Sum& sum : sums_) AddCounter(sum.event, sum.value, counters);
   AddCounter("undecodable-ibs-samples", undecodable_, counters);
 }
 

@@ -3,7 +3,6 @@
 #define HBBP_LIB_COLLECT_IBS_SUMS_H_
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -28,12 +27,14 @@ class IbsSums {
 
  private:
   template <typename Sample>
-  void AddValues(std::span<const IbsEvent<Sample>> events, const Sample& sample);
-  template <typename Sample>
-  void Append(std::span<const IbsEvent<Sample>> events, Counters* counters) const;
+  void AddValues(const Sample& sample);
 
-  IbsKind kind_ = IbsKind::kNone;
-  std::vector<uint64_t> sums_;  // in the order of the events
+  struct Sum {
+    const char* event;
+    uint64_t value;
+  };
+
+  std::vector<Sum> sums_;  // in the order of VisitIbsEvents
   uint64_t undecodable_ = 0;
 };
 

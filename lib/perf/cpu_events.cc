@@ -29,56 +29,59 @@ struct Core {
   RawEvent taken_branches;
 };
 
-constexpr Core kNehalem = {{"INST_RETIRED.ANY_P", 0x00c0}, {"BR_INST_EXEC.TAKEN", 0x4088}};
-constexpr Core kSandyBridge = {{"INST_RETIRED.PREC_DIST", 0x01c0},
-                               {"BR_INST_RETIRED.NEAR_TAKEN", 0x20c4}};
-constexpr Core kIceLake = {{"INST_RETIRED.PREC_DIST", 0x0100},
-                           {"BR_INST_RETIRED.NEAR_TAKEN", 0x20c4}};
-constexpr Core kSilvermont = {{"INST_RETIRED.ANY_P", 0x00c0},
-                              {"BR_INST_RETIRED.ALL_TAKEN_BRANCHES", 0x80c4}};
-constexpr Core kTremont = {{"INST_RETIRED.ANY_P", 0x00c0}, {"BR_INST_RETIRED.NEAR_TAKEN", 0xc0c4}};
-constexpr Core kAmd = {{"ex_ret_instr", 0x00c0}, {"ex_ret_brn_tkn", 0x00c4}};
+enum CoreName : uint8_t { kNehalem, kSandyBridge, kIceLake, kSilvermont, kTremont, kAmd };
+
+// In the order of CoreName.
+constexpr Core kCores[] = {
+    {{"INST_RETIRED.ANY_P", 0x00c0}, {"BR_INST_EXEC.TAKEN", 0x4088}},
+    {{"INST_RETIRED.PREC_DIST", 0x01c0}, {"BR_INST_RETIRED.NEAR_TAKEN", 0x20c4}},
+    {{"INST_RETIRED.PREC_DIST", 0x0100}, {"BR_INST_RETIRED.NEAR_TAKEN", 0x20c4}},
+    {{"INST_RETIRED.ANY_P", 0x00c0}, {"BR_INST_RETIRED.ALL_TAKEN_BRANCHES", 0x80c4}},
+    {{"INST_RETIRED.ANY_P", 0x00c0}, {"BR_INST_RETIRED.NEAR_TAKEN", 0xc0c4}},
+    {{"ex_ret_instr", 0x00c0}, {"ex_ret_brn_tkn", 0x00c4}}};
+
+const Core* FindCore(CoreName name) { return &kCores[static_cast<size_t>(name)]; }
 
 struct Model {
-  unsigned number;
-  const Core* core;
+  uint8_t number;
+  CoreName core;
 };
 
-// Of family 6.
+// The models of family 6.
 constexpr Model kIntelModels[] = {
-    {0x1a, &kNehalem},     {0x1e, &kNehalem},     {0x1f, &kNehalem},     {0x25, &kNehalem},
-    {0x2c, &kNehalem},     {0x2e, &kNehalem},     {0x2f, &kNehalem},     {0x2a, &kSandyBridge},
-    {0x2d, &kSandyBridge}, {0x3a, &kSandyBridge}, {0x3e, &kSandyBridge}, {0x3c, &kSandyBridge},
-    {0x3f, &kSandyBridge}, {0x45, &kSandyBridge}, {0x46, &kSandyBridge}, {0x3d, &kSandyBridge},
-    {0x47, &kSandyBridge}, {0x4f, &kSandyBridge}, {0x56, &kSandyBridge}, {0x4e, &kSandyBridge},
-    {0x5e, &kSandyBridge}, {0x55, &kSandyBridge}, {0x8e, &kSandyBridge}, {0x9e, &kSandyBridge},
-    {0x66, &kSandyBridge}, {0xa5, &kSandyBridge}, {0xa6, &kSandyBridge}, {0x6a, &kIceLake},
-    {0x6c, &kIceLake},     {0x7d, &kIceLake},     {0x7e, &kIceLake},     {0x8c, &kIceLake},
-    {0x8d, &kIceLake},     {0xa7, &kIceLake},     {0x8f, &kIceLake},     {0xcf, &kIceLake},
-    {0xad, &kIceLake},     {0xae, &kIceLake},     {0x37, &kSilvermont},  {0x4a, &kSilvermont},
-    {0x4c, &kSilvermont},  {0x4d, &kSilvermont},  {0x5a, &kSilvermont},  {0x5d, &kSilvermont},
-    {0x5c, &kSilvermont},  {0x5f, &kSilvermont},  {0x7a, &kSilvermont},  {0x86, &kTremont},
-    {0x96, &kTremont},     {0x9c, &kTremont},     {0xbe, &kTremont},     {0xaf, &kTremont},
-    {0xb6, &kTremont},
+    {0x1a, kNehalem},     {0x1e, kNehalem},     {0x1f, kNehalem},     {0x25, kNehalem},
+    {0x2c, kNehalem},     {0x2e, kNehalem},     {0x2f, kNehalem},     {0x2a, kSandyBridge},
+    {0x2d, kSandyBridge}, {0x3a, kSandyBridge}, {0x3e, kSandyBridge}, {0x3c, kSandyBridge},
+    {0x3f, kSandyBridge}, {0x45, kSandyBridge}, {0x46, kSandyBridge}, {0x3d, kSandyBridge},
+    {0x47, kSandyBridge}, {0x4f, kSandyBridge}, {0x56, kSandyBridge}, {0x4e, kSandyBridge},
+    {0x5e, kSandyBridge}, {0x55, kSandyBridge}, {0x8e, kSandyBridge}, {0x9e, kSandyBridge},
+    {0x66, kSandyBridge}, {0xa5, kSandyBridge}, {0xa6, kSandyBridge}, {0x6a, kIceLake},
+    {0x6c, kIceLake},     {0x7d, kIceLake},     {0x7e, kIceLake},     {0x8c, kIceLake},
+    {0x8d, kIceLake},     {0xa7, kIceLake},     {0x8f, kIceLake},     {0xcf, kIceLake},
+    {0xad, kIceLake},     {0xae, kIceLake},     {0x37, kSilvermont},  {0x4a, kSilvermont},
+    {0x4c, kSilvermont},  {0x4d, kSilvermont},  {0x5a, kSilvermont},  {0x5d, kSilvermont},
+    {0x5c, kSilvermont},  {0x5f, kSilvermont},  {0x7a, kSilvermont},  {0x86, kTremont},
+    {0x96, kTremont},     {0x9c, kTremont},     {0xbe, kTremont},     {0xaf, kTremont},
+    {0xb6, kTremont},
 };
 
 // Where the kernel lists the PMU of each kind of core of a hybrid processor.
 struct HybridPmu {
   const char* name;
-  const Core* core;
+  CoreName core;
 };
-constexpr HybridPmu kHybridPmus[] = {{"cpu_core", &kIceLake}, {"cpu_atom", &kTremont}};
+constexpr HybridPmu kHybridPmus[] = {{"cpu_core", kIceLake}, {"cpu_atom", kTremont}};
 
 const Core* CoreOf(const CpuIdentity& cpu) {
   if (cpu.vendor == "AuthenticAMD" || cpu.vendor == "HygonGenuine") {
     constexpr unsigned kOldestFamily = 0x10;
-    return cpu.family >= kOldestFamily ? &kAmd : nullptr;
+    return cpu.family >= kOldestFamily ? FindCore(kAmd) : nullptr;
   }
   if (cpu.vendor != "GenuineIntel" || cpu.family != 6) return nullptr;
   const auto model =
       std::find_if(std::begin(kIntelModels), std::end(kIntelModels),
                    [&cpu](const Model& candidate) { return candidate.number == cpu.model; });
-  return model != std::end(kIntelModels) ? model->core : nullptr;
+  return model != std::end(kIntelModels) ? FindCore(model->core) : nullptr;
 }
 
 std::optional<uint32_t> TypeOfPmu(const std::string& directory) {
@@ -140,8 +143,8 @@ CpuEvents FindCpuEvents(const CpuIdentity& cpu, const std::string& sysfs) {
     for (const HybridPmu& hybrid : kHybridPmus) {
       const std::optional<PmuEvent> pmu = PmuAt(sysfs + "/" + hybrid.name);
       if (!pmu) continue;
-      Add(hybrid.core->instructions, *pmu, &events.instructions);
-      Add(hybrid.core->taken_branches, *pmu, &events.taken_branches);
+      Add(FindCore(hybrid.core)->instructions, *pmu, &events.instructions);
+      Add(FindCore(hybrid.core)->taken_branches, *pmu, &events.taken_branches);
     }
     if (!events.instructions.pmus.empty()) return events;
   }

@@ -6,21 +6,19 @@
 #define HBBP_LIB_PERF_IBS_EVENTS_H_
 
 #include <cstdint>
-#include <span>
+#include <functional>
 
 #include "perf/ibs.h"
 
 namespace hbbp {
 
-template <typename Sample>
-struct IbsEvent {
-  const char* name;
-  // 1 or 0; the number of cycles for those whose name ends in "-cycles".
-  uint64_t (*value)(const Sample&);
-};
+// Is called with the name of an event and what the sample adds to it: 1 or 0; the number of cycles
+// for those whose name ends in "-cycles".
+using IbsEventVisitor = std::function<void(const char* name, uint64_t value)>;
 
-std::span<const IbsEvent<IbsFetch>> IbsFetchEvents();
-std::span<const IbsEvent<IbsOp>> IbsOpEvents();
+// Visit all events of a kind of sample, in the same order for each.
+void VisitIbsEvents(const IbsFetch& f, const IbsEventVisitor& visit);
+void VisitIbsEvents(const IbsOp& op, const IbsEventVisitor& visit);
 
 }  // namespace hbbp
 

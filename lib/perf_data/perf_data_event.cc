@@ -56,17 +56,18 @@ void SwapAttr(std::array<uint8_t, sizeof(perf_event_attr)>* bytes) {
   }
 }
 
-constexpr const char* kHardwareNames[] = {"cycles",
-                                          "instructions",
-                                          "cache-references",
-                                          "cache-misses",
-                                          "branches",
-                                          "branch-misses",
-                                          "bus-cycles",
-                                          "stalled-cycles-frontend",
-                                          "stalled-cycles-backend",
-                                          "ref-cycles"};
-constexpr const char* kSoftwareNames[] = {
+// Arrays of characters, unlike pointers, need no relocations.
+constexpr char kHardwareNames[][24] = {"cycles",
+                                       "instructions",
+                                       "cache-references",
+                                       "cache-misses",
+                                       "branches",
+                                       "branch-misses",
+                                       "bus-cycles",
+                                       "stalled-cycles-frontend",
+                                       "stalled-cycles-backend",
+                                       "ref-cycles"};
+constexpr char kSoftwareNames[][20] = {
     "cpu-clock",        "task-clock",   "page-faults",  "context-switches",
     "cpu-migrations",   "minor-faults", "major-faults", "alignment-faults",
     "emulation-faults", "dummy",        "bpf-output",   "cgroup-switches"};

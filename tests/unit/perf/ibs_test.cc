@@ -41,12 +41,11 @@ IbsFetch Fetch(uint64_t control) {
 }
 
 template <typename Sample>
-std::map<std::string, uint64_t> FindEvents(std::span<const IbsEvent<Sample>> events,
-                                           const Sample& sample) {
+std::map<std::string, uint64_t> FindEvents(const Sample& sample) {
   std::map<std::string, uint64_t> values;
-  for (const auto& event : events) {
-    if (const uint64_t value = event.value(sample)) values[event.name] = value;
-  }
+  VisitIbsEvents(sample, [&values](const char* event, uint64_t value) {
+    if (value != 0) values[event] = value;
+  });
   return values;
 }
 
@@ -137,7 +136,7 @@ TEST_CASE("a load that missed everything is counted for each thing that it misse
                      kMissedL2 = 1 << 20;
   const uint64_t data3 = uint64_t{50} << 48 | uint64_t{300} << 32 | kMissedL2 | kLinear |
                          kMissedDc | kMissedDtlbs | kLoad;
-  const auto events = FindEvents(IbsOpEvents(), Op(0, uint64_t{40} << 16, 0x13, data3));
+  const auto events = FindEvents(Op(0, uint64_t{40} << 16, 0x13, data3));
   const std::map<std::string, uint64_t> expected = {
       {"op-samples", 1},   {"op-tag-to-retire-cycles", 40}, {"op-loads-and-stores", 1},
       {"op-loads", 1},     {"op-dtlb-misses", 1},           {"op-dc-misses", 1},
@@ -153,17 +152,17 @@ TEST_CASE("a mispredicted taken branch is a branch, a taken one and a mispredict
                                                     {"op-taken-branches", 1},
                                                     {"op-mispredicted-branches", 1},
                                                     {"op-mispredicted-taken-branches", 1}};
-  CHECK(FindEvents(IbsOpEvents(), Op(0, data, 0, 0)) == expected);
+  CHECK(FindEvents(Op(0, data, 0, 0)) == expected);
 }
 
 TEST_CASE("a fetch is killed, aborted or completed") {
   constexpr uint64_t kComplete = uint64_t{1} << 50, kMissedIc = uint64_t{1} << 51;
-  CHECK(FindEvents(IbsFetchEvents(), Fetch(0)).contains("fetch-killed"));
-  const auto aborted = FindEvents(IbsFetchEvents(), Fetch(kMissedIc));
+  CHECK(FindEvents(Fetch(0)).contains("fetch-killed"));
+  const auto aborted = FindEvents(Fetch(kMissedIc));
   CHECK(aborted.contains("fetch-attempted"));
   CHECK(aborted.contains("fetch-aborted"));
   CHECK(!aborted.contains("fetch-killed"));
-  const auto completed = FindEvents(IbsFetchEvents(), Fetch(kComplete));
+  const auto completed = FindEvents(Fetch(kComplete));
   CHECK(completed.contains("fetch-completed"));
   CHECK(completed.contains("fetch-ic-hits"));
 }
