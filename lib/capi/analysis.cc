@@ -1,3 +1,6 @@
+// The functions of analysis.h. hbbp_analysis_create reads the options, calls Analyze()
+// (analysis/analyze.h) and keeps the result in the handle; all others copy from it, by one function
+// for each struct (BlockOf, GetFunction, GetBranch, GetModule, GetSource), and compute nothing.
 #include <hbbp/analysis.h>
 
 #include <algorithm>
@@ -57,7 +60,7 @@ StatusOr<EstimatorOptions> ReadEstimator(const hbbp_analysis_options& given) {
   return estimator;
 }
 
-// Those of the profile, unless there are other files of its kernel.
+// Uses the data of the profile, unless there are other files of its kernel.
 StatusOr<std::shared_ptr<const ResolvedModules>> OpenModules(const hbbp_profile& profile,
                                                              const hbbp_kernel_files* given) {
   if (given == nullptr) return profile.modules();

@@ -1,3 +1,8 @@
+// The functions of feed.h. Each checks what the host passed, element by element and before anything
+// is counted (FindProblem says what is wrong with one), translates it (ReadSample, ReadBurst,
+// ReadEvent; a static_assert for each constant), and hands it to hbbp::Feed (session/feed.h). The
+// elements of arrays may be larger than this library knows them (Elements). A feed that
+// hbbp_source_ops gets belongs to its session, and gives no snapshots (CheckOwn).
 #include <hbbp/feed.h>
 
 #include <cstring>
@@ -45,7 +50,7 @@ static_assert(HBBP_FEED_KERNEL_PID == hbbp::kKernelPid);
 
 namespace {
 
-// What the first version had.
+// The sizes that the first version had.
 constexpr size_t kSmallestSample = 72;
 constexpr size_t kSmallestEvent = 112;
 static_assert(sizeof(hbbp_feed_sample) == kSmallestSample);
@@ -75,7 +80,7 @@ Status CheckElements(const char* function, const char* name, const void* element
                     function, size, name, smallest);
 }
 
-// The elements of an array whose elements may be larger than this library knows them.
+// Reads an array whose elements may be larger than this library knows them.
 template <typename Element>
 class Elements {
  public:
@@ -110,7 +115,7 @@ Status BadElement(const char* function, const char* name, size_t index, const ch
   return MakeStatus(StatusCode::kInvalidArgument, "%s: %s[%zu].%s", function, name, index, what);
 }
 
-// Null, or what is wrong.
+// Returns what is wrong with an element, or nullptr.
 const char* FindProblem(const hbbp_feed_sample& sample, SourceKind kind) {
   if (sample.reserved != 0) return "reserved: must be 0";
   if (sample.branch_count != 0) {

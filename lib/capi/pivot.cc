@@ -1,3 +1,6 @@
+// The functions of pivot.h for pivots and ratios. hbbp_pivot_create turns names of keys and values
+// into a PivotQuery (ReadQuery, with suggestions for names that are unknown) and calls
+// MakePivotTable; the others copy labels, cells and ratios. taxonomy.cc has the rest of pivot.h.
 #include <hbbp/pivot.h>
 
 #include <algorithm>
@@ -47,7 +50,7 @@ struct hbbp_ratios {
 
 namespace {
 
-// "a, b": {"a", "b"}; "a,": {"a", ""}; "": {}.
+// Makes {"a", "b"} of "a, b", {"a", ""} of "a,", and {} of "".
 std::vector<std::string> SplitNames(std::string_view text) {
   std::vector<std::string> names;
   if (text.empty()) return names;

@@ -1,3 +1,6 @@
+// The functions of profile.h and slices.h that read a profile: each list is copied by one function
+// for its struct (GetSource, GetThread, GetModule, GetSlice), and hbbp_profile_select keeps a part
+// of a copy. profile_file.cc has load, save and merge.
 #include <hbbp/profile.h>
 
 #include <utility>

@@ -1,3 +1,7 @@
+// The functions of session.h. hbbp_session_create checks the options one by one (CheckedConfig what
+// backends get, ReadHostOptions what the session gets) and makes the backend; start, stop, snapshot
+// and info are those of hbbp::Session. A session that is destroyed in its own log ends in a thread
+// of its own, since it would wait for itself.
 #include <hbbp/session.h>
 #include <pthread.h>
 #include <unistd.h>

@@ -77,6 +77,15 @@ void WithCheck(CancelCheck* check, Normalize&& normalize) {
   normalize(check == nullptr ? &unchecked : check);
 }
 
+// Returns whether there is nothing to do, as for profiles that were saved.
+template <typename Record>
+bool IsNormal(std::span<Record> records, CancelCheck* check) {
+  const auto is_not_before = [is_before = KeyOrder(check)](const Record& a, const Record& b) {
+    return !is_before(a, b);
+  };
+  return std::adjacent_find(records.begin(), records.end(), is_not_before) == records.end();
+}
+
 // Adds each record to the one before it, if their keys are equal. Returns how many are kept.
 template <typename Record>
 size_t AddEqual(std::span<Record> sorted, CancelCheck* check) {
@@ -97,6 +106,7 @@ template <typename Record>
 void SortAndAdd(std::vector<Record>* records, CancelCheck* check) {
   WithCheck(check, [records](CancelCheck* checked) {
     const std::span<Record> all(*records);
+    if (IsNormal(all, checked)) return;
     std::sort(all.begin(), all.end(), KeyOrder(checked));
     records->resize(AddEqual(all, checked));
   });
@@ -123,6 +133,7 @@ void SortBranches(Branches* branches, CancelCheck* check) {
 template <typename Branches>
 void NormalizeBranches(Branches* branches, CancelCheck* check) {
   WithCheck(check, [branches](CancelCheck* checked) {
+    if (IsNormal(std::span<BranchCount>(*branches), checked)) return;
     SortBranches(branches, checked);
     branches->resize(AddEqual(std::span<BranchCount>(*branches), checked));
   });

@@ -1,3 +1,11 @@
+// Implements NativeExecutor. Run() copies the instruction into its page and appends a jump to
+// hbbp_native_done; hbbp_native_run, in assembly, saves the caller's registers, loads the given
+// state and jumps to the instruction; hbbp_native_done stores the new state and returns to Run().
+// If the instruction raises a signal, the handler StopAtSignal notes which, and continues at
+// hbbp_native_done.
+//
+// signal_context_test.cc and NativeRunner, which compares stubs and the interpreter with the
+// processor, call it.
 #include "support/native_executor.h"
 
 #include <signal.h>

@@ -1,3 +1,7 @@
+// Implements PerfStandIn. The functions syscall, ioctl and mmap at the end of the file replace
+// those of libc; while a PerfStandIn exists, they call its Open, Control and Map for perf events,
+// and the kernel for everything else. Map creates the ring that the tested code reads, and Write
+// appends the records of a test to it. The tests and the benchmark of the hardware backend use it.
 #include "support/perf_stand_in.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-"""Tests that check_style finds struck-out terms in code and in text, and only in the paths of the glossary."""
+"""Tests that check_style finds struck-out terms in code and in text, only in the paths of the glossary, and long files
+without a paragraph at their top."""
 import importlib.machinery
 import importlib.util
 import pathlib
@@ -87,6 +88,25 @@ class WholeGlossary(unittest.TestCase):
         for text in ('int kMaxBytes;', 'KindOf(a)', 'KindOf(f(x, y))', 'LookAheadWalk', 'look_ahead', 'replace',
                      'is_left', '// There is no number.', '// It takes place in place.', '// It is no longer there.'):
             self.assertFalse(self.is_refused(text), text)
+
+
+class Paragraph(unittest.TestCase):
+    PROBLEM = (1, 'no paragraph at the top of a file of more than 200 lines')
+
+    def problems(self, text, name='lib/a.cc'):
+        return list(CHECK.problems_of(name, text))
+
+    def test_a_long_file_opens_with_a_comment(self):
+        self.assertEqual(self.problems('int a;\n' * 201), [self.PROBLEM])
+        self.assertEqual(self.problems('\n' + '// A comment.\n' * 200), [self.PROBLEM])
+        self.assertEqual(self.problems('// A comment.\n' + 'int a;\n' * 200), [])
+
+    def test_200_lines_need_none(self):
+        self.assertEqual(self.problems('int a;\n' * 200), [])
+
+    def test_other_files_need_none(self):
+        for name in ('lib/a.c', 'lib/a.py', 'lib/a.md'):
+            self.assertEqual(self.problems('int a;\n' * 201, name), [], name)
 
 
 if __name__ == '__main__':

@@ -1,3 +1,7 @@
+// Tests Simulate(), the model of a PMU, on synthetic traces of a few blocks: skid, PEBS, stacks of
+// branches, period modes and dropped overflows. Most tests compare single samples with what the
+// parameters define; PerfectParameters() switches all errors off for that. The last one checks that
+// without such errors the error of EBS falls as 1 / sqrt(samples).
 #include "pmu_model/pmu.h"
 
 #include <algorithm>

@@ -1,3 +1,8 @@
+// These functions read what the kernel saved when a signal interrupted the program. The walks of a
+// burst call LoadGeneralRegisters; LoadVectorState follows when the interpreter meets the first
+// instruction that needs vectors. PrepareSignalContext, which Tracer::Open calls outside handlers,
+// asks the processor where each component of the XSAVE area lies; TakeProtectionKeys gives a
+// handler the program's rights to memory.
 #include "trace/native/signal_context.h"
 
 #include <asm/prctl.h>

@@ -1,3 +1,8 @@
+// Tests Analyze(): how samples, streams and sums of IBS become counts of blocks and functions,
+// which estimator counts a block, and what remains unexplained. The profiles are synthetic; their
+// code is a tiny library (unit/profile/tiny_profile.h), which the system's compiler builds.
+// TinyStreams() adds streams to it, TinyOfBothFamilies() streams and samples. The last test records
+// a real library whose file is removed or replaced meanwhile (RecordTiny()).
 #include "analysis/analyze.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Tests CombineByFlow(): how samples and streams of one function are combined so that what flows
+// into each block flows out. The functions are a few instructions of machine code each. FlowTest
+// has such code with its samples and streams, and returns the combined blocks; CountAt() finds one
+// of them.
 #include "estimate/flow_graph.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Tests where the analysis takes kernel code and symbols from (vmlinux, core file, kallsyms, memory
+// of the running kernel, the profile itself), and that it refuses files of other kernels. The
+// kernel is one of a few instructions (support/tiny_kernel.h): TinyKernelFiles builds its files
+// with the system's compiler, TinyKernelProfile() returns samples in it.
 #include "analysis/kernel_resolver.h"
 
 #include <cmath>

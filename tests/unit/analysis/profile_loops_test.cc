@@ -1,3 +1,7 @@
+// Tests the loops of an analysis: entries, iterations and trip counts with their errors, from
+// samples, from streams and by each estimator. The functions are generated code of a few
+// instructions. LoopTest has such code with its samples and streams; most tests use the nest of two
+// loops that AddNest() adds.
 #include "analysis/profile_loops.h"
 
 #include <cmath>

@@ -1,3 +1,7 @@
+// Tests PerfBackend with the real kernel and its task clock: which threads are sampled and which
+// are not, that periods add up to the CPU time, changes of periods during a run, limits of buffers
+// and descriptors, and what is reported of libraries and thread names. Collected keeps all events
+// of a run, and Worker is a thread that uses as much CPU time as a test asks for.
 #include "backends/perf_backend.h"
 
 #include <dlfcn.h>
@@ -392,13 +396,15 @@ void ChangePeriods(PeriodMode mode, bool per_thread) {
   spent_ns += Spin(80 * kMs);
   Finish(&backend, &collected);
   CHECK(backend.SamplingNs() == collected.samples.size() * InterruptNs(Unit::kNanoseconds));
+  // A wrong factor would show as 2 at least. Timers of a processor that a hypervisor takes away
+  // expire once for all the time, and less is counted.
   for (const auto& [tid, thread_ns] : all) {
     CAPTURE(tid, thread_ns);
-    CHECK(collected.PeriodsOf(tid) > thread_ns * 0.8);
+    CHECK(collected.PeriodsOf(tid) > thread_ns * 0.55);
     CHECK(collected.PeriodsOf(tid) < thread_ns * 1.2);
   }
   const uint64_t own_ns = CheckPeriods(collected, ::gettid(), kPeriodNs / 2, kPeriodNs * 17);
-  CHECK(own_ns > spent_ns * 0.8);
+  CHECK(own_ns > spent_ns * 0.55);
   CHECK(own_ns < spent_ns * 1.2);
   // Each sample has the period that it was taken with.
   for (size_t i = samples; i < collected.samples.size(); ++i) {

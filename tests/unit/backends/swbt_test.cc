@@ -1,3 +1,8 @@
+// Tests the backend that traces branches in software, on real threads of the test's own process.
+// The first tests check that the code explains all recorded branches (CheckConsistent()), for each
+// mode and method of tracing; the next ones threads, buffers, weights of bursts, periods and the
+// budget; the last ones that a program with handlers, exceptions, fork, seccomp filters or changing
+// code runs as it would without tracing. WorkFor() is the program that most of them trace.
 #include "backends/swbt.h"
 
 #include <fcntl.h>

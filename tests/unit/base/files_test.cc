@@ -1,3 +1,6 @@
+// Tests reading, writing and mapping files (base/files.h) with real files in a temporary directory:
+// sizes around those of buffers, permissions, links, devices, failing and concurrent writers.
+// Content(), FilesIn() and ModeOf() read what a test has written by other means.
 #include "base/files.h"
 
 #include <fcntl.h>

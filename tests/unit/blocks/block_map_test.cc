@@ -1,3 +1,7 @@
+// Tests BlockMap, which divides functions into basic blocks: leaders and terminators, data between
+// code, related parts of a function, jump tables, evidence of where instructions and blocks begin,
+// and functions that are decoded in windows. All code is machine code that the tests write byte by
+// byte (FakeModuleCode); MakeBlock() makes the expected blocks.
 #include "blocks/block_map.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Tests FindLoops() and the dominators that it is based on, first with small graphs whose loops are
+// known, then with random graphs. For the latter, SimpleDominators and SimpleLoops() find the same
+// by the definitions, slowly.
 #include "blocks/loop_nest.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Tests how generated code in a profile gets its names, code and lines from perf maps and jitdumps.
+// DataWith() makes profiles with samples in such code, Files writes maps and jitdumps into a
+// temporary directory, and PiecesOf() lists the code afterwards.
 #include "collect/generated_names.h"
 
 #include <sys/stat.h>

@@ -1,3 +1,6 @@
+// Tests Importer, which counts the events of a recording of many processes: mappings, fork and
+// exec, branches, generated code, files of other machines, limits, and snapshots. The events are
+// synthetic; MakeMapping(), SampleAt() and MakeBurst() make them.
 #include "collect/importer.h"
 
 #include <algorithm>

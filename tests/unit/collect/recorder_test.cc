@@ -1,3 +1,7 @@
+// Tests Recorder, which counts the events of one process: samples that wait for mappings, modules
+// and files that change, thread names, lost samples, and code that is copied because it is
+// generated or its file disappears. Most events are synthetic (SampleAt(), MakeMapping()); the
+// tests of files, names and generated code use real libraries, threads and memory.
 #include "collect/recorder.h"
 
 #include <sys/auxv.h>

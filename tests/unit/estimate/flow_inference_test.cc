@@ -1,3 +1,7 @@
+// Tests InferFlow(): weights of measurements, flows that would be negative, replicates, numbers
+// that it refuses, and graphs of ten thousand blocks. FlowProgram (support/flow_programs.h) has a
+// graph with its true counts and measurements; Line and Loop are the two small ones that most tests
+// use. Infer() also checks that the solution balances.
 #include "estimate/flow_inference.h"
 
 #include <cmath>

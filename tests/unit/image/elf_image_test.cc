@@ -1,3 +1,7 @@
+// Tests ElfImage: bounds and names of functions, code, offsets, the vdso, separate debug files, and
+// files that are not images. The files are libraries of the system, recorded binaries
+// (HBBP_TEST_DATA), and programs that the system's compiler builds from C++ and assembly.
+// CheckSymbols() and CheckFdes() compare an image with what nm and readelf print.
 #include "image/elf_image.h"
 
 #include <fcntl.h>

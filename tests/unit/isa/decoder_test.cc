@@ -1,3 +1,6 @@
+// Tests DecodeInstruction() and the names of mnemonics. Cases() has encodings with the mnemonics
+// that they must get; CheckAgainstControlFlow() checks over the code of libc and over random bytes
+// that DecodeControlFlow() finds the same lengths and branches.
 #include "isa/decoder.h"
 
 #include <elf.h>

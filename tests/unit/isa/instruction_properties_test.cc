@@ -1,3 +1,6 @@
+// Tests DescribeInstruction(): extension, category, packing, widths, memory, operands, FLOPs,
+// masking, locks and repetition. Inputs are single encodings; Text() returns one property as text,
+// Summary() and Memory() several, and Evex() makes encodings of AVX-512.
 #include "isa/instruction_properties.h"
 
 #include <string>

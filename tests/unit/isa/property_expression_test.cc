@@ -1,3 +1,6 @@
+// Tests Expression: comparisons, patterns, precedence, error messages, limits, and keys that the
+// caller defines (OtherKeys). Most expressions are about one of four instructions at the top;
+// Holds() returns whether an expression matches one, ErrorOf() why it is not an expression.
 #include "isa/property_expression.h"
 
 #include <map>

@@ -1,3 +1,7 @@
+// Tests ComputeMix(): counts of mnemonics with their errors, totals under every choice of keys, and
+// mixes of single threads, from samples and from streams. The profiles have samples in a tiny
+// library (unit/profile/tiny_profile.h), which the system's compiler builds; LoopStreams() has
+// streams in it.
 #include "mix/mix.h"
 
 #include <cmath>

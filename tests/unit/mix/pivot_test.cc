@@ -1,3 +1,7 @@
+// Tests MakePivot(): sums of cells under every choice of keys, executions of blocks, missing code,
+// filters, and the errors of counts and shares. Blocks and observations are synthetic.
+// RandomInput() makes many for sums that the tests also compute directly; for errors, AddRun() and
+// CheckErrors() compare the reported errors with the scatter of many runs.
 #include "mix/pivot.h"
 
 #include <cmath>

@@ -1,3 +1,6 @@
+// Tests the decoding of IBS records (DecodeIbsOp(), DecodeIbsFetch()) and the events that a sample
+// counts for. The inputs are registers of real processors with what perf says of them (Raw(), Op()
+// and Fetch() make records of them), and recordings of Zen 2 and Zen 4 (HBBP_TEST_DATA).
 #include "perf/ibs.h"
 
 #include <cstring>

@@ -1,3 +1,7 @@
+// Tests the parsers of perf records: the first fields of samples (sample_record_test.cc tests whole
+// samples), mappings, names, forks, losses, switches and what the kernel reports of itself.
+// PerfRecordBuilder makes the records, with every combination of trailing fields and in both byte
+// orders (ForEachFormat()). ForEachTruncation() passes records that are cut off anywhere.
 #include "perf/records.h"
 
 #include <sys/mman.h>

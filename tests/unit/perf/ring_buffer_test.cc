@@ -1,3 +1,6 @@
+// Tests RingBuffer with rings of real perf events: records that wrap, peeking, losses, sizes and
+// moves. Most tests cause records by changing the name of the thread (Rename()); the last one
+// samples the task clock. Observe() opens an event and maps its ring.
 #include "perf/ring_buffer.h"
 
 #include <linux/perf_event.h>

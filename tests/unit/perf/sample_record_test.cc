@@ -1,3 +1,6 @@
+// Tests the parser of whole samples, with all fields that perf defines, in both byte orders, and
+// cut off anywhere. Generator makes random samples (Expected), Build() writes them as records, and
+// the Check functions compare what the parser returns with them.
 #include "perf/sample_record.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Tests the readers of jitdumps and perf maps: lines, moved code, files that a JIT still writes,
+// and damaged or foreign files. The tests build jitdumps byte by byte (JitDumpBytes) and write them
+// to a temporary directory (DumpFile); ReadAll() returns the functions of one.
 #include <elf.h>
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,3 +1,7 @@
+// Tests PerfDataReader: files and pipes of either byte order, the order of records, events and
+// their ids, features, compression, damaged files, cancelling and progress. PerfDataBuilder makes
+// the recordings in memory. Read() returns what a visitor (Log) gets of one, ErrorOf() why one is
+// refused.
 #include "perf_data/perf_data_reader.h"
 
 #include <unistd.h>

@@ -1,3 +1,7 @@
+// Tests the format of profile files: what is stored comes back, the same profile gives the same
+// bytes, older versions are read, and every damaged, truncated or inconsistent file is refused.
+// FullProfile() has a value in every field; ProfileBytes changes parts of a stored profile and
+// corrects its checksums; CutSource() and CheckModulesOfVersion() make files of older versions.
 #include "profile/profile_file.h"
 
 #include <cstddef>

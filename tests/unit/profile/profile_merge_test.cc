@@ -1,3 +1,7 @@
+// Tests MergeProfiles() and KeepThread(): which modules, sources, threads and generated functions
+// of two profiles are the same, and that the counts add up. The profiles are SmallProfile(), which
+// has one of each, with single fields changed, and FullProfile(); Describe() turns results into
+// text to compare them.
 #include "profile/profile_merge.h"
 
 #include <cstdint>

@@ -1,3 +1,6 @@
+// Makes counts, branches and a whole profile by hand, and describes profiles as text, one line for
+// each source, module, count and branch, so that a test that compares them shows what differs. The
+// tests of profile/, collect/ and analysis/ use it.
 #include "unit/profile/sample_profiles.h"
 
 #include <sstream>

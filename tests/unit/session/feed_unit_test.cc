@@ -1,3 +1,8 @@
+// Tests Feed, which a host gives records and decoded samples: the order in which they are counted,
+// sources and ids, fork and exec, bursts, IBS, generated code, threads, max_memory, failing
+// allocations and cancelled snapshots. Attr(), Record(), Sample() and Mapping() make the records of
+// perf; MakeEvent(), MakeSample() and MakeBurst() what is passed decoded; FeedRecords() and others
+// check that Feed took it.
 #include <linux/perf_event.h>
 #include <sys/wait.h>
 #include <unistd.h>

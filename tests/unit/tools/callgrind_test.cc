@@ -1,3 +1,7 @@
+// Tests the reader of callgrind's output, with short files that the tests write line by line:
+// positions, costs of calls, names, several parts, and files that are foreign, cut off or
+// malformed. Parse() returns what a text contains, Failure() the error of one. One test runs
+// valgrind, with several of its options for the output.
 #include "truth/callgrind.h"
 
 #include <unistd.h>

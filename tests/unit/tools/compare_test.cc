@@ -1,3 +1,7 @@
+// Tests the comparison of an estimated profile with a reference: errors of blocks and mnemonics,
+// scaling, blocks that only one side has, how modules are matched, and the reports as text, CSV and
+// JSON. FakeCode has blocks that a test defines; ExampleCode() is the worked example of
+// estimate/error_metrics.h.
 #include "compare.h"
 
 #include <cmath>

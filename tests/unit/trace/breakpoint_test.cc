@@ -1,3 +1,6 @@
+// Tests Breakpoint with real debug registers and signals: hits, moving, threads, descriptors of the
+// program and their limit, and errors. TrapHandler counts the hits while it exists. StatusOfChild()
+// runs a test in a child process, where UseSmallTable() leaves the program few descriptors.
 #include "trace/breakpoint.h"
 
 #include <dirent.h>

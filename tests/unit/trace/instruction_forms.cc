@@ -1,3 +1,8 @@
+// Has a few thousand encodings for comparisons with the processor. The assembler makes them from
+// the macros below, which fill a section of read-only data: integer instructions first, then
+// vectors and their masks, cryptography and x87, and at last all forms of addresses.
+// AssembledInstructions() divides the section into instructions, PrefixedInstructions() adds
+// unusual prefixes to them. The tests of the interpreter and of native stubs call them.
 #include "unit/trace/instruction_forms.h"
 
 #include <cstdint>

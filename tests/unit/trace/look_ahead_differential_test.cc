@@ -1,3 +1,8 @@
+// Compares LookAhead with the processor, one instruction at a time, from random states: encodings
+// from the assembler, the same with unusual prefixes, and those of the system's libraries.
+// InterpreterComparison runs each natively (NativeRunner), then in the Interpreter, compares all
+// known registers and flags, and lets the interpreter load the memory that the instruction may have
+// written.
 #include <array>
 #include <cstdlib>
 #include <cstring>

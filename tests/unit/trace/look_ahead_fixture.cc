@@ -1,3 +1,7 @@
+// Implements LookAheadFixture and its comparisons. CompareSteps() and CompareBursts() single-step a
+// function; after each instruction, OnStep() compares a taken branch with the predicted one, and at
+// the end of a prediction the registers, and then calls Predict() for the next prediction. The
+// tests of LookAhead call them.
 #include "unit/trace/look_ahead_fixture.h"
 
 #include <signal.h>

@@ -1,3 +1,7 @@
+// Tests DescribeNative(): which registers, flags and memory an instruction reads and writes, which
+// instructions it refuses, and the stubs that it writes into a NativeRegion. Inputs are single
+// encodings; Describe() returns the description of one. native_differential_test.cc tests that
+// stubs compute what the processor does.
 #include "trace/native/native_stub.h"
 
 #include <Zydis/Zydis.h>

@@ -1,3 +1,7 @@
+// Tests the chain of signal handlers, ours and the program's: foreign signals, faults, flags of the
+// program's actions, siglongjmp, alternate stacks, and handlers that are installed later. InChild()
+// runs each test in a child process and returns how it ended. Filter() stands for our handler,
+// TheirHandler() for the program's.
 #include "trace/signal_chain.h"
 
 #include <sys/mman.h>

@@ -1,3 +1,7 @@
+// Tests how the registers of interrupted code are read from a signal's context, and the protection
+// keys in a handler. Capture() loads a random state into the processor, raises a signal
+// (NativeExecutor), and returns what a handler reads. MadeFrame makes frames with parts that are
+// unused, missing or cut off.
 #include "trace/native/signal_context.h"
 
 #include <asm/prctl.h>
