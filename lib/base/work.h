@@ -21,9 +21,9 @@ class CancelFlag {
   std::atomic<bool> cancelled_{false};
 };
 
-inline Status CancelledStatus() {
-  return Status(StatusCode::kCancelled, "cancelled by its hbbp_cancel");
-}
+inline constexpr char kCancelledMessage[] = "cancelled by its hbbp_cancel";
+
+inline Status CancelledStatus() { return Status(StatusCode::kCancelled, kCancelledMessage); }
 
 struct Work {
   std::function<void(uint64_t done, uint64_t all)> progress;  // `all` is 0 if it is unknown

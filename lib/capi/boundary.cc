@@ -63,7 +63,7 @@ hbbp_status ReportException(hbbp_error* error) noexcept {
   try {
     throw;
   } catch (const WorkCancelled&) {
-    return Report(CancelledStatus(), error);
+    return ReportText(StatusCode::kCancelled, kCancelledMessage, error);
   } catch (const std::bad_alloc&) {
     return ReportText(StatusCode::kNoMemory, "out of memory", error);
   } catch (const std::exception& exception) {

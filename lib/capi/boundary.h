@@ -26,7 +26,7 @@ Status NullArgument(const char* function, const char* argument);
 Status CheckReserved(const char* field, uint32_t value);
 Status BadIndex(const char* function, size_t index, size_t count);
 
-// Reports the exception that a handler has caught.
+// Reports the exception that a handler has caught, without allocating.
 hbbp_status ReportException(hbbp_error* error) noexcept;
 
 // Calls `body`, which returns a Status.

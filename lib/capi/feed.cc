@@ -1,5 +1,5 @@
 // The functions of feed.h. Each checks what the host passed, element by element and before anything
-// is counted (FindProblem says what is wrong with one), translates it (ReadSample, ReadBurst,
+// is counted (Check says what is wrong with one), translates it (ReadSample, ReadBurst,
 // ReadEvent; a static_assert for each constant), and hands it to hbbp::Feed (session/feed.h). The
 // elements of arrays may be larger than this library knows them (Elements). A feed that
 // hbbp_source_ops gets belongs to its session, and gives no snapshots (CheckOwn).
@@ -111,59 +111,66 @@ Status UnknownField(const char* function, const char* name, size_t index) {
                     function, name, index, HBBP_VERSION_STRING);
 }
 
-Status BadElement(const char* function, const char* name, size_t index, const char* what) {
-  return MakeStatus(StatusCode::kInvalidArgument, "%s: %s[%zu].%s", function, name, index, what);
+Status BadElement(const char* function, const char* name, size_t index, const Status& status) {
+  return MakeStatus(StatusCode::kInvalidArgument, "%s: %s[%zu].%s", function, name, index,
+                    status.message().c_str());
 }
 
-// Returns what is wrong with an element, or nullptr.
-const char* FindProblem(const hbbp_feed_sample& sample, SourceKind kind) {
-  if (sample.reserved != 0) return "reserved: must be 0";
+Status Bad(const char* field_and_reason) {
+  return Status(StatusCode::kInvalidArgument, field_and_reason);
+}
+
+// BadElement adds to the message of these where the element is.
+Status Check(const hbbp_feed_sample& sample, SourceKind kind) {
+  if (sample.reserved != 0) return Bad("reserved: must be 0");
   if (sample.branch_count != 0) {
-    if (!hbbp::HasStreams(kind)) return "branch_count: must be 0 for a source of another kind";
-    if (sample.branches == nullptr) return "branches: is NULL";
-    if (sample.branch_count > HBBP_MAX_FEED_BRANCHES) return "branch_count: must be at most 65536";
+    if (!hbbp::HasStreams(kind)) return Bad("branch_count: must be 0 for a source of another kind");
+    if (sample.branches == nullptr) return Bad("branches: is NULL");
+    if (sample.branch_count > HBBP_MAX_FEED_BRANCHES)
+      return Bad("branch_count: must be at most 65536");
   }
   if (sample.extent != 0 && kind != SourceKind::kSwbt) {
-    return "extent: must be 0 but for HBBP_SOURCE_SWBT";
+    return Bad("extent: must be 0 but for HBBP_SOURCE_SWBT");
   }
   if (sample.ibs_register_count != 0) {
-    if (kind != SourceKind::kIbs) return "ibs_register_count: must be 0 for another kind of source";
-    if (sample.ibs_registers == nullptr) return "ibs_registers: is NULL";
+    if (kind != SourceKind::kIbs)
+      return Bad("ibs_register_count: must be 0 for another kind of source");
+    if (sample.ibs_registers == nullptr) return Bad("ibs_registers: is NULL");
     if (sample.ibs_register_count > HBBP_MAX_IBS_REGISTERS) {
-      return "ibs_register_count: must be at most 32";
+      return Bad("ibs_register_count: must be at most 32");
     }
   }
-  return nullptr;
+  return OkStatus();
 }
 
-const char* FindProblem(const hbbp_feed_event& event, size_t source_count) {
-  if (event.reserved != 0) return "reserved: must be 0";
+Status Check(const hbbp_feed_event& event, size_t source_count) {
+  if (event.reserved != 0) return Bad("reserved: must be 0");
   if (event.kind < HBBP_FEED_MAPPING || event.kind > HBBP_FEED_THROTTLED) {
-    return "kind: must be a HBBP_FEED_ value";
+    return Bad("kind: must be a HBBP_FEED_ value");
   }
   if (event.name != nullptr && ::strnlen(event.name, kLongestName + 1) > kLongestName) {
-    return "name: is longer than 4096 bytes";
+    return Bad("name: is longer than 4096 bytes");
   }
-  if (event.build_id_size > kLongestBuildId) return "build_id_size: must be at most 64";
-  if (event.build_id_size != 0 && event.build_id == nullptr) return "build_id: is NULL";
+  if (event.build_id_size > kLongestBuildId) return Bad("build_id_size: must be at most 64");
+  if (event.build_id_size != 0 && event.build_id == nullptr) return Bad("build_id: is NULL");
   switch (event.kind) {
     case HBBP_FEED_MAPPING:
     case HBBP_FEED_CODE:
       if (event.size == 0 || event.size > UINT64_MAX - event.address) {
-        return "size: must be at least 1, and reach no farther than the last address";
+        return Bad("size: must be at least 1, and reach no farther than the last address");
       }
       if (event.kind == HBBP_FEED_CODE && event.code != nullptr && event.size > kLargestCode) {
-        return "size: must be at most 256 MiB of code";
+        return Bad("size: must be at most 256 MiB of code");
       }
-      return nullptr;
+      return OkStatus();
     case HBBP_FEED_THREAD_NAME:
     case HBBP_FEED_BUILD_ID:
-      return event.name == nullptr ? "name: is NULL" : nullptr;
+      return event.name == nullptr ? Bad("name: is NULL") : OkStatus();
     case HBBP_FEED_LOST:
     case HBBP_FEED_THROTTLED:
-      return event.source >= source_count ? "source: there is none of this number" : nullptr;
+      return event.source < source_count ? OkStatus() : Bad("source: there is none of this number");
     default:
-      return nullptr;
+      return OkStatus();
   }
 }
 
@@ -371,8 +378,8 @@ HBBP_API hbbp_status hbbp_feed_add_samples(hbbp_feed* feed, uint32_t index,
     const Elements<hbbp_feed_sample> all(samples, sample_size);
     for (size_t i = 0; i < count; ++i) {
       if (all.HasUnknownField(i)) return UnknownField(kName, "samples", i);
-      const char* problem = FindProblem(all[i], kind);
-      if (problem != nullptr) return BadElement(kName, "samples", i, problem);
+      const Status status = Check(all[i], kind);
+      if (!status.ok()) return BadElement(kName, "samples", i, status);
     }
     if (kind == SourceKind::kSwbt) {
       std::vector<TakenBranch> branches;
@@ -396,8 +403,8 @@ HBBP_API hbbp_status hbbp_feed_add_events(hbbp_feed* feed, const hbbp_feed_event
     const Elements<hbbp_feed_event> all(events, event_size);
     for (size_t i = 0; i < count; ++i) {
       if (all.HasUnknownField(i)) return UnknownField(kName, "events", i);
-      const char* problem = FindProblem(all[i], sources);
-      if (problem != nullptr) return BadElement(kName, "events", i, problem);
+      const Status status = Check(all[i], sources);
+      if (!status.ok()) return BadElement(kName, "events", i, status);
     }
     return feed->feed.FeedEvents(count, [&](size_t i) { return ReadEvent(all[i]); })
         .Annotate(kName);

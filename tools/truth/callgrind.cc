@@ -35,8 +35,7 @@ class Parser {
   Status Cost(std::string_view line);
   Status Finish();
 
-  // Returns null, or what is wrong.
-  const char* EventCost(Fields* costs, uint64_t* cost) const;
+  Status EventCost(Fields* costs, uint64_t* cost) const;
   size_t ObjectIndex(std::string_view path);
   Status Malformed(std::string_view what) const;
   // Call it when the first line of costs follows.
@@ -126,21 +125,21 @@ Status Parser::Events(std::string_view names) {
 }
 
 // Fields after the last may be missing, which means 0.
-const char* Parser::EventCost(Fields* costs, uint64_t* cost) const {
+Status Parser::EventCost(Fields* costs, uint64_t* cost) const {
   *cost = 0;
   for (size_t column = 0; !costs->AtEnd(); ++column) {
     uint64_t value;
-    const char* const problem = CountFromWord(costs->Word(), &value);
-    if (problem != nullptr) return problem;
+    const std::string_view word = costs->Word();
+    if (!ReadCount(word, &value)) return CountFromWord(word, &value);
     if (column == event_column_) *cost = value;
   }
-  return nullptr;
+  return OkStatus();
 }
 
 Status Parser::Totals(std::string_view costs) {
   Fields fields(costs);
   uint64_t total;
-  if (const char* const problem = EventCost(&fields, &total)) return Malformed(problem);
+  if (const Status read = EventCost(&fields, &total); !read.ok()) return Malformed(read.message());
   uint64_t sum = truth_.declared_total.value_or(0);
   if (!AddCount(total, &sum)) return Malformed("totals above 2^63");
   truth_.declared_total = sum;
@@ -229,7 +228,7 @@ Status Parser::Cost(std::string_view line) {
     }
   }
   uint64_t cost;
-  if (const char* const problem = EventCost(&fields, &cost)) return Malformed(problem);
+  if (const Status read = EventCost(&fields, &cost); !read.ok()) return Malformed(read.message());
   if (std::exchange(inclusive_next_, false) || cost == 0) return OkStatus();
 
   if (current_ == SIZE_MAX) current_ = ObjectIndex(kUnknownObject);

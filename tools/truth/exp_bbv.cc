@@ -10,9 +10,9 @@ namespace {
 constexpr char kHowToMake[] =
     "make both files with valgrind --tool=exp-bbv --bb-out-file=bb.out --pc-out-file=pc.out";
 
-Status Malformed(const std::string& name, uint64_t line, const char* what) {
+Status Malformed(const std::string& name, uint64_t line, const std::string& what) {
   return MakeStatus(StatusCode::kBadFormat, "%s: line %s: %s; %s", name.c_str(),
-                    std::to_string(line).c_str(), what, kHowToMake);
+                    std::to_string(line).c_str(), what.c_str(), kHowToMake);
 }
 
 // Cuts the text up to the next colon off `*rest`. Returns false if there is no colon.
@@ -25,36 +25,36 @@ bool CutColon(std::string_view* rest, std::string_view* part) {
 }
 
 // Parses ":ID:INSTRUCTIONS".
-const char* AddPair(std::string_view word, BbVectors* vectors) {
+Status AddPair(std::string_view word, BbVectors* vectors) {
   std::string_view id_text;
-  if (!word.starts_with(':')) return "a pair without a colon before it";
+  if (!word.starts_with(':')) return BadLine("a pair without a colon before it");
   word.remove_prefix(1);
-  if (!CutColon(&word, &id_text)) return "a block without its count";
+  if (!CutColon(&word, &id_text)) return BadLine("a block without its count");
   uint64_t id, count;
-  if (CountFromWord(id_text, &id) != nullptr) return "a block that is not a number";
-  if (const char* const problem = CountFromWord(word, &count)) return problem;
-  if (!AddCount(count, &vectors->total)) return "counts above 2^63 in total";
+  if (!CountFromWord(id_text, &id).ok()) return BadLine("a block that is not a number");
+  HBBP_RETURN_IF_ERROR(CountFromWord(word, &count));
+  if (!AddCount(count, &vectors->total)) return BadLine("counts above 2^63 in total");
   if (count != 0) vectors->instructions[id] += count;
-  return nullptr;
+  return OkStatus();
 }
 
-const char* ReadComment(std::string_view line, BbVectors* vectors) {
+Status ReadComment(std::string_view line, BbVectors* vectors) {
   static constexpr std::string_view kTotal = "#   Total instructions: ";
-  if (!line.starts_with(kTotal)) return nullptr;
+  if (!line.starts_with(kTotal)) return OkStatus();
   uint64_t count;
-  if (const char* const problem = CountFromWord(line.substr(kTotal.size()), &count)) return problem;
+  HBBP_RETURN_IF_ERROR(CountFromWord(line.substr(kTotal.size()), &count));
   uint64_t sum = vectors->declared_total.value_or(0);
-  if (!AddCount(count, &sum)) return "counts above 2^63 in total";
+  if (!AddCount(count, &sum)) return BadLine("counts above 2^63 in total");
   vectors->declared_total = sum;
-  return nullptr;
+  return OkStatus();
 }
 
-const char* ReadVector(std::string_view line, BbVectors* vectors) {
+Status ReadVector(std::string_view line, BbVectors* vectors) {
   Fields fields(line.substr(1));
   while (!fields.AtEnd()) {
-    if (const char* const problem = AddPair(fields.Word(), vectors)) return problem;
+    HBBP_RETURN_IF_ERROR(AddPair(fields.Word(), vectors));
   }
-  return nullptr;
+  return OkStatus();
 }
 
 }  // namespace
@@ -62,10 +62,10 @@ const char* ReadVector(std::string_view line, BbVectors* vectors) {
 StatusOr<BbVectors> ParseBbVectors(std::string_view text, const std::string& name) {
   BbVectors vectors;
   HBBP_RETURN_IF_ERROR(ForEachLine(text, [&](uint64_t number, std::string_view line) {
-    const char* problem = "neither an interval (T:...) nor a comment";
-    if (line[0] == '#') problem = ReadComment(line, &vectors);
-    if (line[0] == 'T') problem = ReadVector(line, &vectors);
-    return problem == nullptr ? OkStatus() : Malformed(name, number, problem);
+    Status read = BadLine("neither an interval (T:...) nor a comment");
+    if (line[0] == '#') read = ReadComment(line, &vectors);
+    if (line[0] == 'T') read = ReadVector(line, &vectors);
+    return read.ok() ? OkStatus() : Malformed(name, number, read.message());
   }));
   if (vectors.declared_total && *vectors.declared_total < vectors.total) {
     return MakeStatus(StatusCode::kBadFormat,
@@ -87,7 +87,7 @@ StatusOr<std::vector<BbAddress>> ParseBbAddresses(std::string_view text, const s
       return Malformed(name, number, "not F:BLOCK:ADDRESS:FUNCTION");
     }
     BbAddress& entry = addresses.emplace_back();
-    if (CountFromWord(id, &entry.block) != nullptr) {
+    if (!CountFromWord(id, &entry.block).ok()) {
       return Malformed(name, number, "a block that is not a number");
     }
     if (!HexFromWord(address, &entry.address)) {

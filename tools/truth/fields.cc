@@ -71,18 +71,26 @@ bool Fields::UnsignedHere(uint64_t* value) {
   return AtBoundary();
 }
 
-const char* CountFromWord(std::string_view word, uint64_t* count) {
-  if (word.size() > 1 && word[0] == '-' && IsDigit(word[1])) return "a negative count";
-  if (word.empty() || !IsDigit(word[0])) return "a count that is not a number";
-  *count = 0;
+bool ReadCount(std::string_view word, uint64_t* count) {
+  uint64_t read = 0;
   for (const char c : word) {
-    if (!IsDigit(c)) return "a count that is not a whole number";
-    if (__builtin_mul_overflow(*count, uint64_t{10}, count) ||
-        !AddCount(static_cast<uint64_t>(c - '0'), count)) {
-      return "a count above 2^63";
+    if (!IsDigit(c) || __builtin_mul_overflow(read, uint64_t{10}, &read) ||
+        !AddCount(static_cast<uint64_t>(c - '0'), &read)) {
+      return false;
     }
   }
-  return nullptr;
+  *count = read;
+  return !word.empty();
+}
+
+Status CountFromWord(std::string_view word, uint64_t* count) {
+  if (ReadCount(word, count)) return OkStatus();
+  if (word.size() > 1 && word[0] == '-' && IsDigit(word[1])) return BadLine("a negative count");
+  if (word.empty() || !IsDigit(word[0])) return BadLine("a count that is not a number");
+  for (const char c : word) {
+    if (!IsDigit(c)) return BadLine("a count that is not a whole number");
+  }
+  return BadLine("a count above 2^63");
 }
 
 bool HexFromWord(std::string_view word, uint64_t* value) {

@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/status.h"
 
@@ -39,8 +41,13 @@ class Fields {
   const char* end_;
 };
 
-// Returns null, or what is wrong with the word: it is negative, not a number, or above 2^63.
-const char* CountFromWord(std::string_view word, uint64_t* count);
+// Says what is wrong with a line; ParseX() functions add the file, the line, and what to do.
+inline Status BadLine(std::string what) { return Status(StatusCode::kBadFormat, std::move(what)); }
+
+// Returns false if the word is negative, not a number, or above 2^63.
+bool ReadCount(std::string_view word, uint64_t* count);
+// Does the same, and says what is wrong with the word.
+Status CountFromWord(std::string_view word, uint64_t* count);
 
 // Reads a hexadecimal number without 0x. Returns false if it is none, or above 64 bits.
 bool HexFromWord(std::string_view word, uint64_t* value);

@@ -22,16 +22,16 @@ class MixParser {
  private:
   enum class Section { kNone, kImages, kBlocks, kDynamicCounts };
 
-  // These return null, or what is wrong with the line.
-  const char* Line(std::string_view line);
-  const char* Heading(std::string_view line);
-  const char* Image(std::string_view line);
-  const char* Block(std::string_view line);
-  const char* Disassembly(std::string_view line);
-  const char* FinishBlock();
-  const char* Total(std::string_view line);
+  // These say what is wrong with a line.
+  Status Line(std::string_view line);
+  Status Heading(std::string_view line);
+  Status Image(std::string_view line);
+  Status Block(std::string_view line);
+  Status Disassembly(std::string_view line);
+  Status FinishBlock();
+  Status Total(std::string_view line);
 
-  Status Malformed(const char* what) const;
+  Status Malformed(const std::string& what) const;
   Status CheckImages();
 
   std::string_view text_;
@@ -42,20 +42,19 @@ class MixParser {
   Mix mix_;
 };
 
-Status MixParser::Malformed(const char* what) const {
+Status MixParser::Malformed(const std::string& what) const {
   return MakeStatus(StatusCode::kBadFormat, "%s: line %s: %s; %s", name_.c_str(),
-                    std::to_string(line_number_).c_str(), what, kHowToMake);
+                    std::to_string(line_number_).c_str(), what.c_str(), kHowToMake);
 }
 
-const char* MixParser::Heading(std::string_view line) {
+Status MixParser::Heading(std::string_view line) {
   const auto has = [&](std::string_view word) { return line.find(word) != line.npos; };
   const bool ends = line.starts_with("# END");
-  if (!ends && !has("EMIT_") && !has("TOTALS")) return nullptr;
-  const char* const problem = FinishBlock();
-  if (problem != nullptr) return problem;
-  if (section_ != Section::kNone && !ends) return "a section that begins within another";
+  if (!ends && !has("EMIT_") && !has("TOTALS")) return OkStatus();
+  HBBP_RETURN_IF_ERROR(FinishBlock());
+  if (section_ != Section::kNone && !ends) return BadLine("a section that begins within another");
   section_ = Section::kNone;
-  if (ends) return nullptr;
+  if (ends) return OkStatus();
   if (has("EMIT_IMAGE_ADDRESSES")) {
     section_ = Section::kImages;
   } else if (has("EMIT_TOP_BLOCK_STATS") && has("FOR TID")) {
@@ -64,10 +63,10 @@ const char* MixParser::Heading(std::string_view line) {
   } else if (has("EMIT_DYNAMIC_STATS") && has("FOR TID")) {
     section_ = Section::kDynamicCounts;
   }
-  return nullptr;
+  return OkStatus();
 }
 
-const char* MixParser::Image(std::string_view line) {
+Status MixParser::Image(std::string_view line) {
   // A path may have blanks: the two addresses are the last words.
   const auto cut_last_word = [&line]() {
     while (!line.empty() && IsBlank(line.back())) line.remove_suffix(1);
@@ -78,19 +77,19 @@ const char* MixParser::Image(std::string_view line) {
   };
   MixImage image;
   if (!HexFromWord(cut_last_word(), &image.high) || !HexFromWord(cut_last_word(), &image.low)) {
-    return "not an image with its lowest and highest address";
+    return BadLine("not an image with its lowest and highest address");
   }
   while (!line.empty() && IsBlank(line.back())) line.remove_suffix(1);
   while (!line.empty() && IsBlank(line.front())) line.remove_prefix(1);
-  if (line.empty()) return "an image without a path";
-  if (image.high < image.low) return "an image that ends before it starts";
+  if (line.empty()) return BadLine("an image without a path");
+  if (image.high < image.low) return BadLine("an image that ends before it starts");
   image.path = line;
   mix_.images.push_back(std::move(image));
-  return nullptr;
+  return OkStatus();
 }
 
-const char* MixParser::Block(std::string_view line) {
-  if (const char* const problem = FinishBlock()) return problem;
+Status MixParser::Block(std::string_view line) {
+  HBBP_RETURN_IF_ERROR(FinishBlock());
   MixBlock block;
   block.line = line_number_;
   uint64_t icount = 0;
@@ -98,77 +97,79 @@ const char* MixParser::Block(std::string_view line) {
   Fields fields(line);
   while (!fields.AtEnd()) {
     const std::string_view key = fields.Word();
-    const char* problem = nullptr;
     if (key == "PC:") {
       has_pc = true;
-      if (!HexFromWord(fields.Word(), &block.address)) return "a PC that is not hexadecimal";
+      if (!HexFromWord(fields.Word(), &block.address))
+        return BadLine("a PC that is not hexadecimal");
     } else if (key == "ICOUNT:") {
       has_icount = true;
-      problem = CountFromWord(fields.Word(), &icount);
+      HBBP_RETURN_IF_ERROR(CountFromWord(fields.Word(), &icount));
     } else if (key == "EXECUTIONS:") {
       has_executions = true;
-      problem = CountFromWord(fields.Word(), &block.executions);
+      HBBP_RETURN_IF_ERROR(CountFromWord(fields.Word(), &block.executions));
     } else if (key == "#BYTES:") {
-      problem = CountFromWord(fields.Word(), &block.bytes);
+      HBBP_RETURN_IF_ERROR(CountFromWord(fields.Word(), &block.bytes));
     } else if (key == "FN:" || key == "IMG:") {
       break;  // names, which may contain anything
     }
-    if (problem != nullptr) return problem;
   }
   if (!has_pc || !has_icount || !has_executions) {
-    return "a block without PC:, ICOUNT: or EXECUTIONS:";
+    return BadLine("a block without PC:, ICOUNT: or EXECUTIONS:");
   }
-  if (block.executions == 0)
-    return icount == 0 ? nullptr : "instructions of a block that never ran";
-  if (icount % block.executions != 0) return "ICOUNT: is not a multiple of EXECUTIONS:";
+  if (block.executions == 0) {
+    return icount == 0 ? OkStatus() : BadLine("instructions of a block that never ran");
+  }
+  if (icount % block.executions != 0) return BadLine("ICOUNT: is not a multiple of EXECUTIONS:");
   block.instruction_count = icount / block.executions;
-  if (block.instruction_count == 0) return "a block that ran and has no instructions";
+  if (block.instruction_count == 0) return BadLine("a block that ran and has no instructions");
   if (block.instruction_count > kMaxInstructionsInBlock) {
-    return "a block of more instructions than code has in a row";
+    return BadLine("a block of more instructions than code has in a row");
   }
-  if (!AddCount(icount, &mix_.block_instructions)) return "counts above 2^63 in total";
+  if (!AddCount(icount, &mix_.block_instructions)) return BadLine("counts above 2^63 in total");
   mix_.blocks.push_back(std::move(block));
   has_open_block_ = true;
-  return nullptr;
+  return OkStatus();
 }
 
-const char* MixParser::Disassembly(std::string_view line) {
-  if (!has_open_block_) return nullptr;
+Status MixParser::Disassembly(std::string_view line) {
+  if (!has_open_block_) return OkStatus();
   const size_t colon = line.find(':');
   uint64_t address;
   Fields fields(line.substr(0, colon));
   fields.Word();
-  if (colon == line.npos || !HexFromWord(fields.Word(), &address)) return "a malformed XDIS";
+  if (colon == line.npos || !HexFromWord(fields.Word(), &address))
+    return BadLine("a malformed XDIS");
   MixBlock& block = mix_.blocks.back();
   const bool rises =
       block.instructions.empty() ? address == block.address : address > block.instructions.back();
-  if (!rises) return "an instruction that is not in its block";
+  if (!rises) return BadLine("an instruction that is not in its block");
   if (block.instructions.size() >= block.instruction_count) {
-    return "more instructions than ICOUNT: and EXECUTIONS: say";
+    return BadLine("more instructions than ICOUNT: and EXECUTIONS: say");
   }
   block.instructions.push_back(address);
-  return nullptr;
+  return OkStatus();
 }
 
-const char* MixParser::FinishBlock() {
-  if (!has_open_block_) return nullptr;
+Status MixParser::FinishBlock() {
+  if (!has_open_block_) return OkStatus();
   has_open_block_ = false;
   const MixBlock& block = mix_.blocks.back();
   if (!block.instructions.empty() && block.instructions.size() != block.instruction_count) {
-    return "the block before it has fewer instructions than ICOUNT: and EXECUTIONS: say";
+    return BadLine("the block before it has fewer instructions than ICOUNT: and EXECUTIONS: say");
   }
-  return nullptr;
+  return OkStatus();
 }
 
-const char* MixParser::Total(std::string_view line) {
+Status MixParser::Total(std::string_view line) {
   Fields fields(line);
   fields.Word();
   uint64_t count;
-  if (const char* const problem = CountFromWord(fields.Word(), &count)) return problem;
-  return AddCount(count, &mix_.total_instructions) ? nullptr : "counts above 2^63 in total";
+  HBBP_RETURN_IF_ERROR(CountFromWord(fields.Word(), &count));
+  if (AddCount(count, &mix_.total_instructions)) return OkStatus();
+  return BadLine("counts above 2^63 in total");
 }
 
-const char* MixParser::Line(std::string_view line) {
+Status MixParser::Line(std::string_view line) {
   if (line[0] == '#') return Heading(line);
   switch (section_) {
     case Section::kImages:
@@ -176,13 +177,13 @@ const char* MixParser::Line(std::string_view line) {
     case Section::kBlocks:
       if (line.starts_with("BLOCK:")) return Block(line);
       if (line.starts_with("XDIS ")) return Disassembly(line);
-      return nullptr;
+      return OkStatus();
     case Section::kDynamicCounts:
-      return line.starts_with("*total") ? Total(line) : nullptr;
+      return line.starts_with("*total") ? Total(line) : OkStatus();
     case Section::kNone:
-      return nullptr;
+      return OkStatus();
   }
-  return nullptr;
+  return OkStatus();
 }
 
 Status MixParser::CheckImages() {
@@ -204,8 +205,8 @@ Status MixParser::CheckImages() {
 StatusOr<Mix> MixParser::Run() {
   HBBP_RETURN_IF_ERROR(ForEachLine(text_, [&](uint64_t number, std::string_view line) {
     line_number_ = number;
-    const char* const problem = Line(line);
-    return problem == nullptr ? OkStatus() : Malformed(problem);
+    const Status read = Line(line);
+    return read.ok() ? OkStatus() : Malformed(read.message());
   }));
   if (section_ != Section::kNone) return Malformed("the file ends within a section");
   if (mix_.threads == 0) return Malformed("no section EMIT_TOP_BLOCK_STATS FOR TID");
