@@ -333,7 +333,7 @@ std::vector<std::string> Caveats(const std::vector<SourceView>& sources) {
   AddEstimatorNote(sources, &notes);
   if (IsUpToFactor(sources)) {
     notes.push_back("the source counts " + UnitOf(sources) +
-                    ", so counts are proportional to these and no numbers of executions");
+                    ", so counts are proportional to these, and are not numbers of executions");
   }
   return notes;
 }
