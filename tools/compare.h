@@ -47,7 +47,7 @@ struct EstimatedModule {
   std::vector<EstimatedBlock> blocks;
 };
 
-// The code of one module, as far as the comparison needs it.
+// Code is the code of one module, as far as the comparison needs it.
 class Code {
  public:
   struct Block {
@@ -85,7 +85,7 @@ struct MnemonicCounts {
   double estimate = 0;
 };
 
-// The counts of one module on both sides, before any scaling.
+// ModuleCounts has the counts of one module on both sides, before any scaling.
 struct ModuleCounts {
   std::string path;
   std::string build_id;

@@ -1,4 +1,5 @@
-// The options for the location of debug information, and a progress bar while much of it is read.
+// Declares the options for the location of debug information, and shows a progress bar while much
+// of it is read.
 #ifndef HBBP_TOOLS_DEBUG_INFO_OPTIONS_H_
 #define HBBP_TOOLS_DEBUG_INFO_OPTIONS_H_
 

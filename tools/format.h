@@ -11,23 +11,23 @@
 
 namespace hbbp::tools {
 
-// "1,234,567": rounded to a whole number, thousands separated.
+// Returns "1,234,567": rounded to a whole number, thousands separated.
 std::string FormatCount(uint64_t count);
 std::string FormatCount(double count);
 
-// "12.34 %" for 0.1234; "-" for infinity.
+// Returns "12.34 %" for 0.1234; "-" for infinity.
 std::string FormatShare(double share);
 
-// "1.234 s", "12.3 ms", "45 us", "678 ns".
+// Returns "1.234 s", "12.3 ms", "45 us", "678 ns".
 std::string FormatDuration(uint64_t nanoseconds);
 
-// "0x401136".
+// Returns "0x401136".
 std::string FormatAddress(uint64_t address);
 
-// "0a1b2c".
+// Returns "0a1b2c".
 std::string FormatHex(const uint8_t* bytes, size_t size);
 
-// "2.171": four significant digits.
+// Returns "2.171": four significant digits.
 std::string FormatFactor(double factor);
 
 // The shortest text that reads back as the same number.

@@ -1,4 +1,4 @@
-// The options for files of the profiled kernel.
+// Declares the options for files of the profiled kernel.
 #ifndef HBBP_TOOLS_KERNEL_OPTIONS_H_
 #define HBBP_TOOLS_KERNEL_OPTIONS_H_
 

@@ -25,7 +25,7 @@ struct PivotRequest {
   const hbbp::taxonomy* taxonomy = nullptr;  // nullptr: the library's groups
 };
 
-// The label of keys that depend on code, where the code is missing.
+// Keys that depend on code have this label where the code is missing.
 inline constexpr char kNoCode[] = "no-code";
 
 // Splits "a,b" and "c" into {"a", "b", "c"}, without spaces around names. An empty or repeated name
@@ -42,7 +42,7 @@ std::optional<hbbp::taxonomy> LoadGroups(const std::string& path);
 // Returns whether lines, files or inlined functions are requested, as a key or in the condition.
 bool NeedsLines(const PivotRequest& request);
 
-// A note for tables that are empty because of --where.
+// Tables that are empty because of --where have this note.
 inline constexpr char kNothingMatches[] =
     "nothing matches --where; 'hbbp mix FILE --by KEY' lists what a key of the condition can be";
 

@@ -1,4 +1,4 @@
-// The options of commands that analyse profiles, and the analysis with these options.
+// Declares the options of commands that analyse profiles, and the analysis with these options.
 #ifndef HBBP_TOOLS_PROFILE_OPTIONS_H_
 #define HBBP_TOOLS_PROFILE_OPTIONS_H_
 

@@ -30,19 +30,19 @@ hbbp::profile LoadProfile(const std::string& path);
 // Loads one profile as it is, or several merged.
 hbbp::profile LoadProfiles(const std::vector<std::string>& paths);
 
-// A source, with its samples outside of blocks, or its streams that no path explains.
+// SourceView is a source, with its samples outside of blocks, or its streams that no path explains.
 struct SourceView : hbbp_source_info {
   uint64_t unexplained = 0;
   uint64_t superseded = 0;
   std::vector<hbbp_counter> counters;
   std::vector<hbbp_counter> unexplained_reasons;  // those that are not 0
-  // The estimator of blocks that sources of both families observed, and the factor of its counts.
+  // Blocks that sources of both families observed have this estimator, and this factor of counts.
   hbbp_estimator estimator = HBBP_ESTIMATOR_AUTO;
   double scale = 1;
   bool is_one_scale = true;  // same scale as the sources of the other family
 };
 
-// A module, with the state of its code.
+// ModuleView is a module, with the state of its code.
 struct ModuleView : hbbp_module {
   hbbp_code_state code = HBBP_CODE_NOT_SOUGHT;
   const char* problem = "";

@@ -145,7 +145,7 @@ typedef struct hbbp_branch {
   uint64_t samples; /* times that it was observed */
   double count;     /* executions, on the scale of hbbp_block.count; 0 if it was only ever the last
                        branch of a burst, which no stream follows */
-  /* Of hardware branch stacks: how often it was the oldest entry, and how often it would have been
+  /* For hardware branch stacks, how often it was the oldest entry, and how often it would have been
    * if each entry of a stack were as likely. */
   uint64_t oldest;
   double oldest_expected;
@@ -207,23 +207,23 @@ HBBP_API hbbp_status hbbp_analysis_copy_branches(const hbbp_analysis *analysis, 
                                                  size_t count, size_t size, hbbp_branch *branches,
                                                  size_t *copied, hbbp_error *error);
 
-/* As many as the profile has modules, in their order. Since 0.1. */
+/* There are as many as the profile has modules, in their order. Since 0.1. */
 HBBP_API size_t hbbp_analysis_module_count(const hbbp_analysis *analysis);
 HBBP_API hbbp_status hbbp_analysis_copy_modules(const hbbp_analysis *analysis, size_t first,
                                                 size_t count, size_t size,
                                                 hbbp_module_result *modules, size_t *copied,
                                                 hbbp_error *error);
 
-/* As many as the profile has sources, in their order. Since 0.1. */
+/* There are as many as the profile has sources, in their order. Since 0.1. */
 HBBP_API size_t hbbp_analysis_source_count(const hbbp_analysis *analysis);
 HBBP_API hbbp_status hbbp_analysis_copy_sources(const hbbp_analysis *analysis, size_t first,
                                                 size_t count, size_t size,
                                                 hbbp_source_result *sources, size_t *copied,
                                                 hbbp_error *error);
 
-/* What is unexplained of the source at index `source`, by reason, every reason that this library
- * knows: "no-code", "undecodable", "leaves-module", "backwards", "passes-branch", "not-a-branch",
- * "too-long". _count gives 0 if there is no such source. Since 0.1. */
+/* Count what is unexplained of the source at index `source` by reason, for every reason that this
+ * library knows: "no-code", "undecodable", "leaves-module", "backwards", "passes-branch",
+ * "not-a-branch", "too-long". _count gives 0 if there is no such source. Since 0.1. */
 HBBP_API size_t hbbp_analysis_unexplained_reason_count(const hbbp_analysis *analysis,
                                                        size_t source);
 HBBP_API hbbp_status hbbp_analysis_copy_unexplained_reasons(const hbbp_analysis *analysis,

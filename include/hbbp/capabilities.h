@@ -39,7 +39,7 @@ HBBP_API hbbp_status hbbp_capabilities_probe(hbbp_capabilities **capabilities, h
 /* NULL is allowed. Any thread. Since 0.1. */
 HBBP_API void hbbp_capabilities_destroy(hbbp_capabilities *capabilities);
 
-/* In an order that never changes; read as api.h says. Since 0.1. */
+/* The order never changes; read as api.h says. Since 0.1. */
 HBBP_API size_t hbbp_capabilities_count(const hbbp_capabilities *capabilities);
 HBBP_API hbbp_status hbbp_capabilities_copy(const hbbp_capabilities *capabilities, size_t first,
                                             size_t count, size_t size, hbbp_capability *elements,
@@ -53,8 +53,9 @@ typedef struct hbbp_event_code {
   uint64_t config;
 } hbbp_event_code;
 
-/* By its code ("r20c4") or the name that libpfm4 has for it ("BR_INST_RETIRED:NEAR_TAKEN",
- * "perf::page-faults"); libpfm4 is loaded when a name first needs it.
+/* Finds an event by its code ("r20c4") or the name that libpfm4 has for it
+ * ("BR_INST_RETIRED:NEAR_TAKEN", "perf::page-faults"); libpfm4 is loaded when a name first needs
+ * it.
  * Errors:
  *   HBBP_ERROR_INVALID_ARGUMENT  NULL
  *   HBBP_ERROR_NOT_FOUND         this processor has no such event

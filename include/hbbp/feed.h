@@ -61,7 +61,7 @@ typedef struct hbbp_feed_options {
   const hbbp_moved_file *moved_files;
   size_t moved_file_count;
   uint64_t slice_ns; /* as in hbbp_import_options */
-  /* What the host gives, as in hbbp_session_options: */
+  /* The host gives these, as in hbbp_session_options: */
   hbbp_log log;             /* called inside the functions of the feed */
   void *log_user_data;      /* given to log */
   hbbp_log_level log_level; /* 0: HBBP_LOG_INFO */
@@ -73,7 +73,7 @@ typedef struct hbbp_feed_options {
                                       hbbp_feed_destroy returns. NULL: operator new */
 } hbbp_feed_options;
 
-/* Which of its two kinds of records HBBP_SOURCE_IBS has. */
+/* The kind of records that a source HBBP_SOURCE_IBS has. */
 typedef int32_t hbbp_ibs_kind;
 enum {
   HBBP_IBS_NONE = 0,
@@ -86,7 +86,7 @@ enum {
  * says when). Without, they are decoded ones, and it is one source of the profile. */
 typedef struct hbbp_feed_source {
   uint32_t struct_size; /* set by the caller */
-  /* Of raw records: */
+  /* Sources of raw records have these: */
   uint32_t perf_attr_size;  /* bytes at perf_attr */
   const void *perf_attr;    /* the struct perf_event_attr of any version, as it was opened */
   const uint64_t *perf_ids; /* what the kernel calls the event (PERF_EVENT_IOC_ID), one for each
@@ -96,7 +96,7 @@ typedef struct hbbp_feed_source {
   const char *event_name; /* "br_inst_retired.near_taken", "ibs_op//": says what an event counts
                              whose type and config do not, as those of PMUs of another machine. Also
                              of decoded samples. Default: made of the others */
-  /* Of decoded samples; 0 with perf_attr, which says it: */
+  /* Sources of decoded samples have these; 0 with perf_attr, which says it: */
   hbbp_source_kind kind;   /* HBBP_SOURCE_EBS, _LBR, _IBS or _SWBT */
   hbbp_event event;        /* what a period counts; not AUTO. Its unit is hbbp_source_info.unit */
   hbbp_ibs_kind ibs;       /* of HBBP_SOURCE_IBS */
@@ -114,7 +114,7 @@ typedef struct hbbp_branch_entry {
   uint64_t flags;
 } hbbp_branch_entry;
 
-/* In hbbp_branch_entry.flags: the branch was on a path that was not taken after all
+/* A flag of hbbp_branch_entry: the branch was on a path that was not taken after all
  * (PERF_BR_SPEC_WRONG_PATH). It is left out, and the stack is cut there. */
 #define HBBP_BRANCH_WRONG_PATH (UINT64_C(1) << 24)
 
@@ -201,7 +201,7 @@ typedef struct hbbp_feed_info {
   uint64_t peak_memory_bytes;
 } hbbp_feed_info;
 
-/* For hbbp_feed_flush. */
+/* The time up to which hbbp_feed_flush flushes everything. */
 #define HBBP_FEED_ALL UINT64_MAX
 
 typedef struct hbbp_feed hbbp_feed;

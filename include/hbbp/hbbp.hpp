@@ -162,7 +162,7 @@ class cancel_flag {
 
   void set(bool cancelled = true) noexcept { hbbp_cancel_set(handle_.get(), cancelled ? 1 : 0); }
   bool is_set() const noexcept { return hbbp_cancel_is_set(handle_.get()) != 0; }
-  // For the `cancel` of options.
+  // Returns what the `cancel` of options points to.
   const hbbp_cancel* get() const noexcept { return handle_.get(); }
 
  private:
@@ -247,7 +247,7 @@ class taxonomy {
     }
     return names;
   }
-  // Of the taxonomy at `index`, without "other".
+  // Returns the groups of the taxonomy at `index`, without "other".
   std::vector<std::string> groups(std::size_t index) const {
     std::vector<std::string> names;
     for (std::size_t i = 0; i < hbbp_taxonomy_group_count(get(), index); ++i) {
@@ -290,7 +290,7 @@ class pivot {
 
   std::size_t rows() const { return hbbp_pivot_line_count(get(), HBBP_PIVOT_ROWS); }
   std::size_t columns() const { return hbbp_pivot_line_count(get(), HBBP_PIVOT_COLUMNS); }
-  // Those included that `top` left out.
+  // Returns the number of rows, those included that `top` left out.
   std::size_t rows_in_all() const { return hbbp_pivot_line_count_in_all(get(), HBBP_PIVOT_ROWS); }
   std::size_t keys(hbbp_pivot_axis axis) const { return hbbp_pivot_key_count(get(), axis); }
   std::size_t values() const { return hbbp_pivot_value_count(get()); }
@@ -337,8 +337,8 @@ class loops {
   std::vector<hbbp_loop> list() const {
     return detail::copy_list(get(), hbbp_loops_count(get()), &hbbp_loops_copy);
   }
-  // By the index of a block, of which there are `blocks`: the innermost loop around it, or
-  // HBBP_NO_INDEX.
+  // Returns, for each of the `blocks` blocks of the analysis, the index of the innermost loop
+  // around it, or HBBP_NO_INDEX.
   std::vector<std::uint32_t> of_blocks(std::size_t blocks) const {
     std::vector<std::uint32_t> indices(blocks);
     std::size_t copied = 0;
@@ -378,7 +378,7 @@ class profile_view {
   std::vector<hbbp_source_info> sources() const {
     return detail::copy_list(get(), hbbp_profile_source_count(get()), &hbbp_profile_copy_sources);
   }
-  // By the index of a source.
+  // `source` is the index of a source.
   std::vector<hbbp_counter> counters(std::size_t source) const {
     return detail::copy_list_of_source(get(), source, hbbp_profile_counter_count(get(), source),
                                        &hbbp_profile_copy_counters);
@@ -502,14 +502,14 @@ class analysis {
     return detail::copy_list(get(), hbbp_analysis_branch_count(get()),
                              &hbbp_analysis_copy_branches);
   }
-  // As many as the profile has, in its order; so the sources.
+  // There are as many as the profile has, in its order, of sources too.
   std::vector<hbbp_module_result> modules() const {
     return detail::copy_list(get(), hbbp_analysis_module_count(get()), &hbbp_analysis_copy_modules);
   }
   std::vector<hbbp_source_result> sources() const {
     return detail::copy_list(get(), hbbp_analysis_source_count(get()), &hbbp_analysis_copy_sources);
   }
-  // By the index of a source.
+  // `source` is the index of a source.
   std::vector<hbbp_counter> unexplained_reasons(std::size_t source) const {
     return detail::copy_list_of_source(get(), source,
                                        hbbp_analysis_unexplained_reason_count(get(), source),
@@ -530,7 +530,7 @@ class analysis {
     return values;
   }
 
-  // By index: one element of the lists above, without the others.
+  // Return one element of the lists above, without the others.
   hbbp_block block_at(std::size_t index) const {
     return detail::copy_element(get(), index, &hbbp_analysis_copy_blocks);
   }

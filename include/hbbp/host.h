@@ -46,7 +46,7 @@ typedef struct hbbp_cancel hbbp_cancel;
  * Any thread. Since 0.1. */
 HBBP_API hbbp_status hbbp_cancel_create(hbbp_cancel **cancel, hbbp_error *error);
 
-/* Not while a function uses it. NULL is allowed. Since 0.1. */
+/* It must not be in use by a function. NULL is allowed. Since 0.1. */
 HBBP_API void hbbp_cancel_destroy(hbbp_cancel *cancel);
 
 /* Sets the flag (cancelled not 0) or takes it back. NULL is allowed. Any thread;
@@ -75,17 +75,17 @@ typedef struct hbbp_work_options {
 /* The minimum of max_memory of options. */
 #define HBBP_MIN_MEMORY 1048576u
 
-/* Where memory is from. Both functions may be called by several threads at once, inside functions
- * of the library and from the worker of a session, never from a signal handler; they must not
- * throw, nor call the library. fork waits for those calls, and makes none itself.
+/* Allocates the memory of counts. Both functions may be called by several threads at once, inside
+ * functions of the library and from the worker of a session, never from a signal handler; they must
+ * not throw, nor call the library. fork waits for those calls, and makes none itself.
  * docs/guide/embedding.md says what is allocated by them. */
 typedef struct hbbp_allocator {
   uint32_t struct_size; /* set by the caller */
   uint32_t reserved;    /* 0 */
-  /* `size` bytes, at least 1, at a multiple of `alignment`, a power of two; NULL if there are
-   * none. */
+  /* Returns `size` bytes, at least 1, at a multiple of `alignment`, a power of two; NULL if there
+   * are none. */
   void *(*allocate)(size_t size, size_t alignment, void *user_data);
-  /* With the size and the alignment that they were asked for with. */
+  /* Gets the size and the alignment that the memory was asked for with. */
   void (*deallocate)(void *memory, size_t size, size_t alignment, void *user_data);
   void *user_data;
 } hbbp_allocator;

@@ -55,20 +55,20 @@ typedef struct hbbp_ibs_line {
   uint64_t miss_cycles; /* of loads */
 } hbbp_ibs_line;
 
-/* By module and address. Since 0.1. */
+/* The sums are sorted by module and address. Since 0.1. */
 HBBP_API size_t hbbp_analysis_ibs_sum_count(const hbbp_analysis *analysis);
 HBBP_API hbbp_status hbbp_analysis_copy_ibs_sums(const hbbp_analysis *analysis, size_t first,
                                                  size_t count, size_t size, hbbp_ibs_sum *sums,
                                                  size_t *copied, hbbp_error *error);
 
-/* By latency and cycles. Since 0.1. */
+/* The buckets are sorted by latency and cycles. Since 0.1. */
 HBBP_API size_t hbbp_profile_ibs_bucket_count(const hbbp_profile *profile);
 HBBP_API hbbp_status hbbp_profile_copy_ibs_buckets(const hbbp_profile *profile, size_t first,
                                                    size_t count, size_t size,
                                                    hbbp_ibs_bucket *buckets, size_t *copied,
                                                    hbbp_error *error);
 
-/* By address. Since 0.1. */
+/* The lines are sorted by address. Since 0.1. */
 HBBP_API size_t hbbp_profile_ibs_line_count(const hbbp_profile *profile);
 HBBP_API hbbp_status hbbp_profile_copy_ibs_lines(const hbbp_profile *profile, size_t first,
                                                  size_t count, size_t size, hbbp_ibs_line *lines,

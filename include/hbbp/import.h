@@ -28,7 +28,7 @@ typedef struct hbbp_import_options {
   uint32_t reserved;          /* 0 */
   uint64_t slice_ns; /* as in hbbp_session_options, by the times of samples; slices begin with the
                         first one. Text of `perf script` has no times */
-  /* What the host gives besides, as in hbbp_session_options: */
+  /* The host gives these, as in hbbp_session_options: */
   hbbp_log log;             /* called inside hbbp_profile_import */
   void *log_user_data;      /* given to log */
   hbbp_log_level log_level; /* 0: HBBP_LOG_INFO */

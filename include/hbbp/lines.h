@@ -22,14 +22,15 @@ struct hbbp_analysis;
 typedef void (*hbbp_debug_progress)(const char *module, uint64_t done_bytes, uint64_t total_bytes,
                                     void *user_data);
 
-/* For hbbp_debug_options.flags. */
+/* The flags of hbbp_debug_options, combined by |. */
 enum {
   /* Ask the servers that DEBUGINFOD_URLS names for debug files that are not here, by libdebuginfod,
    * which keeps them. May take minutes. */
   HBBP_DEBUG_USE_DEBUGINFOD = 1u << 0
 };
 
-/* Where debug information is, and how it is read. Fields that are 0 or NULL have their defaults. */
+/* Says where debug information is, and how it is read. Fields that are 0 or NULL have their
+ * defaults. */
 typedef struct hbbp_debug_options {
   uint32_t struct_size;   /* set by the caller */
   uint32_t flags;         /* HBBP_DEBUG_* */
@@ -56,7 +57,7 @@ typedef struct hbbp_line_frame {
   const char *function; /* as the linker knows it (mangled), otherwise its name; "" if not known */
 } hbbp_line_frame;
 
-/* What is the same for all addresses of [start, end). */
+/* Describes all addresses of [start, end). */
 typedef struct hbbp_line_range {
   uint32_t struct_size; /* set by the caller */
   uint32_t frame_count; /* all of them, also those that did not fit; 0: nothing is known */
@@ -83,9 +84,9 @@ HBBP_API hbbp_status hbbp_analysis_find_lines(const struct hbbp_analysis *analys
                                               hbbp_line_frame *frames, hbbp_line_range *range,
                                               hbbp_error *error);
 
-/* What of a module's debug information was missing or damaged, as far as was noticed up to now, as
- * one line in `buffer`, cut where that ends; "" if nothing. For a module of which nothing was asked
- * before it finds its debug information.
+/* Says what of a module's debug information was missing or damaged, as far as was noticed up to
+ * now: one line in `buffer`, cut where that ends; "" if nothing. If nothing was asked of the module
+ * before, its debug information is found first.
  * Errors: those of hbbp_analysis_find_lines, and
  *   HBBP_ERROR_INVALID_ARGUMENT  NULL; buffer_size is 0
  * Any thread. Since 0.1. */

@@ -83,8 +83,8 @@ HBBP_API hbbp_status hbbp_loops_copy(const hbbp_loops *loops, size_t first, size
                                      size_t size, hbbp_loop *elements, size_t *copied,
                                      hbbp_error *error);
 
-/* Of blocks [first, first + count) of the analysis: the index of the innermost loop that each is
- * in, HBBP_NO_INDEX if in none. *copied gets how many blocks there were. Errors:
+/* Copies, for blocks [first, first + count) of the analysis, the index of the innermost loop that
+ * each is in, HBBP_NO_INDEX if in none. *copied gets how many blocks there were. Errors:
  *   HBBP_ERROR_INVALID_ARGUMENT  NULL
  * Any thread. Since 0.1. */
 HBBP_API hbbp_status hbbp_loops_copy_of_blocks(const hbbp_loops *loops, size_t first, size_t count,

@@ -34,7 +34,7 @@ typedef struct hbbp_taxonomy hbbp_taxonomy;
 HBBP_API hbbp_status hbbp_taxonomy_create(const char *text, hbbp_taxonomy **taxonomy,
                                           hbbp_error *error);
 
-/* The same from a file of up to 64 KiB.
+/* Does the same with a file of up to 64 KiB.
  * Errors: those of hbbp_taxonomy_create, and of the file
  *   HBBP_ERROR_NOT_FOUND, HBBP_ERROR_PERMISSION, HBBP_ERROR_IO
  * Any thread. Since 0.1. */
@@ -46,8 +46,8 @@ HBBP_API void hbbp_taxonomy_destroy(hbbp_taxonomy *taxonomy);
 
 /* How many taxonomies the text has. NULL gives 0. Any thread. Since 0.1. */
 HBBP_API size_t hbbp_taxonomy_count(const hbbp_taxonomy *taxonomy);
-/* In the order of the text. NULL, and an index that is too large, gives NULL. Any thread. Since
- * 0.1. */
+/* Returns the name of a taxonomy, in the order of the text; NULL for NULL, and for an index that is
+ * too large. Any thread. Since 0.1. */
 HBBP_API const char *hbbp_taxonomy_name(const hbbp_taxonomy *taxonomy, size_t index);
 
 /* Groups of the taxonomy at `index`, in the order of the text and without "other". NULL, and an
@@ -103,9 +103,9 @@ HBBP_API void hbbp_pivot_destroy(hbbp_pivot *pivot);
 typedef int32_t hbbp_pivot_axis;
 enum { HBBP_PIVOT_ROWS = 0, HBBP_PIVOT_COLUMNS = 1 };
 
-/* Rows or columns. NULL gives 0. Any thread. Since 0.1. */
+/* Returns the number of rows or columns. NULL gives 0. Any thread. Since 0.1. */
 HBBP_API size_t hbbp_pivot_line_count(const hbbp_pivot *pivot, hbbp_pivot_axis axis);
-/* Those included that `top` left out. NULL gives 0. Any thread. Since 0.1. */
+/* Does the same, those included that `top` left out. NULL gives 0. Any thread. Since 0.1. */
 HBBP_API size_t hbbp_pivot_line_count_in_all(const hbbp_pivot *pivot, hbbp_pivot_axis axis);
 /* How many labels a line has. NULL gives 0. Any thread. Since 0.1. */
 HBBP_API size_t hbbp_pivot_key_count(const hbbp_pivot *pivot, hbbp_pivot_axis axis);

@@ -81,7 +81,7 @@ typedef struct hbbp_source_info {
   uint64_t unmapped;  /* samples, or targets of taken branches, at addresses that no known mapping
                          contains */
   const char *note;   /* what was assumed or chosen and why, one line; may be empty */
-  /* Of HBBP_SOURCE_SWBT, as its tracer counted; 0 and empty for other sources: */
+  /* The tracer of HBBP_SOURCE_SWBT counts these; 0 and empty for other sources: */
   uint64_t bursts;
   uint64_t taken_branches;
   uint64_t breakpoints;            /* that were hit */
@@ -166,7 +166,7 @@ HBBP_API hbbp_status hbbp_profile_merge(const hbbp_profile *const *profiles, siz
 /* hbbp_selection.parts, combined by |. */
 enum { HBBP_SELECT_THREAD = 1u << 0, HBBP_SELECT_SLICE = 1u << 1 };
 
-/* Which part of a profile. */
+/* Selects a part of a profile. */
 typedef struct hbbp_selection {
   uint32_t struct_size; /* set by the caller */
   uint32_t parts;       /* HBBP_SELECT_*: by which of the fields that follow; at least one */
@@ -174,7 +174,7 @@ typedef struct hbbp_selection {
   uint32_t slice; /* index of the slice (slices.h) */
 } hbbp_selection;
 
-/* What one thread did, or what was counted in one slice, or both, as a profile of its own, with the
+/* Makes a profile of what one thread did, or of what was counted in one slice, or both, with the
  * same lists of sources and slices. Numbers of sources that are not known by slice (lost,
  * throttled, unmapped, what the tracer did) are kept whole, and lists of IBS are empty in a slice.
  * `work` may be NULL.

@@ -37,11 +37,11 @@ typedef struct hbbp_session_options {
   uint32_t include_kernel; /* 1: count kernel code too; needs permission */
   uint32_t buffer_bytes;   /* of each CPU's ring buffer; rounded up to a power of two of pages;
                               0: the default, 256 KiB */
-  /* Of HBBP_SOURCE_SWBT, alone or with EBS; 0 for other sources: */
+  /* HBBP_SOURCE_SWBT, alone or with EBS, has these; 0 for other sources: */
   hbbp_trace_mode trace_mode;
   uint32_t burst_branches; /* taken branches a burst, at most HBBP_MAX_BURST_BRANCHES; 0: the
                               default of the mode */
-  /* Of hardware events: */
+  /* Hardware events have these: */
   uint64_t branch_period;    /* taken branches between branch stacks; 0: the default */
   uint64_t expected_seconds; /* how long the program will run, from which default periods follow;
                                 0: not known. Below 30 s 1,000,037 instructions and 100,003 taken
@@ -64,7 +64,7 @@ typedef struct hbbp_session_options {
                                  HBBP_MIN_SLICE_NS; 0: do not. Slices become twice as wide
                                  whenever there would be more than HBBP_MAX_SLICES of them, or too
                                  many counts */
-  /* What the host gives (host.h): */
+  /* The host gives these (host.h): */
   hbbp_log log;             /* NULL: what there is to say is only in the notes of the profile */
   void *log_user_data;      /* given to log */
   hbbp_log_level log_level; /* the least urgent that is wanted; 0: HBBP_LOG_INFO */

@@ -29,7 +29,7 @@ namespace hbbp {
 
 class Analysis {
  public:
-  // By module; null for those that were not observed.
+  // The maps are by module; null for those that were not observed.
   using BlockMaps = std::vector<std::unique_ptr<BlockMap>>;
 
   struct Parts {

@@ -30,7 +30,8 @@ struct ResolvedModule {
   // can only be attributed to functions.
   bool names_missing_code = false;
 
-  // For a kernel: `code` with its type, and the address of one of its symbols (see KernelRecord).
+  // Is set for a kernel: `code` with its type, and the address of one of its symbols (see
+  // KernelRecord).
   const KernelCode* kernel = nullptr;
   std::string kernel_reference_symbol;
   uint64_t kernel_reference_address = 0;

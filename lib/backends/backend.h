@@ -14,14 +14,14 @@
 
 namespace hbbp {
 
-// The method for branches whose targets do not follow from the code alone.
+// TraceMode is the method for branches whose targets do not follow from the code alone.
 enum class TraceMode : int32_t {
   kLookAhead = 0,   // by interpretation; by a breakpoint where that fails
   kBreakpoint = 1,  // by a breakpoint
   kVerify = 2       // by interpretation, each compared with what a breakpoint finds
 };
 
-// A sampler that takes IP samples of the same threads at the same time.
+// A ConcurrentSampler takes IP samples of the same threads at the same time.
 struct ConcurrentSampler {
   EventKind event;
   uint64_t period;

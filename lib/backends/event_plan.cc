@@ -47,7 +47,7 @@ const HardwarePeriods& PeriodsFor(uint64_t expected_s) {
   return kMinutes;
 }
 
-// An event that may become one of the plan.
+// A Candidate is an event that may become one of the plan.
 struct Candidate {
   EventKind kind;
   CpuEvent event;

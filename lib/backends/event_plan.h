@@ -19,7 +19,7 @@
 namespace hbbp {
 
 struct PlannedEvent {
-  // The attr for one PMU; a hybrid processor has one for each kind of core.
+  // This is the attr for one PMU; a hybrid processor has one for each kind of core.
   struct Variant {
     perf_event_attr attr;
     std::vector<int> cpus;  // empty: all
@@ -48,7 +48,7 @@ struct EventPlan {
 // Multiplies the planned periods of an event by `factor`.
 void ScalePeriods(double factor, PeriodMode mode, PlannedEvent* event);
 
-// The fields that the samples of every event of a plan have before any other.
+// The samples of every event of a plan have these fields before any other.
 inline constexpr uint64_t kPlannedSampleType =
     PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_PERIOD;
 

@@ -59,7 +59,7 @@ class PerfBackend : public Backend {
  private:
   class RingRecords;
 
-  // An open event of one thread on one CPU, or on every CPU (cpu -1).
+  // Event is an open event of one thread on one CPU, or on every CPU (cpu -1).
   struct Event {
     pid_t tid;
     int cpu;
@@ -75,7 +75,8 @@ class PerfBackend : public Backend {
     RingBuffer buffer;
   };
 
-  // The event of an id. To change periods, all events are opened again, as another generation.
+  // Identity is the event of an id. To change periods, all events are opened again, as another
+  // generation.
   struct Identity {
     size_t planned = 0;
     uint32_t generation = 0;
@@ -133,7 +134,8 @@ class PerfBackend : public Backend {
   std::map<uint64_t, Identity> identities_;  // by id
   bool has_new_threads_ = false;             // there were FORK records since AttachNewThreads
   bool may_see_twice_ = false;  // some threads may have events of their own and inherited ones
-  // By thread, CPU, planned event and generation: the id of the event whose samples are delivered.
+  // These are the ids of the events whose samples are delivered, by thread, CPU, planned event and
+  // generation.
   std::map<std::tuple<uint32_t, int, size_t, uint32_t>, uint64_t> deciding_events_;
   BranchStackBursts bursts_;
   IpCorrection correction_;

@@ -80,9 +80,9 @@ constexpr uint64_t kMinClockPeriodNs = 20'011;
 constexpr uint64_t kSamplesByDraw = 8;
 constexpr uint32_t kDefaultLookAheadBranches = 256;
 constexpr uint32_t kDefaultBreakpointBranches = 16;  // as in the paper
-// Interval of scans for new threads, if they do not inherit a sampler.
+// The process is scanned for new threads at this interval, if they do not inherit a sampler,
 constexpr int kThreadsIntervalMs = 20;
-// The same if there were no new threads for a while.
+// and at this one if there were no new threads for a while.
 constexpr int kSteadyThreadsIntervalMs = 200;
 // Timers replace events if switches take more than this share of CPU time,
 constexpr double kExpensiveSwitchShare = 0.01;

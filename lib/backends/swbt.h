@@ -57,12 +57,12 @@ class SwbtBackend : public Backend {
   void PreferRealTimeSignals() { force_real_time_signals_ = true; }
 
  private:
-  // The part of a burst between two gaps.
+  // A Segment is the part of a burst between two gaps.
   struct Segment {
     std::span<const TakenBranch> branches;
     uint64_t instructions = 0;  // in its streams
   };
-  // A segment of a burst whose end was not delivered yet.
+  // An UnfinishedSegment is one whose end was not delivered yet.
   struct UnfinishedSegment {
     std::vector<TakenBranch> branches;
     uint64_t instructions = 0;
@@ -120,7 +120,7 @@ class SwbtBackend : public Backend {
   uint64_t switch_ns_ = 0;
   SwitchCost switch_cost_;
   bool may_replace_events_ = false;
-  // For comparisons of the time of switches with CPU time.
+  // These are for comparisons of the time of switches with CPU time.
   uint64_t comparisons_ = 0;
   uint64_t last_comparison_ns_ = 0;
   uint64_t last_cpu_ns_ = 0;

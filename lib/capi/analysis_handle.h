@@ -38,7 +38,7 @@ class MadeOnce {
   std::shared_ptr<const Value> value_;
 };
 
-// Of hbbp_debug_options, which may be NULL.
+// Reads hbbp_debug_options, which may be NULL.
 StatusOr<DebugInfoOptions> ReadDebugOptions(const hbbp_debug_options* given);
 
 }  // namespace hbbp::capi
@@ -56,7 +56,7 @@ struct hbbp_analysis {
   const hbbp::LineTableCache& lines() const { return lines_; }
 
   hbbp::StatusOr<std::shared_ptr<const hbbp::ProfileLoops>> FindLoops(const hbbp::Work& work) const;
-  // The analysis with what a query needs. It lives as long as the analysis.
+  // Returns the analysis with what a query needs. It lives as long as the analysis.
   hbbp::StatusOr<hbbp::PivotSubject> SubjectFor(const hbbp::QueryNeeds& needs,
                                                 const hbbp::Work& work) const;
 

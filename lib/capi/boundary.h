@@ -1,4 +1,4 @@
-// What every function of the C ABI does at its edge: no exception leaves, errors are filled in,
+// Every function of the C ABI does this at its edge: no exception leaves, errors are filled in,
 // structs of other sizes are understood.
 #ifndef HBBP_LIB_CAPI_BOUNDARY_H_
 #define HBBP_LIB_CAPI_BOUNDARY_H_
@@ -91,8 +91,8 @@ struct ListPart {
   size_t size;
 };
 
-// How the elements of a list are made: write(make, i, element) writes element i, a struct as this
-// library knows it.
+// Says how the elements of a list are made: write(make, i, element) writes element i, a struct as
+// this library knows it.
 struct ListElements {
   size_t size;
   size_t alignment;
@@ -117,7 +117,7 @@ Status CopyList(const ListNames& names, size_t list_size, const ListPart& part, 
                       output, copied);
 }
 
-// The whole of a function that copies a list of `handle`. make(*handle, i) returns element i.
+// Is the whole of a function that copies a list of `handle`. make(*handle, i) returns element i.
 template <typename Handle, typename Struct, typename Make>
 hbbp_status CopyHandleList(const ListNames& names, const char* handle_name, const Handle* handle,
                            size_t list_size, const ListPart& part, Struct* output, size_t* copied,

@@ -1,4 +1,4 @@
-// What a host gave, as the library uses it.
+// Reads what a host gave into what the library uses.
 #ifndef HBBP_LIB_CAPI_HOST_HANDLE_H_
 #define HBBP_LIB_CAPI_HOST_HANDLE_H_
 
@@ -15,13 +15,14 @@ struct hbbp_cancel {
 
 namespace hbbp::capi {
 
-// Level 0: kInfo.
+// Level 0 stands for kInfo.
 LogSettings MakeLogSettings(hbbp_log log, void* user_data, hbbp_log_level level);
 
-// NULL: operator new.
+// NULL stands for operator new.
 Status ReadAllocator(const hbbp_allocator* given, Allocator* allocator);
 
-// Log, memory and allocator of options of that name, which are structs that have these fields.
+// Reads log, memory and allocator from options of that name, which are structs that have these
+// fields.
 template <typename Options>
 Status ReadHost(const char* name, const Options& options, HostSettings* settings) {
   if (options.log_level < 0 || options.log_level > HBBP_LOG_DEBUG) {
@@ -39,7 +40,7 @@ Status ReadHost(const char* name, const Options& options, HostSettings* settings
   return ReadAllocator(options.allocator, &settings->allocator);
 }
 
-// NULL: nothing is asked for.
+// NULL asks for nothing.
 StatusOr<Work> ReadWork(const hbbp_work_options* given);
 
 }  // namespace hbbp::capi

@@ -1,4 +1,4 @@
-// Where the files of a recorded machine are here, as hosts say it.
+// Reads from what hosts say where the files of a recorded machine are here.
 #ifndef HBBP_LIB_CAPI_IMPORT_FILES_H_
 #define HBBP_LIB_CAPI_IMPORT_FILES_H_
 

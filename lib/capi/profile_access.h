@@ -13,7 +13,7 @@ namespace hbbp::capi {
 hbbp_profile* NewProfile(ProfileData data);
 const ProfileData& DataOf(const hbbp_profile& profile);
 const SampleTotals& TotalsOf(const hbbp_profile& profile);
-// The same with what is known now, and may not be later, of the code of kernels.
+// Returns the data with what is known now, and may not be later, of the code of kernels.
 ProfileData DataToStore(const hbbp_profile& profile);
 
 }  // namespace hbbp::capi

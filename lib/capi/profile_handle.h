@@ -13,7 +13,7 @@
 struct hbbp_profile {
  public:
   explicit hbbp_profile(hbbp::ProfileData data);
-  // The same profile, with other files of its kernel.
+  // Makes the same profile, with other files of its kernel.
   hbbp_profile(const hbbp_profile& same, std::shared_ptr<const hbbp::ResolvedModules> modules)
       : totals_(same.totals_), modules_(std::move(modules)) {}
 

@@ -20,7 +20,7 @@ using namespace hbbp::capi;  // NOLINT(google-build-using-namespace): C function
 
 namespace {
 
-// What a callback returned, as one of the library's own errors.
+// Makes one of the library's own errors of what a callback returned.
 Status ReadStatus(hbbp_status status, const hbbp_error& error) {
   if (status == HBBP_OK) return OkStatus();
   if (status > HBBP_OK || status < HBBP_ERROR_CANCELLED) {

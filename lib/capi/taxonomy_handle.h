@@ -15,7 +15,7 @@ struct hbbp_taxonomy {
 
 namespace hbbp::capi {
 
-// Those of the library itself for NULL.
+// Returns those of the library itself for NULL.
 StatusOr<std::vector<Taxonomy>> TaxonomiesOf(const hbbp_taxonomy* taxonomy);
 
 }  // namespace hbbp::capi

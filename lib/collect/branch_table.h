@@ -19,7 +19,8 @@ namespace hbbp {
 
 class BranchTable {
  public:
-  // A branch, and the stream after it. It takes two cache lines, the second for the replicates.
+  // An Entry is a branch, and the stream after it. It takes two cache lines, the second for the
+  // replicates.
   struct alignas(64) Entry {
     uint64_t from = 0;
     uint64_t to = 0;

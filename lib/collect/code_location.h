@@ -15,7 +15,7 @@ struct CodeLocation {
   uint64_t offset;  // like IpCount::offset
 };
 
-// The location and the thread of a sample that was counted.
+// SampleLocation is the location and the thread of a sample that was counted.
 struct SampleLocation {
   uint32_t thread;
   uint32_t module;

@@ -71,7 +71,7 @@ class CopiedPages {
     std::vector<uint8_t> bytes;
   };
 
-  // A page that was refreshed in this round, kept by the low bits of its number.
+  // Refreshed is a page that was refreshed in this round, kept by the low bits of its number.
   struct Refreshed {
     uint64_t number = 0;
     uint64_t round = 0;

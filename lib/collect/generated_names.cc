@@ -178,7 +178,7 @@ void AddRest(const CodeChunk& copy, const Functions& functions, std::vector<Code
   add_up_to(end);
 }
 
-void Cut(Functions functions, std::vector<CodeChunk>* chunks) {
+void Cut(Functions&& functions, std::vector<CodeChunk>* chunks) {
   std::vector<CodeChunk> cut;
   for (const CodeChunk& copy : *chunks) AddRest(copy, functions, &cut);
   for (auto& [start, function] : functions) {

@@ -33,7 +33,7 @@
 
 namespace hbbp {
 
-// The sink that the events go to, and what belongs to it.
+// RecordImportTarget has the sink that the events go to, and what belongs to it.
 struct RecordImportTarget {
   EventSink* sink;
   // Adds a source to the sink, and returns its number there.

@@ -54,7 +54,7 @@ class RecordedFiles {
   bool was_read_ = false;
   bool is_cut_ = false;
   std::string debug_only_;  // a file of the last search that has no code
-  // By the first bytes of the build ID, which padding does not change.
+  // The key is the first bytes of the build ID, which padding does not change.
   std::map<std::string, std::vector<std::string>> paths_;
 };
 

@@ -31,7 +31,7 @@ namespace hbbp {
 // used up, samples are dropped, and counted as such.
 class Recorder : public ForwardingSink {
  public:
-  // The owner of the sources of the backend.
+  // This is the owner of the sources of the backend.
   static constexpr uint32_t kBackend = 0;
 
   // `pid` 0 is the calling process, `slice_ns` 0 means no slices, and `memory` NULL no limit.

@@ -36,7 +36,7 @@ struct BlockRecord {
   FamilyCounts families;
 };
 
-// What one thread adds to the count of a block, by one source of IP samples.
+// Says what one thread adds to the count of a block, by one source of IP samples.
 struct Contribution {
   uint32_t block = kNoIndex;  // kNoIndex: unexplained, or another source counts the block
   uint32_t thread = 0;
@@ -48,7 +48,7 @@ struct Contribution {
   uint32_t slice = kNoSlice;
 };
 
-// What one thread adds by one source of streams, or its part of a count by several sources.
+// Says what one thread adds by one source of streams, or its part of a count by several sources.
 struct StreamContribution {
   uint32_t block = kNoIndex;
   uint32_t thread = 0;

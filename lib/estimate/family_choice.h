@@ -44,7 +44,7 @@ constexpr bool CountsExecutions(SourceFamily family, EventKind event,
   return event == EventKind::kInstructions || event == EventKind::kUops;
 }
 
-// What the counts of one family in a profile have in common.
+// Says what the counts of one family in a profile have in common.
 struct FamilyEvidence {
   bool is_observed = false;
   bool counts_executions = true;  // all its sources do

@@ -12,7 +12,7 @@
 
 namespace hbbp {
 
-// Process of what the kernel has mapped.
+// This is the process of what the kernel has mapped.
 inline constexpr uint32_t kKernelPid = UINT32_MAX;
 
 // Executable memory appeared.

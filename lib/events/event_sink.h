@@ -19,12 +19,13 @@
 
 namespace hbbp {
 
-// Called by one thread at a time, never from a signal handler. A sink ignores what it does not
-// override.
+// It is called by one thread at a time, never from a signal handler. A sink ignores what it does
+// not override.
 class EventSink {
  public:
   virtual ~EventSink() = default;
 
+  // Sinks that keep an event move it. NOLINTBEGIN(performance-unnecessary-value-param)
   virtual void OnMapping(MappingEvent) {}
   virtual void OnCode(CodeEvent) {}
   virtual void OnFork(const ForkEvent&) {}
@@ -32,15 +33,16 @@ class EventSink {
   virtual void OnExec(uint32_t /*pid*/) {}
   virtual void OnExit(uint32_t /*pid*/) {}
   virtual void OnThreadName(uint32_t /*pid*/, uint32_t /*tid*/, const std::string&) {}
-  // Of mappings of that path that have none.
+  // Gives a build ID to mappings of that path that have none.
   virtual void OnBuildId(const std::string& /*path*/, std::vector<uint8_t>) {}
   // The kernel generated code (BPF).
   virtual void OnKernelFunction(NamedRange) {}
+  // NOLINTEND(performance-unnecessary-value-param)
 
   // Samples name their source by its number in the sink.
   virtual void OnSample(const IpSample&) {}
   virtual void OnBurst(const BurstSample&) {}
-  // A sample, and what IBS knows of its op or fetch.
+  // These take a sample, and what IBS knows of its op or fetch.
   virtual void OnIbsOp(const IpSample&, const IbsOp&) {}
   virtual void OnIbsFetch(const IpSample&, const IbsFetch&) {}
   virtual void OnLost(uint32_t /*source*/, uint64_t /*samples*/) {}
@@ -52,7 +54,7 @@ class EventSink {
 // Passes everything on; derived classes change or keep some of it.
 class ForwardingSink : public EventSink {
  public:
-  // Which must outlive it, and is not used before the first event.
+  // `next` must outlive it, and is not used before the first event.
   explicit ForwardingSink(EventSink* next) : next_(*next) {}
 
   void OnMapping(MappingEvent mapping) override { next_.OnMapping(std::move(mapping)); }

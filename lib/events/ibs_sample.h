@@ -1,4 +1,5 @@
-// What AMD's instruction-based sampling knows of a sampled op or fetch, field by field.
+// IbsOp and IbsFetch are what AMD's instruction-based sampling knows of a sampled op or fetch,
+// field by field.
 #ifndef HBBP_LIB_EVENTS_IBS_SAMPLE_H_
 #define HBBP_LIB_EVENTS_IBS_SAMPLE_H_
 
@@ -6,7 +7,7 @@
 
 namespace hbbp {
 
-// Where the data of a load came from, beyond the L2 cache of its core.
+// Says where the data of a load came from, beyond the L2 cache of its core.
 enum class IbsDataSource : uint8_t {
   kNone = 0,         // no such load, or not known
   kLocalL3 = 1,      // or another cache of the core complex

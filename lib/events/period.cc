@@ -22,9 +22,9 @@ uint64_t PowerModulo(uint64_t base, uint64_t exponent, uint64_t modulus) {
   return power;
 }
 
-// Miller-Rabin. With the first twelve primes as bases it is exact for all of 64 bits (Sorenson and
-// Webster, "Strong pseudoprimes to twelve prime bases"). Trial division would take seconds for
-// the largest periods.
+// This is the Miller-Rabin test. With the first twelve primes as bases it is exact for all of 64
+// bits (Sorenson and Webster, "Strong pseudoprimes to twelve prime bases"). Trial division would
+// take seconds for the largest periods.
 bool IsPrime(uint64_t n) {
   constexpr uint64_t kBases[] = {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37};
   for (uint64_t base : kBases) {
@@ -60,7 +60,7 @@ uint64_t PeriodOutOfStep(uint64_t period, uint64_t other) {
   const uint64_t nearest = multiple * shorter;
   const uint64_t drift = longer > nearest ? longer - nearest : nearest - longer;
   if (drift >= shorter / 128) return period;
-  // By so much, `longer` or the multiple of `shorter`.
+  // `longer`, or the multiple of `shorter`, grows by so much.
   const uint64_t step = shorter / 64;
   return LargestPrimeUpTo(period + (period >= other ? step : step / multiple));
 }

@@ -10,12 +10,12 @@
 
 namespace hbbp {
 
-// The largest prime <= n, or 2 for n < 2.
+// Returns the largest prime <= n, or 2 for n < 2.
 uint64_t LargestPrimeUpTo(uint64_t n);
 
-// `period`, or a prime up to 1/64 longer, so that where two samplers of one event are in a thread,
-// one with this period and one with `other`, their samples do not keep a distance: each time it
-// changes by at least 1/128 of the shorter period.
+// Returns `period`, or a prime up to 1/64 longer, so that where two samplers of one event are in a
+// thread, one with this period and one with `other`, their samples do not keep a distance: each
+// time it changes by at least 1/128 of the shorter period.
 uint64_t PeriodOutOfStep(uint64_t period, uint64_t other);
 
 // A small generator for period draws; not for secrets (xorshift64*).
@@ -25,7 +25,8 @@ class PeriodDraw {
   // Draws otherwise in each run.
   static PeriodDraw SeededByTime();
 
-  // Uniform in [period - period / 8, period + period / 8], so that the mean stays the period.
+  // Draws uniformly from [period - period / 8, period + period / 8], so that the mean stays the
+  // period.
   uint64_t Next(uint64_t period);
 
  private:

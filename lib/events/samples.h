@@ -55,20 +55,20 @@ constexpr bool HasReplicates(SourceKind source) {
   return HasStreams(source) || source == SourceKind::kCombined;
 }
 
-// "task-clock", as perf spells it.
+// Returns a name such as "task-clock", as perf spells it.
 const char* EventName(EventKind event);
 Unit UnitOf(EventKind event);
 
-// Where the sampled instruction is.
+// Says where the sampled instruction is.
 enum class IpPosition : uint32_t {
   kAt = 0,     // it starts at the address
   kAfter = 1,  // it ends there: control ran on from it
 };
 
-// How instruction pointers of IP samples were taken; see perf/ip_correction.h.
+// Says how instruction pointers of IP samples were taken; see perf/ip_correction.h.
 enum class EbsMethod : int32_t { kAuto = 0, kPlain = 1, kIpPlusOne = 2 };
 
-// By what the period of a burst is divided to weigh each of its streams
+// Says by what the period of a burst is divided to weigh each of its streams
 // (estimate/stream_estimator.h). The values are those of profile files.
 enum class BurstExtent : int32_t {
   kStreams = 0,  // their number
@@ -85,7 +85,7 @@ struct IpSample {
   IpPosition position = IpPosition::kAt;
 };
 
-// Which part of the branch stack of a sample a burst is.
+// Says which part of the branch stack of a sample a burst is.
 struct StackPart {
   uint32_t entries = 0;     // of the stack, without those that are empty; 0: of no such stack
   bool has_oldest = false;  // the first branch is the oldest of them
@@ -103,28 +103,29 @@ struct BurstSample {
   std::span<const TakenBranch> branches;  // oldest first; valid during the call
   uint32_t source = 0;                    // which of its backend's
   StackPart stack;
-  // By what its period is divided to weigh each of its streams: occurrences of the event in them,
-  // or the streams of the whole stack that it is part of. 0: its own streams.
+  // Its period is divided by this to weigh each of its streams: the occurrences of the event in
+  // them, or the streams of the whole stack that it is part of. 0: its own streams.
   uint64_t extent = 0;
   uint32_t repeats = 1;  // how often the same was seen
 };
 
-// "a; b"
+// Makes "a; b" of "a" and "b".
 inline void AppendNote(const std::string& note, std::string* notes) {
   if (!notes->empty() && !note.empty()) *notes += "; ";
   *notes += note;
 }
 
-// By name; those that are not 0.
+// Counters have names; those that are 0 are left out.
 using Counters = std::vector<std::pair<std::string, uint64_t>>;
 
 inline void AddCounter(const char* name, uint64_t number, Counters* counters) {
   if (number != 0) counters->emplace_back(name, number);
 }
 
-// What software branch tracing did, besides its bursts. Sums since the backend was started.
+// Says what software branch tracing did, besides its bursts. The numbers are sums since the backend
+// was started.
 struct TraceStatistics {
-  std::string mode;  // "lookahead", "breakpoint", "verify"
+  std::string mode;    // "lookahead", "breakpoint", "verify"
   std::string method;  // what it samples and steps with, and why nothing better: one line
   uint64_t bursts = 0;
   uint64_t taken_branches = 0;

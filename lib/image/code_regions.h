@@ -13,7 +13,7 @@ namespace hbbp {
 
 struct CodeRegion {
   AddressRange range;
-  // The size of one stub if this is a procedure linkage table, otherwise 0.
+  // This is the size of one stub in a procedure linkage table, otherwise 0.
   uint64_t plt_entry_size = 0;
 };
 

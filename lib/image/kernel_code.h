@@ -25,8 +25,8 @@
 
 namespace hbbp {
 
-// The parts that are known of a kernel; any of them may be missing. A slide is the run-time address
-// minus the address in the file, modulo 2^64.
+// KernelParts has what is known of a kernel; any part may be missing. A slide is the run-time
+// address minus the address in the file, modulo 2^64.
 struct KernelParts {
   std::shared_ptr<const KernelSymbols> symbols;
   uint64_t symbols_slide = 0;
@@ -60,7 +60,7 @@ class KernelCode : public ModuleCode {
   uint64_t PatchedBytes(const AddressRange& range) const;
 
  private:
-  // A function, or what counts as one, around an address.
+  // Found is a function, or what counts as one, around an address.
   struct Found {
     AddressRange range;
     std::string name;

@@ -1,4 +1,4 @@
-// BranchStack: the taken branches of a sample, as hardware and the kernel have left them.
+// BranchStack has the taken branches of a sample, as hardware and the kernel have left them.
 #ifndef HBBP_LIB_PERF_BRANCH_STACK_H_
 #define HBBP_LIB_PERF_BRANCH_STACK_H_
 
@@ -25,7 +25,7 @@ struct BranchEntry {
   uint8_t privilege = 0;    // PERF_BR_PRIV_*
 };
 
-// A view into a record.
+// It is a view into a record.
 class BranchStack {
  public:
   static constexpr size_t kEntryBytes = 24;
@@ -62,9 +62,9 @@ class BranchStack {
     return entry;
   }
 
-  // Where in the ring of the hardware entry 0 stood.
+  // Returns where entry 0 stood in the ring of the hardware.
   uint64_t hardware_index() const { return hardware_index_; }
-  // Empty, or the occurrences of other events since the branch before, one word an entry.
+  // Returns the occurrences of other events since the branch before, one word an entry, or nothing.
   const U64View& counters() const { return counters_; }
 
  private:

@@ -9,7 +9,7 @@ void BranchStackLosses::AppendTo(Counters* counters) const {
   AddCounter("kernel-crossing-streams", crossing_streams, counters);
 }
 
-// Where an entry that is not a branch is counted; nullptr for a branch.
+// Returns where an entry that is not a branch is counted, or nullptr for a branch.
 uint64_t* BranchStackBursts::FindLoss(const TakenBranch& branch, bool is_speculative,
                                       bool is_abort) {
   if (is_speculative) return &losses_.speculative;

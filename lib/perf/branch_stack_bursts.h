@@ -1,4 +1,4 @@
-// Branch stacks of hardware, as bursts of consecutive taken branches.
+// BranchStackBursts makes bursts of consecutive taken branches from branch stacks of hardware.
 #ifndef HBBP_LIB_PERF_BRANCH_STACK_BURSTS_H_
 #define HBBP_LIB_PERF_BRANCH_STACK_BURSTS_H_
 
@@ -14,17 +14,17 @@
 
 namespace hbbp {
 
-// Why entries of branch stacks were left out.
+// Counts the entries of branch stacks that were left out, by reason.
 struct BranchStackLosses {
   uint64_t empty = 0;        // 0 to 0: the stack was not full, or an entry was filtered
   uint64_t speculative = 0;  // on a path that was not taken after all
   uint64_t half_empty = 0;   // no source or no target
   uint64_t aborts = 0;  // of transactions: not by a branch, and what came before did not happen
-  // Streams that would begin in user code and end in the kernel or the other way round: the branch
+  // These streams would begin in user code and end in the kernel or the other way round: the branch
   // in between is missing.
   uint64_t crossing_streams = 0;
 
-  // Those that are not 0.
+  // Appends the counts that are not 0.
   void AppendTo(Counters* counters) const;
 };
 

@@ -1,4 +1,4 @@
-// The order of bytes in a recording, which may come from a machine of the other order.
+// Converts the bytes of a recording, which may come from a machine of the other byte order.
 #ifndef HBBP_LIB_PERF_BYTE_ORDER_H_
 #define HBBP_LIB_PERF_BYTE_ORDER_H_
 
@@ -28,8 +28,8 @@ T LoadNative(const uint8_t* bytes, ByteOrder order) {
   return ToNative(value, order);
 }
 
-// A bit-field of `word`, whose first field is the lowest bit where bytes are little-endian and the
-// highest where they are big-endian: compilers lay out the bit-fields of the perf ABI so.
+// Returns a bit-field of `word`, whose first field is the lowest bit where bytes are little-endian
+// and the highest where they are big-endian: compilers lay out the bit-fields of the perf ABI so.
 constexpr uint64_t BitField(uint64_t word, unsigned first, unsigned width, ByteOrder order) {
   const unsigned shift = order == ByteOrder::kNative ? first : 64 - first - width;
   return word >> shift & ((uint64_t{1} << width) - 1);

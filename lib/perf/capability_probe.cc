@@ -17,7 +17,7 @@
 namespace hbbp {
 namespace {
 
-// The target of the breakpoint that is opened, disabled, and closed again.
+// This is the target of the breakpoint that is opened, disabled, and closed again.
 void BreakpointTarget() {}
 
 perf_event_attr UserOnly(uint32_t type, uint64_t config) {
@@ -35,7 +35,7 @@ perf_event_attr Sampled(uint32_t type, uint64_t config, uint64_t period) {
   return attr;
 }
 
-// 0, or the errno of the attempt to open it on the calling thread.
+// Returns 0, or the errno of the attempt to open it on the calling thread.
 int Try(const perf_event_attr& attr, int cpu = -1) {
   int fd = RawPerfEventOpen(attr, 0, cpu);
   if (fd < 0) return errno;

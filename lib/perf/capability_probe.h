@@ -1,4 +1,4 @@
-// What this machine, kernel and user can do, found out by trying.
+// Finds out by trying what this machine, kernel and user can do.
 #ifndef HBBP_LIB_PERF_CAPABILITY_PROBE_H_
 #define HBBP_LIB_PERF_CAPABILITY_PROBE_H_
 

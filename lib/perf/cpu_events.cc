@@ -22,8 +22,8 @@ struct RawEvent {
   uint64_t code;
 };
 
-// Cores that share their events. Codes are those of Intel's and AMD's event lists; libpfm4 has the
-// same.
+// Core is a group of cores that share their events. Codes are those of Intel's and AMD's event
+// lists; libpfm4 has the same.
 struct Core {
   RawEvent instructions;
   RawEvent taken_branches;
@@ -31,7 +31,7 @@ struct Core {
 
 enum CoreName : uint8_t { kNehalem, kSandyBridge, kIceLake, kSilvermont, kTremont, kAmd };
 
-// In the order of CoreName.
+// These are in the order of CoreName.
 constexpr Core kCores[] = {
     {{"INST_RETIRED.ANY_P", 0x00c0}, {"BR_INST_EXEC.TAKEN", 0x4088}},
     {{"INST_RETIRED.PREC_DIST", 0x01c0}, {"BR_INST_RETIRED.NEAR_TAKEN", 0x20c4}},
@@ -47,7 +47,7 @@ struct Model {
   CoreName core;
 };
 
-// The models of family 6.
+// These are models of family 6.
 constexpr Model kIntelModels[] = {
     {0x1a, kNehalem},     {0x1e, kNehalem},     {0x1f, kNehalem},     {0x25, kNehalem},
     {0x2c, kNehalem},     {0x2e, kNehalem},     {0x2f, kNehalem},     {0x2a, kSandyBridge},
@@ -65,7 +65,7 @@ constexpr Model kIntelModels[] = {
     {0xb6, kTremont},
 };
 
-// Where the kernel lists the PMU of each kind of core of a hybrid processor.
+// `name` is that under which the kernel lists the PMU of a kind of core of a hybrid processor.
 struct HybridPmu {
   const char* name;
   CoreName core;

@@ -1,4 +1,4 @@
-// The events of a processor that say how often blocks run: instructions and taken branches
+// Finds the events of a processor that say how often blocks run: instructions and taken branches
 // retired.
 #ifndef HBBP_LIB_PERF_CPU_EVENTS_H_
 #define HBBP_LIB_PERF_CPU_EVENTS_H_
@@ -15,10 +15,10 @@ struct CpuIdentity {
   unsigned model = 0;
 };
 
-// Of the calling thread's CPU.
+// Returns the identity of the CPU that the calling thread runs on.
 CpuIdentity ThisCpu();
 
-// An event as one PMU counts it; a hybrid processor has a PMU for each kind of core.
+// PmuEvent is an event as one PMU counts it; a hybrid processor has a PMU for each kind of core.
 struct PmuEvent {
   uint32_t type = 0;  // of perf_event_attr
   uint64_t config = 0;
@@ -33,16 +33,16 @@ struct CpuEvent {
 struct CpuEvents {
   CpuEvent instructions;
   CpuEvent taken_branches;
-  // The kernel's names for what every PMU is expected to have.
+  // The events have the kernel's names for what every PMU is expected to have.
   bool are_generic = false;
   // Branch stacks are those of AMD's BRS (Zen 3), which has restrictions that LBR has not.
   bool has_branch_sampling = false;
-  // Of perf_event_attr; 0: there is no such PMU.
+  // This is the type in perf_event_attr; 0: there is no such PMU.
   uint32_t ibs_op_type = 0;
 };
 
-// Of a processor with no entry in the tables, the kernel's own: "instructions", and "branches",
-// which counts those that are not taken too. `sysfs` is where event sources are listed.
+// Returns the kernel's own events for a processor with no entry in the tables: "instructions", and
+// "branches", which counts those that are not taken too. `sysfs` is where event sources are listed.
 CpuEvents FindCpuEvents(const CpuIdentity& cpu,
                         const std::string& sysfs = "/sys/bus/event_source/devices");
 

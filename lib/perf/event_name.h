@@ -1,4 +1,4 @@
-// Names of events, as perf and libpfm4 spell them.
+// Finds events by their names, as perf and libpfm4 spell them.
 #ifndef HBBP_LIB_PERF_EVENT_NAME_H_
 #define HBBP_LIB_PERF_EVENT_NAME_H_
 
@@ -14,8 +14,8 @@ struct EventCode {
   uint64_t config = 0;
 };
 
-// "r20c4", or what libpfm4 knows: "BR_INST_RETIRED:NEAR_TAKEN", "perf::task-clock". libpfm4 is
-// loaded when it is first needed.
+// `name` is "r20c4", or one that libpfm4 knows: "BR_INST_RETIRED:NEAR_TAKEN", "perf::task-clock".
+// libpfm4 is loaded when it is first needed.
 // Errors: kNotFound, kUnsupported (the name needs libpfm4, which is not there).
 StatusOr<EventCode> FindEvent(const std::string& name);
 

@@ -5,7 +5,7 @@
 namespace hbbp {
 namespace {
 
-// Of the word of capabilities (CPUID Fn8000_001B_EAX).
+// These are bits of the word of capabilities (CPUID Fn8000_001B_EAX).
 constexpr uint32_t kHasBranchTarget = 1u << 5;
 constexpr uint32_t kHasZen4Extensions = 1u << 11;
 
@@ -20,7 +20,7 @@ class RawRegisters {
     return raw_.size() < sizeof(uint32_t) ? 0 : (raw_.size() - sizeof(uint32_t)) / sizeof(uint64_t);
   }
   uint32_t capabilities() const { return LoadNative<uint32_t>(raw_.data(), order_); }
-  // 0 for one that is not there.
+  // Returns 0 for a register that is not there.
   uint64_t operator[](size_t index) const {
     if (index >= size()) return 0;
     return LoadNative<uint64_t>(raw_.data() + sizeof(uint32_t) + index * sizeof(uint64_t), order_);

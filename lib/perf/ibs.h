@@ -17,8 +17,8 @@
 
 namespace hbbp {
 
-// `raw` is the raw data of a sample. Nothing if it is too short for the registers that every family
-// has.
+// `raw` is the raw data of a sample. Both return nothing if it is too short for the registers that
+// every family has.
 std::optional<IbsOp> DecodeIbsOp(std::span<const uint8_t> raw, ByteOrder order);
 std::optional<IbsFetch> DecodeIbsFetch(std::span<const uint8_t> raw, ByteOrder order);
 

@@ -1,7 +1,7 @@
-// The events that AMD derives from IBS samples: each sample is counted for every event that its op
-// or fetch was, so that a profile can be looked at as if each had been counted by itself (AMD,
-// "Software Optimization Guide for Family 10h Processors", appendix G; CodeXL and uProf use the
-// same). Names are those of AMD without the "IBS", in lower case.
+// Visits the events that AMD derives from IBS samples: each sample is counted for every event that
+// its op or fetch was, so that a profile can be looked at as if each had been counted by itself
+// (AMD, "Software Optimization Guide for Family 10h Processors", appendix G; CodeXL and uProf use
+// the same). Names are those of AMD without the "IBS", in lower case.
 #ifndef HBBP_LIB_PERF_IBS_EVENTS_H_
 #define HBBP_LIB_PERF_IBS_EVENTS_H_
 

@@ -1,4 +1,4 @@
-// IpCorrection: which instruction an IP sample is of.
+// IpCorrection finds out which instruction an IP sample is of.
 //
 // A precise sample (PEBS) has the address of the instruction after the one in which the event
 // happened, unless processor or kernel have corrected that (PERF_RECORD_MISC_EXACT_IP). The newest
@@ -28,12 +28,14 @@ struct IpOrigin {
   bool operator==(const IpOrigin&) const = default;
 };
 
-// kPlain or kIpPlusOne for an event. `has_stacks`: samples come with all their newest branches.
+// Returns kPlain or kIpPlusOne for an event. `has_stacks` says that samples come with all their
+// newest branches.
 EbsMethod ChooseEbsMethod(EbsMethod wanted, uint32_t precise_ip, bool has_stacks);
 
 class IpCorrection {
  public:
-  // Of a sample of a kIpPlusOne source. `stack` is newest first, as that of BranchStackBursts.
+  // Corrects a sample of a kIpPlusOne source. `stack` is newest first, as that of
+  // BranchStackBursts.
   template <typename Stack>
   IpOrigin Correct(uint64_t ip, bool is_exact, const Stack& stack) {
     if (is_exact) {
@@ -49,7 +51,7 @@ class IpCorrection {
     return {ip};
   }
 
-  // Those that are not 0.
+  // Appends the counts that are not 0.
   void AppendTo(Counters* counters) const;
 
  private:

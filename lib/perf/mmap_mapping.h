@@ -1,4 +1,4 @@
-// A record of a mapping, as samples are located by it.
+// Converts the record of a mapping to the form by which samples are located.
 #ifndef HBBP_LIB_PERF_MMAP_MAPPING_H_
 #define HBBP_LIB_PERF_MMAP_MAPPING_H_
 
@@ -10,7 +10,7 @@
 
 namespace hbbp {
 
-// perf's mark of synthetic records.
+// perf marks synthetic records with this time.
 inline constexpr uint64_t kNoTime = UINT64_MAX;
 
 inline MappingEvent MappingOf(const MmapRecord& mmap) {

@@ -1,4 +1,4 @@
-// RecordCursor: a ByteCursor that turns integers into the byte order of this machine.
+// RecordCursor is a ByteCursor that turns integers into the byte order of this machine.
 #ifndef HBBP_LIB_PERF_RECORD_CURSOR_H_
 #define HBBP_LIB_PERF_RECORD_CURSOR_H_
 
@@ -20,7 +20,8 @@ class RecordCursor {
   ByteOrder order() const { return order_; }
   size_t remaining() const { return cursor_.remaining(); }
 
-  // False, and nothing moves, if fewer bytes remain. The same holds for every function below.
+  // Returns false, and does not move, if fewer bytes remain. The same holds for every function
+  // below.
   bool Skip(size_t size) { return cursor_.Skip(size); }
 
   template <typename T>

@@ -1,4 +1,4 @@
-// RecordFormat: what of an event's attr decides how its records are laid out.
+// RecordFormat has those fields of an event's attr that decide how its records are laid out.
 #ifndef HBBP_LIB_PERF_RECORD_FORMAT_H_
 #define HBBP_LIB_PERF_RECORD_FORMAT_H_
 
@@ -36,7 +36,7 @@ inline RecordFormat MakeRecordFormat(const perf_event_attr& attr,
           .order = order};
 }
 
-// Precondition: a whole header.
+// Precondition: `record` has a whole header.
 inline perf_event_header RecordHeader(std::span<const uint8_t> record,
                                       ByteOrder order = ByteOrder::kNative) {
   perf_event_header header;

@@ -1,4 +1,4 @@
-// A Parse function for each type of record, which VisitRecord chooses among. Each reads its fields
+// There is a Parse function for each type of record; VisitRecord chooses one. Each reads its fields
 // in order from a RecordCursor, and then the sample_id at the end, and returns nothing if the
 // record is too short.
 #include "perf/records.h"
@@ -26,7 +26,7 @@ bool HasSampleId(std::span<const uint8_t> record, const RecordFormat& format) {
   return record.size() >= sizeof(perf_event_header) + SampleIdBytes(format);
 }
 
-// The record without header and sample_id.
+// Returns the record without header and sample_id.
 RecordCursor RecordBody(std::span<const uint8_t> record, const RecordFormat& format) {
   const size_t tail = HasSampleId(record, format) ? SampleIdBytes(format) : 0;
   const size_t size = record.size() - sizeof(perf_event_header) - tail;

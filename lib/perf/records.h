@@ -1,4 +1,4 @@
-// Records of the perf ABI other than samples, parsed from bytes that need not be trusted.
+// Parses records of the perf ABI other than samples, from bytes that need not be trusted.
 #ifndef HBBP_LIB_PERF_RECORDS_H_
 #define HBBP_LIB_PERF_RECORDS_H_
 
@@ -13,7 +13,8 @@
 
 namespace hbbp {
 
-// What sample_id_all appends to a record: where and when it was written. Absent fields are 0.
+// SampleId is what sample_id_all appends to a record: where and when it was written. Absent fields
+// are 0.
 struct SampleId {
   uint32_t pid = 0;
   uint32_t tid = 0;
@@ -23,7 +24,8 @@ struct SampleId {
   uint32_t cpu = 0;
 };
 
-// PERF_RECORD_MMAP2, or PERF_RECORD_MMAP, which has neither identity nor protection.
+// MmapRecord is a PERF_RECORD_MMAP2, or a PERF_RECORD_MMAP, which has neither identity nor
+// protection.
 struct MmapRecord {
   uint16_t misc = 0;
   uint32_t pid = 0;  // ~0 if the mapping is the kernel's
@@ -49,7 +51,7 @@ struct CommRecord {
   SampleId sample_id;
 };
 
-// PERF_RECORD_FORK or PERF_RECORD_EXIT, also of threads.
+// TaskRecord is a PERF_RECORD_FORK or PERF_RECORD_EXIT, also of a thread.
 struct TaskRecord {
   uint16_t misc = 0;
   uint32_t pid = 0;
@@ -60,7 +62,7 @@ struct TaskRecord {
   SampleId sample_id;
 };
 
-// PERF_RECORD_LOST or PERF_RECORD_LOST_SAMPLES.
+// LostRecord is a PERF_RECORD_LOST or PERF_RECORD_LOST_SAMPLES.
 struct LostRecord {
   uint64_t id = 0;  // of the event; 0 in LOST_SAMPLES
   uint64_t count = 0;
@@ -68,7 +70,7 @@ struct LostRecord {
   SampleId sample_id;
 };
 
-// PERF_RECORD_THROTTLE or PERF_RECORD_UNTHROTTLE.
+// ThrottleRecord is a PERF_RECORD_THROTTLE or PERF_RECORD_UNTHROTTLE.
 struct ThrottleRecord {
   bool is_throttled = false;
   uint64_t time = 0;
@@ -77,7 +79,8 @@ struct ThrottleRecord {
   SampleId sample_id;
 };
 
-// PERF_RECORD_SWITCH or PERF_RECORD_SWITCH_CPU_WIDE, of the thread that sample_id names.
+// SwitchRecord is a PERF_RECORD_SWITCH or PERF_RECORD_SWITCH_CPU_WIDE, of the thread that sample_id
+// names.
 struct SwitchRecord {
   bool is_out = false;
   bool is_preempted = false;
@@ -120,7 +123,7 @@ struct CgroupRecord {
   SampleId sample_id;
 };
 
-// A change of kernel code. The spans point into the record.
+// TextPokeRecord is a change of kernel code. The spans point into the record.
 struct TextPokeRecord {
   uint64_t address = 0;
   std::span<const uint8_t> old_bytes;
@@ -128,8 +131,8 @@ struct TextPokeRecord {
   SampleId sample_id;
 };
 
-// `record` is a whole record with its header. Nothing for a record of another type or one too short
-// for its fields. A record too short for its sample_id has one of zeros.
+// `record` is a whole record with its header. These return nothing for a record of another type or
+// one too short for its fields. A record too short for its sample_id has one of zeros.
 std::optional<MmapRecord> ParseMmap(std::span<const uint8_t> record, const RecordFormat& format);
 std::optional<CommRecord> ParseComm(std::span<const uint8_t> record, const RecordFormat& format);
 std::optional<TaskRecord> ParseTask(std::span<const uint8_t> record, const RecordFormat& format);
@@ -149,7 +152,7 @@ std::optional<CgroupRecord> ParseCgroup(std::span<const uint8_t> record,
 std::optional<TextPokeRecord> ParseTextPoke(std::span<const uint8_t> record,
                                             const RecordFormat& format);
 
-// Of any record but a sample.
+// Parses the sample_id of any record but a sample.
 SampleId ParseSampleId(std::span<const uint8_t> record, const RecordFormat& format);
 
 }  // namespace hbbp

@@ -1,4 +1,4 @@
-// RingBuffer: the memory in which the kernel leaves the records of a perf event.
+// RingBuffer is the memory in which the kernel leaves the records of a perf event.
 #ifndef HBBP_LIB_PERF_RING_BUFFER_H_
 #define HBBP_LIB_PERF_RING_BUFFER_H_
 
@@ -13,7 +13,7 @@
 
 namespace hbbp {
 
-// One reader at a time.
+// There may be one reader at a time.
 class RingBuffer {
  public:
   // `data_bytes` is rounded up to a power of two of pages; if locked memory is short, smaller
@@ -34,13 +34,14 @@ class RingBuffer {
     Release(tail);
   }
 
-  // As Consume, but the records stay.
+  // Does the same as Consume, but the records stay.
   template <typename Visitor>
   void Peek(Visitor&& visit) {
     ReadAll(visit);
   }
 
-  // After fork, in the child: the kernel has not copied the mapping, so there is nothing to unmap.
+  // Is called in the child after a fork. The kernel has not copied the mapping, so there is nothing
+  // to unmap.
   void Abandon() { page_ = nullptr; }
 
  private:
@@ -61,7 +62,7 @@ class RingBuffer {
     return tail;
   }
 
-  // Empty if the record's size makes no sense.
+  // Returns an empty span if the record's size makes no sense.
   std::span<const uint8_t> RecordAt(uint64_t position, uint64_t available);
   // Pairs with the kernel's read of data_tail: the room is given back after it was read.
   void Release(uint64_t tail) { __atomic_store_n(&page_->data_tail, tail, __ATOMIC_RELEASE); }

@@ -105,7 +105,7 @@ bool ReadAux(RecordCursor& cursor, std::span<const uint8_t>* aux) {
   return cursor.Read(&size) && cursor.ReadBytes(size, aux);
 }
 
-// The fields after PERF_SAMPLE_PERIOD.
+// Reads the fields after PERF_SAMPLE_PERIOD.
 bool ReadTail(RecordCursor& cursor, const RecordFormat& format, SampleRecord* sample) {
   const auto has = [&format](uint64_t field) { return (format.sample_type & field) != 0; };
   return (!has(PERF_SAMPLE_READ) || ReadCounters(cursor, format.read_format, &sample->counters)) &&

@@ -1,6 +1,6 @@
-// PERF_RECORD_SAMPLE, parsed from bytes that need not be trusted.
+// Parses PERF_RECORD_SAMPLE, from bytes that need not be trusted.
 //
-// What has a length of its own is not copied: the views point into the record.
+// Fields with a length of their own are not copied: the views point into the record.
 #ifndef HBBP_LIB_PERF_SAMPLE_RECORD_H_
 #define HBBP_LIB_PERF_SAMPLE_RECORD_H_
 
@@ -15,7 +15,7 @@
 
 namespace hbbp {
 
-// The fields up to PERF_SAMPLE_PERIOD; absent ones are 0.
+// SampleHead has the fields up to PERF_SAMPLE_PERIOD; absent ones are 0.
 struct SampleHead {
   uint16_t misc = 0;
   uint64_t ip = 0;
@@ -29,7 +29,7 @@ struct SampleHead {
   uint64_t period = 0;
 };
 
-// PERF_SAMPLE_READ: the counter of the event, or those of its group.
+// CounterValues is PERF_SAMPLE_READ: the counter of the event, or those of its group.
 class CounterValues {
  public:
   struct Value {
@@ -65,7 +65,7 @@ struct Registers {
   U64View values;    // one for each bit of the event's mask, none if the ABI is NONE
 };
 
-// The fields after PERF_SAMPLE_PERIOD; absent ones are empty or 0.
+// SampleTail has the fields after PERF_SAMPLE_PERIOD; absent ones are empty or 0.
 struct SampleTail {
   CounterValues counters;
   U64View callchain;  // with the marks PERF_CONTEXT_*
@@ -86,15 +86,16 @@ struct SampleTail {
 };
 
 struct SampleRecord : SampleHead, SampleTail {
-  // Is anything in SampleTail set? It is large, and most samples do without.
+  // This says whether anything in SampleTail is set. It is large, and most samples do without.
   bool has_tail = false;
 };
 
-// `record` is a whole record with its header. Nothing for a record of another type or one too short
-// for its fields.
+// `record` is a whole record with its header. Returns nothing for a record of another type or one
+// too short for its fields.
 std::optional<SampleHead> ParseSampleHead(std::span<const uint8_t> record, uint64_t sample_type);
 
-// As ParseSampleHead, but false; then `sample` has any content.
+// Parses all fields. Returns false where ParseSampleHead would return nothing, or if a later field
+// is cut off; `sample` then has any content.
 bool ParseSample(std::span<const uint8_t> record, const RecordFormat& format, SampleRecord* sample);
 
 }  // namespace hbbp

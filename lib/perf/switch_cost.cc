@@ -18,7 +18,7 @@ constexpr uint64_t kNotMeasured = UINT64_MAX;
 
 std::atomic<uint64_t> known_switch_ns{kNotMeasured};
 
-// The shortest of them, since whatever else happens makes them longer. Of CPU time.
+// Returns the CPU time of the shortest pair, since whatever else happens makes them longer.
 std::optional<uint64_t> ShortestPairNs(const perf_event_attr& attr) {
   const UniqueFd event(RawPerfEventOpen(attr, 0, -1));
   if (!event.valid()) return std::nullopt;

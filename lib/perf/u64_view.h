@@ -1,4 +1,4 @@
-// U64View: an array of 64-bit integers inside a record, of either byte order and any alignment.
+// U64View is an array of 64-bit integers inside a record, of either byte order and any alignment.
 #ifndef HBBP_LIB_PERF_U64_VIEW_H_
 #define HBBP_LIB_PERF_U64_VIEW_H_
 

@@ -1,4 +1,4 @@
-// ByteSource: where the bytes of a recording come from: a file, a pipe, memory.
+// A ByteSource is where the bytes of a recording come from: a file, a pipe, memory.
 #ifndef HBBP_LIB_PERF_DATA_BYTE_SOURCE_H_
 #define HBBP_LIB_PERF_DATA_BYTE_SOURCE_H_
 
@@ -18,15 +18,15 @@ class ByteSource {
  public:
   virtual ~ByteSource() = default;
 
-  // The next bytes, at least one; 0 at the end.
+  // Reads the next bytes, at least one, and returns their number, which is 0 at the end.
   virtual StatusOr<size_t> Read(std::span<uint8_t> into) = 0;
-  // Nothing if the source can only be read from its beginning to its end.
+  // Returns nothing if the source can only be read from its beginning to its end.
   virtual std::optional<uint64_t> size() const = 0;
   // Precondition: it has a size.
   virtual Status Seek(uint64_t offset) = 0;
 };
 
-// A file, a pipe, a terminal.
+// FileSource reads a file, a pipe or a terminal.
 class FileSource : public ByteSource {
  public:
   static StatusOr<std::unique_ptr<ByteSource>> Open(const std::string& path);
@@ -43,7 +43,7 @@ class FileSource : public ByteSource {
   std::optional<uint64_t> size_;
 };
 
-// Bytes that the caller keeps.
+// MemorySource reads bytes that the caller keeps.
 class MemorySource : public ByteSource {
  public:
   enum class Kind { kFile, kPipe };
@@ -60,7 +60,7 @@ class MemorySource : public ByteSource {
   size_t position_ = 0;
 };
 
-// `beginning` and what `source` still has, as a temporary file without a name.
+// Copies `beginning` and what `source` still has to a temporary file without a name.
 StatusOr<std::unique_ptr<ByteSource>> SpoolToFile(std::span<const uint8_t> beginning,
                                                   ByteSource* source);
 

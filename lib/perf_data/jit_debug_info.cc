@@ -15,7 +15,7 @@ constexpr size_t kPrefixBytes = 16;
 constexpr uint64_t kElfHeaderBytes = 64;
 // Records end at multiples of 8.
 constexpr size_t kMaxPadding = 7;
-// The name of the entry before it.
+// An entry with this name has that of the entry before it.
 constexpr std::string_view kSameFile = "\xff";
 
 struct Entry {
@@ -24,7 +24,7 @@ struct Entry {
   std::string_view file;
 };
 
-// Up to the final 0, which is taken away as well.
+// Reads up to the final 0, which is taken away as well.
 bool ReadName(std::span<const uint8_t> record, ByteCursor* cursor, std::string_view* name) {
   const auto rest = record.subspan(cursor->position());
   const auto end = std::find(rest.begin(), rest.end(), 0);
@@ -33,7 +33,7 @@ bool ReadName(std::span<const uint8_t> record, ByteCursor* cursor, std::string_v
   return cursor->Skip(name->size() + 1);
 }
 
-// Empty if any cannot be.
+// Returns no entries if any of them cannot be.
 std::vector<Entry> ReadEntries(std::span<const uint8_t> record) {
   ByteCursor cursor(record);
   uint64_t address = 0, number = 0;

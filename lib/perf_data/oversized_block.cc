@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMaxRecordBytes = std::numeric_limits<uint16_t>::max();
 
-// The size of a record of the kind that follows the first one; 0 if there is none.
+// Returns the size of a record of the kind that follows the first one, or 0 if there is none.
 size_t FollowerBytes(std::span<const uint8_t> bytes, ByteOrder order) {
   if (bytes.size() < sizeof(perf_event_header)) return 0;
   const perf_event_header header = RecordHeader(bytes, order);

@@ -1,4 +1,4 @@
-// Compressed blocks that perf of Linux 6.16 writes with a wrong size.
+// Finds the size of compressed blocks that perf of Linux 6.16 writes with a wrong one.
 //
 // A record of type COMPRESSED2 is a header, the number of compressed bytes, these bytes, and
 // padding up to a multiple of 8. If that is more than the 16 bits of the header's size can say,
@@ -16,15 +16,16 @@
 
 namespace hbbp {
 
-// As many bytes as FirstRecordBytes may have to see.
+// FirstRecordBytes may have to see as many bytes as this.
 inline constexpr size_t kOversizedLookAhead = 160 << 10;
 
-// How many bytes there are up to the end of the last record. `bytes` begins with a record of type
-// COMPRESSED2 and has kPerfCompressed2Bytes or more. 0 if its size is as it should be.
+// Returns how many bytes there are up to the end of the last record, or 0 if the size of the record
+// is as it should be. `bytes` begins with a record of type COMPRESSED2 and has
+// kPerfCompressed2Bytes or more.
 uint64_t OversizedBytes(std::span<const uint8_t> bytes, ByteOrder order);
 
-// How many of `all_bytes`, which is from OversizedBytes, are the first record; 0 if that cannot be
-// found.
+// Returns how many of `all_bytes`, which is from OversizedBytes, are the first record, or 0 if that
+// cannot be found.
 size_t FirstRecordBytes(std::span<const uint8_t> bytes, uint64_t all_bytes, ByteOrder order);
 
 }  // namespace hbbp

@@ -196,7 +196,7 @@ const PerfEvent* EventTable::OfSample(std::span<const uint8_t> sample) const {
     if (event != nullptr && event->sample_id_offset == offset) return event;
     has_no_id |= id == 0;
   }
-  // As perf does: what it adds to a recording itself is of no event.
+  // perf does so as well: what it adds to a recording itself is of no event.
   return has_no_id ? &events_.front() : nullptr;
 }
 

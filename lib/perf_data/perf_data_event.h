@@ -1,4 +1,4 @@
-// The events of a recording, and which of them a record belongs to.
+// EventTable has the events of a recording, and finds out which of them a record belongs to.
 #ifndef HBBP_LIB_PERF_DATA_PERF_DATA_EVENT_H_
 #define HBBP_LIB_PERF_DATA_PERF_DATA_EVENT_H_
 
@@ -19,20 +19,21 @@
 
 namespace hbbp {
 
-// One thing that was sampled; perf calls it evsel.
+// PerfEvent is one thing that was sampled; perf calls it evsel.
 struct PerfEvent {
   size_t index = 0;
-  // In the layout and byte order of this machine. What the recording's attr did not have is 0.
+  // It has the layout and byte order of this machine. Fields that the recording's attr did not have
+  // are 0.
   perf_event_attr attr = {};
   RecordFormat format;
-  // As perf names it ("cycles:u"), else made from type and config.
+  // This is perf's name for it ("cycles:u"), or else one made from type and config.
   std::string name;
   bool has_given_name = false;
-  // What the kernel calls it, on every CPU or thread that it was opened for.
+  // The kernel calls it by these, one for each CPU or thread that it was opened for.
   std::vector<uint64_t> ids;
 
-  // Where in a record of this event a field stands, counted from the beginning of a sample and from
-  // the end of any other record; 0 if it is not there.
+  // These say where in a record of this event a field stands, counted from the beginning of a
+  // sample and from the end of any other record; 0 if it is not there.
   size_t sample_id_offset = 0;
   size_t sample_time_offset = 0;
   size_t trailing_id_offset = 0;
@@ -40,7 +41,7 @@ struct PerfEvent {
 };
 
 // `bytes` begins with an attr in the layout of any kernel, of which no more than its own size field
-// says is read. Nothing if it is shorter than any attr ever was.
+// says is read. Returns nothing if it is shorter than any attr ever was.
 std::optional<perf_event_attr> ParseAttr(std::span<const uint8_t> bytes, ByteOrder order);
 
 class EventTable {
@@ -52,14 +53,14 @@ class EventTable {
 
   // Events stay where they are.
   void Add(const perf_event_attr& attr, std::vector<uint64_t> ids);
-  // Ids of an event that was added without.
+  // Adds ids to an event that was added without.
   void AddIds(size_t index, std::span<const uint64_t> ids);
   void SetName(size_t index, std::string name);
-  // Names made of PMU and config, for events without a name of their own, also for later ones.
+  // Makes names of PMU and config for events without a name of their own, also for later ones.
   void NamePmus(const std::vector<std::pair<uint32_t, std::string>>& pmus);
   std::optional<size_t> IndexOfId(uint64_t id) const;
 
-  // The event of a whole record with its header, or nullptr.
+  // Return the event of a whole record with its header, or nullptr.
   const PerfEvent* OfSample(std::span<const uint8_t> sample) const;
   // Records that belong to no event have the layout of the first.
   const PerfEvent* OfOther(std::span<const uint8_t> record) const;
@@ -72,16 +73,16 @@ class EventTable {
   std::deque<PerfEvent> events_;
   std::unordered_map<uint64_t, size_t> index_of_id_;
   std::map<uint32_t, std::string> pmu_names_;  // by type
-  // The different offsets of ids among the events.
+  // These are the different offsets of ids among the events.
   std::vector<size_t> sample_id_offsets_;
   std::vector<size_t> trailing_id_offsets_;
 };
 
-// How perf wrote the names of events before Linux 3.4: a config and a name, which ends in NUL or
-// with `type`. False if `type` is too short.
+// Names events by what perf wrote before Linux 3.4: a config and a name, which ends in NUL or with
+// `type`. Returns false if `type` is too short.
 bool NameEventsOfType(std::span<const uint8_t> type, ByteOrder order, EventTable* events);
 
-// The time of a record; 0 if it has none.
+// Return the time of a record, or 0 if it has none.
 uint64_t SampleTime(std::span<const uint8_t> sample, const PerfEvent& event);
 uint64_t TrailingTime(std::span<const uint8_t> record, const PerfEvent& event);
 

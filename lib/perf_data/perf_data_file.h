@@ -1,4 +1,4 @@
-// PerfDataFile: an open recording of perf, and what is known of it so far.
+// PerfDataFile is an open recording of perf, with what is known of it so far.
 #ifndef HBBP_LIB_PERF_DATA_PERF_DATA_FILE_H_
 #define HBBP_LIB_PERF_DATA_PERF_DATA_FILE_H_
 

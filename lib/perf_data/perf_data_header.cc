@@ -1,4 +1,4 @@
-// A Read function for each feature, in the layout of perf. PerfDataReader reads those at the end of
+// Each feature has a Read function, in the layout of perf. PerfDataReader reads those at the end of
 // a file, PerfDataRun for those in the records of a pipe.
 #include "perf_data/perf_data_header.h"
 
@@ -19,7 +19,7 @@ std::string UpToNul(std::span<const uint8_t> bytes) {
   return std::string(bytes.begin(), end);
 }
 
-// A length, and so many bytes with a NUL and padding in them.
+// Reads a length, and so many bytes with a NUL and padding in them.
 bool ReadString(RecordCursor& cursor, std::string* text) {
   uint32_t size;
   std::span<const uint8_t> bytes;
@@ -35,7 +35,7 @@ bool ReadNumber(RecordCursor& cursor, std::optional<uint64_t>* number) {
   return true;
 }
 
-// As many items as the next number says, each read by `read`.
+// Reads as many items as the next number says, each by `read`.
 template <typename T, typename Read>
 bool ReadList(RecordCursor& cursor, std::vector<T>* list, const Read& read) {
   uint32_t count;

@@ -1,4 +1,4 @@
-// What a recording says about the machine and the command that made it.
+// PerfDataHeader has what a recording says about the machine and the command that made it.
 #ifndef HBBP_LIB_PERF_DATA_PERF_DATA_HEADER_H_
 #define HBBP_LIB_PERF_DATA_PERF_DATA_HEADER_H_
 
@@ -14,7 +14,7 @@
 
 namespace hbbp {
 
-// The bits of the header of a file, and the numbers of records of type HEADER_FEATURE.
+// These are the bits of the header of a file, and the numbers of records of type HEADER_FEATURE.
 enum class PerfFeature : uint32_t {
   kBuildId = 2,
   kHostname = 3,
@@ -96,19 +96,19 @@ struct PerfDataHeader {
   std::optional<ClockPair> clock;
   std::vector<HybridPmu> hybrid_pmus;
 
-  // Entries of a branch stack of this machine, if the recording says it.
+  // Returns how many entries a branch stack of this machine has, if the recording says it.
   std::optional<uint32_t> BranchStackDepth() const;
 };
 
-// Reads one feature section into `header`, and names and ids of events into `events`. False if
-// `bytes` is not what it should be; what came before is kept. Other features are skipped.
+// Reads one feature section into `header`, and names and ids of events into `events`. Returns false
+// if `bytes` is not what it should be; what came before is kept. Other features are skipped.
 bool ParseFeature(PerfFeature feature, std::span<const uint8_t> bytes, ByteOrder order,
                   PerfDataHeader* header, EventTable* events);
 
-// Does ParseFeature read it?
+// Returns whether ParseFeature reads it.
 bool IsKnownFeature(PerfFeature feature);
 
-// A record of type HEADER_BUILD_ID, which a feature section consists of, too.
+// Parses a record of type HEADER_BUILD_ID, which a feature section consists of, too.
 bool ParseBuildId(std::span<const uint8_t> record, ByteOrder order,
                   PerfDataHeader::FileBuildId* build_id);
 

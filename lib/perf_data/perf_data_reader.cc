@@ -17,12 +17,12 @@ namespace {
 
 constexpr size_t kMagicBytes = 8;
 constexpr size_t kPipeHeaderBytes = 16;
-// Of a file: up to the bits of the features, and with them.
+// The header of a file has these sizes up to the bits of the features, and with them.
 constexpr size_t kOldHeaderBytes = 72;
 constexpr size_t kHeaderBytes = kOldHeaderBytes + kPerfFeatureBits / 8;
 constexpr size_t kSectionBytes = 16;
 
-// As many bytes as there are, up to the size of `into`.
+// Reads as many bytes as there are, up to the size of `into`.
 StatusOr<size_t> ReadFully(ByteSource* source, std::span<uint8_t> into) {
   size_t used = 0;
   while (used < into.size()) {
@@ -33,8 +33,8 @@ StatusOr<size_t> ReadFully(ByteSource* source, std::span<uint8_t> into) {
   return used;
 }
 
-// Nothing if it is not a recording of perf. The oldest format says "PERFFILE" in either byte order,
-// which then shows in the size of its header.
+// Returns nothing if it is not a recording of perf. The oldest format says "PERFFILE" in either
+// byte order, which then shows in the size of its header.
 std::optional<ByteOrder> OrderOf(std::span<const uint8_t> beginning) {
   const std::string magic(beginning.begin(), beginning.begin() + kMagicBytes);
   if (magic == "PERFILE2") return ByteOrder::kNative;
@@ -112,7 +112,7 @@ Status PerfDataReader::BadFormat(uint64_t offset, const std::string& what) const
                     static_cast<unsigned long long>(offset), what.c_str());
 }
 
-// As much of it as the file has.
+// Reads as much of it as the file has.
 StatusOr<std::vector<uint8_t>> PerfDataReader::ReadSection(Section section) {
   const uint64_t file_size = file_.source->size().value_or(0);
   if (section.offset >= file_size) return std::vector<uint8_t>();

@@ -1,4 +1,4 @@
-// PerfDataReader: reads what perf record has written: files and pipes, of any version of perf, of
+// PerfDataReader reads what perf record has written: files and pipes, of any version of perf, of
 // machines of either byte order.
 //
 //   HBBP_ASSIGN_OR_RETURN(std::unique_ptr<PerfDataReader> reader, PerfDataReader::Open(path));
@@ -38,10 +38,10 @@ class PerfDataReader {
   static StatusOr<std::unique_ptr<PerfDataReader>> FromSource(std::unique_ptr<ByteSource> source,
                                                               std::string name);
 
-  // What is known so far: all of it after Read; before, of a recording that came by a pipe,
-  // nothing.
+  // These return what is known so far: everything after Read, but nothing before Read if the
+  // recording comes by a pipe.
   const std::deque<PerfEvent>& events() const { return file_.events.events(); }
-  // The same, by what the kernel calls them.
+  // Returns the same events, which it finds by what the kernel calls them.
   const EventTable& event_table() const { return file_.events; }
   const PerfDataHeader& header() const { return file_.header; }
   ByteOrder byte_order() const { return file_.order; }

@@ -1,4 +1,4 @@
-// PerfDataRun: one pass over the records of a recording; PerfDataReader::Read.
+// PerfDataRun is one pass over the records of a recording, which PerfDataReader::Read makes.
 #ifndef HBBP_LIB_PERF_DATA_PERF_DATA_RUN_H_
 #define HBBP_LIB_PERF_DATA_PERF_DATA_RUN_H_
 
@@ -29,13 +29,13 @@ class PerfDataRun {
   static constexpr uint32_t kCountedTypes = 128;
   static constexpr uint32_t kMaxType = 0xffff;
 
-  // False if the rest of the recording cannot be divided into records.
+  // Returns false if the rest of the recording cannot be divided into records.
   bool ReadRecord();
   bool ReadOversizedBlock();
   void DropRest(uint64_t offset, std::string what);
   Status ReportProgress();
 
-  // A whole record, at `offset` of the recording.
+  // Is given a whole record, which is at `offset` of the recording.
   void OnRecord(std::span<const uint8_t> record, uint64_t offset);
   void OnUserRecord(std::span<const uint8_t> record, uint32_t type, uint64_t offset);
   void OnHeaderAttr(std::span<const uint8_t> record, uint64_t offset);
@@ -47,7 +47,7 @@ class PerfDataRun {
   void Skip(uint32_t type);
   void DropRecord(std::span<const uint8_t> record, uint64_t offset, const char* why);
 
-  // What follows a record of this type, beyond the size in its header.
+  // Returns how many bytes follow a record of this type, beyond the size in its header.
   uint64_t TrailingBytes(std::span<const uint8_t> record, uint32_t type) const;
 
   PerfDataFile& file_;

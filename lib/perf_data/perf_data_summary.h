@@ -1,4 +1,4 @@
-// PerfDataSummary: what was in a recording, and what of it could not be used.
+// PerfDataSummary says what was in a recording, and what of it could not be used.
 #ifndef HBBP_LIB_PERF_DATA_PERF_DATA_SUMMARY_H_
 #define HBBP_LIB_PERF_DATA_PERF_DATA_SUMMARY_H_
 
@@ -10,7 +10,7 @@
 
 namespace hbbp {
 
-// Something that was dropped, and why.
+// Describes something that was dropped, and says why.
 struct PerfDataProblem {
   uint64_t offset = 0;  // in the recording; of a compressed record, where its block is
   uint64_t dropped_bytes = 0;
@@ -24,7 +24,7 @@ struct PerfDataSummary {
   std::map<uint32_t, uint64_t> skipped_records;  // of these, those that no visitor sees
   uint64_t rounds = 0;                           // records of type FINISHED_ROUND
   uint64_t bytes = 0;                            // of the recording, read
-  // Delivered after a record of a later time.
+  // These were delivered after a record of a later time.
   uint64_t late_records = 0;
   uint64_t dropped_records = 0;  // as far as they can be distinguished
   uint64_t dropped_bytes = 0;
@@ -41,7 +41,7 @@ struct PerfDataSummary {
   }
 };
 
-// "SAMPLE", "MMAP2"; "type 99" where there is no name.
+// Returns "SAMPLE", "MMAP2"; "type 99" where there is no name.
 std::string PerfRecordName(uint32_t type);
 
 }  // namespace hbbp

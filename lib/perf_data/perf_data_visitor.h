@@ -1,4 +1,4 @@
-// PerfDataVisitor: what is done with the records of a recording.
+// A PerfDataVisitor says what is done with the records of a recording.
 #ifndef HBBP_LIB_PERF_DATA_PERF_DATA_VISITOR_H_
 #define HBBP_LIB_PERF_DATA_PERF_DATA_VISITOR_H_
 

@@ -6,7 +6,7 @@
 namespace hbbp {
 namespace {
 
-// The number in front of a space, which is taken away with it.
+// Reads the number in front of a space, and takes both away.
 bool TakeNumber(std::string_view* line, uint64_t* number) {
   if (line->starts_with("0x")) line->remove_prefix(2);
   const char* const end = line->data() + line->size();

@@ -1,4 +1,4 @@
-// ParsePerfMap: names of generated code, as JITs write them for perf: /tmp/perf-PID.map.
+// ParsePerfMap reads names of generated code, as JITs write them for perf: /tmp/perf-PID.map.
 //
 // Lines are "START SIZE NAME", both numbers hexadecimal; a JIT that generates code where older code
 // was appends a line.
@@ -20,7 +20,7 @@ struct JitSymbol {
   std::string_view name;
 };
 
-// In the order of the file, views into `text`. Other lines are left out.
+// Returns the symbols in the order of the file, as views into `text`. Other lines are left out.
 // With `check`, throws WorkCancelled if it is cancelled.
 std::vector<JitSymbol> ParsePerfMap(std::string_view text, CancelCheck* check = nullptr);
 

@@ -37,7 +37,7 @@ std::optional<uint64_t> ParseHex(std::string_view text) {
   return ParseWhole<uint64_t>(text, 16);
 }
 
-// What stands in front of `separator`, which goes with it.
+// Takes what stands in front of `separator`, which goes with it.
 std::optional<std::string_view> TakeUpTo(std::string_view separator, std::string_view* rest) {
   const size_t found = rest->find(separator);
   if (found == std::string_view::npos) return std::nullopt;
@@ -56,7 +56,7 @@ std::vector<uint8_t> ParseBuildId(std::string_view text) {
   return bytes;
 }
 
-// "08:01 77 5" or "<0123abcd...>".
+// Parses "08:01 77 5" or "<0123abcd...>".
 void ParseIdentity(std::string_view text, MmapRecord* mmap) {
   const std::string_view first = NextWord(&text);
   if (first.starts_with('<') && first.ends_with('>')) {
@@ -79,7 +79,7 @@ bool IsTime(std::string_view word) {
          word.find_first_not_of("0123456789.:") == std::string_view::npos;
 }
 
-// "7/8", or "7" alone.
+// Parses "7/8", or "7" alone.
 void ParsePidTid(std::string_view word, SampleLine* sample) {
   std::string_view tid = word;
   const std::string_view pid = TakeUpTo("/", &tid).value_or(word);
@@ -90,8 +90,8 @@ void ParsePidTid(std::string_view word, SampleLine* sample) {
   sample->tid = thread;
 }
 
-// "comm 7/8 [001] 12.5: 1000 cycles:u: 40062f main": what ends in a colon divides what is the
-// thread's from what is the address'.
+// Parses "comm 7/8 [001] 12.5: 1000 cycles:u: 40062f main": what ends in a colon divides what is
+// the thread's from what is the address'.
 void ParseLabelledWords(std::span<const std::string_view> words, SampleLine* sample) {
   bool is_of_thread = true;
   std::string_view after_labels;
@@ -156,7 +156,7 @@ std::optional<BranchWord> ParseBranchWord(std::string_view word) {
   const auto to = ParseHex(word.substr(0, to_size));
   if (!from || !to) return std::nullopt;
   BranchWord branch = {*from, *to};
-  // Behind the prediction: in transaction, aborted, cycles, type, speculation.
+  // These come behind the prediction: in transaction, aborted, cycles, type, speculation.
   const std::string_view flags = to_size == std::string_view::npos ? "" : word.substr(to_size);
   branch.is_speculative = flags.find("WRONG_PATH") != std::string_view::npos &&
                           flags.find("NON_SPEC") == std::string_view::npos;

@@ -1,4 +1,4 @@
-// Lines of `perf script` text with branch stacks, as other tools ask for it:
+// Parses lines of `perf script` text with branch stacks, as other tools ask for it:
 //
 //   perf script -F ip,brstack --show-mmap-events        (llvm-profgen; also with call chains)
 //   perf script -F pid,brstack                          (BOLT)
@@ -18,11 +18,12 @@
 
 namespace hbbp {
 
-// "PERF_RECORD_MMAP2 7/7: [0x400000(0x1000) @ 0 08:01 77 5]: r-xp /opt/server"; also
-// PERF_RECORD_MMAP, and with a build ID in place of the inode. Nothing for other lines.
+// Parses "PERF_RECORD_MMAP2 7/7: [0x400000(0x1000) @ 0 08:01 77 5]: r-xp /opt/server"; also
+// PERF_RECORD_MMAP, and with a build ID in place of the inode. Returns nothing for other lines.
 std::optional<MmapRecord> ParseMmapLine(std::string_view line);
 
-// An entry of a branch stack: "0x40062f/0x4005b0/P/-/-/9" and the same with fewer or more fields.
+// BranchWord is an entry of a branch stack: "0x40062f/0x4005b0/P/-/-/9" and the same with fewer or
+// more fields.
 // A position in a file ("0x62f(/opt/server)/...") has no run-time address, so it is none.
 struct BranchWord {
   uint64_t from = 0;
@@ -33,21 +34,22 @@ inline bool IsSpeculative(const BranchWord& entry) { return entry.is_speculative
 inline bool IsAbort(const BranchWord&) { return false; }
 std::optional<BranchWord> ParseBranchWord(std::string_view word);
 
-// What a line says of a sample, which may have several: call chains have a line an address.
+// SampleLine is what a line says of a sample, which may have several: call chains have a line an
+// address.
 struct SampleLine {
   std::optional<uint32_t> pid;
   std::optional<uint32_t> tid;
   std::optional<uint64_t> ip;
-  // A number by itself, which is an address for llvm-profgen and a process for BOLT.
+  // This is a number by itself, which is an address for llvm-profgen and a process for BOLT.
   std::optional<uint32_t> ip_or_pid;
   std::string event;
   std::vector<BranchWord> branches;  // newest first
 };
 
-// Nothing for an empty line, a comment, and what is not a sample.
+// Returns nothing for an empty line, a comment, and what is not a sample.
 std::optional<SampleLine> ParseSampleLine(std::string_view line);
 
-// A number alone at the start of a line: how often the sample behind it was seen.
+// Parses a number alone at the start of a line: how often the sample behind it was seen.
 std::optional<uint32_t> ParseCountLine(std::string_view line);
 
 }  // namespace hbbp

@@ -1,4 +1,4 @@
-// RecordDelivery: whole records of the kernel, passed to a visitor in the order of time.
+// RecordDelivery passes whole records of the kernel to a visitor in the order of time.
 //
 // Records of several CPUs come ring by ring. Each waits until nothing of an earlier time can come:
 // until the end of the round after its own, a round being what was found when every ring was
@@ -22,19 +22,19 @@ namespace hbbp {
 
 struct DeliveryOptions {
   enum class Order {
-    // As perf does: records wait for those of other CPUs until the rounds, or the end, say that
-    // none with an earlier time can come. Records without a time do not wait.
+    // Records wait for those of other CPUs, as in perf, until the rounds, or the end, say that none
+    // with an earlier time can come. Records without a time do not wait.
     kByTime,
     kAsWritten,
   };
   Order order = Order::kByTime;
-  // Of waiting records. Where there are more, the earlier half is delivered.
+  // If more bytes of records are waiting, the earlier half is delivered.
   uint64_t max_waiting_bytes = 256 << 20;
-  // For them. Where there is none, all that waits is delivered.
+  // Waiting records are kept here. If there is no memory, all that waits is delivered.
   std::pmr::memory_resource* memory = std::pmr::new_delete_resource();
 };
 
-// Records that wait are in `memory`, and take a quarter of it at most.
+// Has records wait in `memory`, of which they take a quarter at most.
 void LimitWaiting(CountedMemory* memory, DeliveryOptions* options);
 
 class RecordDelivery {
@@ -59,15 +59,15 @@ class RecordDelivery {
   // is not copied.
   void Take(std::span<const uint8_t> record, uint64_t offset);
 
-  // Must what happened then wait for what was earlier?
+  // Returns whether what happened then must wait for what was earlier.
   bool Waits(uint64_t time_ns) const {
     return options_.order == DeliveryOptions::Order::kByTime && time_ns != 0 && time_ns != kNoTime;
   }
-  // Something else that happened at a time. Precondition: Waits(time_ns).
+  // Takes something else that happened at a time. Precondition: Waits(time_ns).
   void TakeOther(std::span<const uint8_t> bytes, uint64_t time_ns);
 
   void FinishRound();
-  // Nothing up to `time_ns` can come any more.
+  // Delivers what waits up to `time_ns`, because nothing earlier can come any more.
   void FlushUpTo(uint64_t time_ns);
 
   size_t waiting() const { return queue_.size(); }

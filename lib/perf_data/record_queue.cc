@@ -68,7 +68,7 @@ void RecordQueue::Drop(size_t count) {
   size_t needed = 0;
   for (const Entry& entry : entries_) needed += entry.size;
   ByteBuffer kept(&memory_);
-  // Without memory for that, what was dropped stays until there is some, or nothing waits.
+  // If there is no memory for that, what was dropped stays until there is some, or nothing waits.
   if (!HasMemoryFor([&] { kept.Reserve(needed); })) return;
   for (Entry& entry : entries_) {
     const std::span<const uint8_t> record(bytes_.data() + entry.position, entry.size);

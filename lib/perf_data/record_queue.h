@@ -1,4 +1,4 @@
-// RecordQueue: copies of records that wait until those before them have come.
+// RecordQueue has copies of records that wait until those before them have come.
 #ifndef HBBP_LIB_PERF_DATA_RECORD_QUEUE_H_
 #define HBBP_LIB_PERF_DATA_RECORD_QUEUE_H_
 
@@ -27,15 +27,15 @@ class RecordQueue {
   explicit RecordQueue(std::pmr::memory_resource* memory = std::pmr::new_delete_resource())
       : memory_(*memory), bytes_(memory), entries_(memory) {}
 
-  // Without memory for it nothing changes, and std::bad_alloc is thrown.
+  // If there is no memory for it, nothing changes, and std::bad_alloc is thrown.
   void Push(std::span<const uint8_t> record, uint64_t time, const PerfEvent* event,
             uint64_t offset);
 
   size_t size() const { return entries_.size(); }
   size_t bytes() const { return bytes_.size() + entries_.size() * sizeof(Entry); }
-  // The latest time of all records so far.
+  // Returns the latest time of all records so far.
   uint64_t latest() const { return latest_; }
-  // Half of the records are not later.
+  // Returns a time than which half of the records are not later.
   uint64_t MedianTime() const;
 
   // Keeps no memory if it is empty.

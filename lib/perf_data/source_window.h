@@ -1,4 +1,5 @@
-// SourceWindow: the bytes of a source in order, a block at a time, whatever the size of the source.
+// SourceWindow reads the bytes of a source in order, a block at a time, whatever the size of the
+// source.
 #ifndef HBBP_LIB_PERF_DATA_SOURCE_WINDOW_H_
 #define HBBP_LIB_PERF_DATA_SOURCE_WINDOW_H_
 
@@ -23,18 +24,19 @@ class SourceWindow {
 
   uint64_t position() const { return block_start_ + begin_; }
 
-  // The next `size` bytes, or fewer if there are no more. Valid until the next call.
+  // Returns the next `size` bytes, or fewer if there are no more. They are valid until the next
+  // call.
   // Precondition: size <= kBlockBytes.
   std::span<const uint8_t> Peek(size_t size) {
     if (end_ - begin_ < size) Fill(size);
     return {block_.get() + begin_, std::min(size, end_ - begin_)};
   }
 
-  // How many bytes there were to skip.
+  // Returns how many bytes there were to skip.
   uint64_t Skip(uint64_t size);
   uint64_t SkipRest() { return Skip(std::numeric_limits<uint64_t>::max()); }
 
-  // Why reading stopped before the end.
+  // Says why reading stopped before the end.
   const Status& status() const { return status_; }
 
  private:

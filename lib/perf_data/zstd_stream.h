@@ -1,4 +1,4 @@
-// ZstdStream: one zstd stream that arrives in parts.
+// ZstdStream decompresses one zstd stream that arrives in parts.
 //
 // libzstd is loaded when the first stream is created: only recordings of `perf record -z` need it,
 // and hosts of libhbbp that read none need not have it.
@@ -14,7 +14,7 @@
 
 #include "base/status.h"
 
-// Every function that is used, without its prefix.
+// Lists every function that is used, without its prefix.
 #define HBBP_LIBZSTD_FUNCTIONS(X) \
   X(createDCtx)                   \
   X(freeDCtx)                     \
@@ -32,7 +32,7 @@ struct Libzstd {
 #undef HBBP_LIBZSTD_MEMBER
 };
 
-// Returns kUnsupported if it is not installed or lacks a function. Any thread.
+// Returns kUnsupported if it is not installed or lacks a function. Any thread may call it.
 StatusOr<const Libzstd*> LoadLibzstd();
 // Does the same with another file, for tests.
 StatusOr<Libzstd> LoadLibzstdFrom(const char* file);

@@ -10,7 +10,8 @@
 
 namespace hbbp {
 
-// Throws WorkCancelled, without the lock, if `cancel` is set meanwhile. NULL: waits as ever.
+// Throws WorkCancelled, without the lock, if `cancel` is set meanwhile. If it is NULL, waits as
+// ever.
 inline void LockUnlessCancelled(const CancelFlag* cancel, std::unique_lock<std::mutex>* lock) {
   if (cancel == nullptr) return lock->lock();
   constexpr timespec kPause = {0, 1'000'000};

@@ -6,7 +6,7 @@
 namespace hbbp {
 namespace {
 
-// While a call runs, also one that throws.
+// Sets the runner while a call runs, also if it throws.
 class RunnerMark {
  public:
   explicit RunnerMark(std::atomic<std::thread::id>* runner) : runner_(*runner) {

@@ -15,8 +15,8 @@ namespace hbbp {
 
 class Feed;
 
-// Called by one thread at a time. The feed, which takes what the source finds, is valid from Start
-// until Stop has returned, in any thread.
+// It is called by one thread at a time. The feed, which takes what the source finds, is valid from
+// Start until Stop has returned, in any thread.
 class ExternalSource {
  public:
   virtual ~ExternalSource() = default;
@@ -25,7 +25,7 @@ class ExternalSource {
   virtual Status Stop(Feed* feed) = 0;
 };
 
-// Any thread, but in the source itself every call fails: it would wait for its own end.
+// Any thread may call it, but in the source itself every call fails: it would wait for its own end.
 class ExternalSourceDriver {
  public:
   ExternalSourceDriver(std::string name, std::unique_ptr<ExternalSource> source);
@@ -44,7 +44,7 @@ class ExternalSourceDriver {
   const std::string& name() const { return name_; }
   // Is the caller in a call of the source?
   bool IsInCall() const { return runner_ == std::this_thread::get_id(); }
-  // In the child of a fork: the run is that of the parent.
+  // Is called in the child of a fork, because the run is that of the parent.
   void ResetInChild();
 
  private:

@@ -101,7 +101,7 @@ struct Member {
 
   std::unique_ptr<Run> run;  // the current one, or the last
   ExternalSourceDriver driver;
-  // Guarded by the mutex of the session:
+  // These are guarded by the mutex of the session.
   bool is_in_run = false;
   std::string problem;  // the last that it had; empty: none
 };

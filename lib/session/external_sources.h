@@ -24,7 +24,7 @@ namespace hbbp {
 
 class ExternalSources {
  public:
-  // The session. All must outlive this.
+  // The parts of the session, all of which must outlive this.
   struct Target {
     std::mutex* data_mutex;  // guards the recorder, and the feeds
     Recorder* recorder;
@@ -35,7 +35,8 @@ class ExternalSources {
 
   virtual ~ExternalSources() = default;
 
-  // Without a lock of the session; the sources may call it.
+  // Start, Drain and Stop are called without a lock of the session, because the sources may call
+  // it.
   // Starts each source once. If one cannot be started, all are stopped, and the error is its own.
   virtual Status Start() = 0;
   virtual void Drain() = 0;
@@ -44,16 +45,16 @@ class ExternalSources {
   // Is the caller in a call of one of them?
   virtual bool IsInCall() const = 0;
 
-  // With data_mutex locked:
+  // The following are called with data_mutex locked.
   // Precondition: they are stopped.
   virtual void Add(std::string name, std::unique_ptr<ExternalSource> source) = 0;
-  // Before a snapshot of the recorder, and after it.
+  // The first is called before a snapshot of the recorder, and the second after it.
   virtual void ReportStatistics() = 0;
   virtual void Complete(std::span<SourceRecord> sources) = 0;
   virtual void AddTo(SessionInfo* info) const = 0;
-  // Those of the last run, by their numbers in the recorder.
+  // Returns the numbers in the recorder of the sources of the last run.
   virtual std::vector<uint32_t> numbers() const = 0;
-  // In the child of a fork: they are stopped, without a call.
+  // Is called in the child of a fork. They are stopped then, without a call.
   virtual void ResetInChild() = 0;
 };
 

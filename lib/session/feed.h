@@ -53,29 +53,29 @@ struct FeedTarget {
   CountedMemory* memory;
 };
 
-// All functions may be called from any thread, at once; but those that say so, of a feed that a
-// session counts, with its mutex locked. Sources are called by their number, in the order in which
-// they were added.
+// All functions may be called from any thread, at once; but those that say so are called for a feed
+// that a session counts, with its mutex locked. Sources are called by their number, in the order in
+// which they were added.
 class Feed : private ForkParticipant {
  public:
-  // Counts by itself.
+  // Makes a feed that counts by itself.
   explicit Feed(const FeedOptions& options);
-  // A session counts: times are of CLOCK_MONOTONIC.
+  // Makes a feed that a session counts; times are of CLOCK_MONOTONIC.
   Feed(const FeedTarget& target, const DeliveryOptions& delivery);
   ~Feed() override;
   Feed(const Feed&) = delete;
   Feed& operator=(const Feed&) = delete;
 
-  // Of records: `attr` in the layout of any kernel; `ids` by which the kernel distinguishes the
-  // event from others in a ring.
+  // Adds a source of records. `attr` may have the layout of any kernel; `ids` are those by which
+  // the kernel distinguishes the event from others in a ring.
   StatusOr<uint32_t> AddRecordSource(std::span<const uint8_t> attr, std::vector<uint64_t> ids,
                                      std::string name);
   Status AddIds(uint32_t source, std::span<const uint64_t> ids);
-  // Of decoded samples, of one kind; of kSwbt: of bursts.
+  // Adds a source of decoded samples of one kind, or of bursts if it is kSwbt.
   StatusOr<uint32_t> AddSampleSource(const SourceRecord& source, IbsKind ibs);
 
-  // Whole records, as in a ring buffer. `consumed` is where a record begins that is not whole, or,
-  // after an error, where something begins that is not a record.
+  // Takes whole records, as in a ring buffer. `consumed` is where a record begins that is not
+  // whole, or, after an error, where something begins that is not a record.
   Status FeedRecords(std::span<const uint8_t> bytes, size_t* consumed);
 
   // at(i) returns each of `count` FeedSamples, FeedBursts, or FeedEvents.
@@ -94,7 +94,7 @@ class Feed : private ForkParticipant {
     for (size_t i = 0; i < count; ++i) Take(at(i));
     return EndCall(std::move(lock));
   }
-  // Of a source that AddSampleSource added; kNone of others.
+  // Returns the kind of a source that AddSampleSource added, and kNone for others.
   SourceKind KindOfSource(uint32_t source) const;
   size_t source_count() const;
 
@@ -102,12 +102,12 @@ class Feed : private ForkParticipant {
   // Everything up to `time_ns` was fed.
   Status FlushUpTo(uint64_t time_ns);
 
-  // What is complete. Work as of Session::Snapshot. Precondition: it counts by itself.
+  // Returns what is complete. Work is as for Session::Snapshot. Precondition: it counts by itself.
   ProfileData Snapshot(const Work& work = {});
   SessionInfo Info();
 
-  // Of a feed that a session counts, with its mutex locked:
-  // Everything that waits is delivered; from now on every call fails.
+  // The following are for a feed that a session counts, with its mutex locked.
+  // Delivers everything that waits; from then on every call fails.
   void Close();
   void ReportStatistics() { import_.ReportStatistics(); }
   void CompleteSources(std::span<SourceRecord> sources) const {
@@ -115,7 +115,7 @@ class Feed : private ForkParticipant {
   }
   uint64_t waiting() const { return delivery_.waiting(); }
   uint64_t dropped_records() const { return summary_.dropped_records; }
-  // In the child of a fork: delivers nothing more.
+  // Is called in the child of a fork; nothing more is delivered.
   void Abandon() { is_closed_ = true; }
 
  private:
@@ -123,7 +123,7 @@ class Feed : private ForkParticipant {
     const PerfEvent* event = nullptr;
     SourceKind kind = SourceKind::kNone;  // of decoded samples
   };
-  // What a feed has that counts by itself.
+  // The parts that only a feed has that counts by itself.
   struct OwnCounts {
     explicit OwnCounts(const FeedOptions& options);
 
@@ -150,10 +150,10 @@ class Feed : private ForkParticipant {
     log_.UnlockAfterFork();
     mutex_.unlock();
   }
-  // What the host knows of, its child knows of as well; but not what was to be logged.
+  // The child knows of what the host knows of, but what was to be logged is dropped.
   void ResetInChild() override { log_.ResetInChild(); }
 
-  // Returns its number. The rest is as of EndCall.
+  // Returns its number, and otherwise does what EndCall does.
   uint32_t EndAdding(std::unique_lock<std::mutex> lock, const Source& source);
   // Logs what there is to log, without the lock. Returns kOk.
   Status EndCall(std::unique_lock<std::mutex> lock);

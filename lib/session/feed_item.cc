@@ -6,7 +6,8 @@
 namespace hbbp {
 namespace {
 
-// A struct whose views are without meaning, and behind it what they were of.
+// Starts `bytes` with the struct. Its views are without meaning there; PutBytes adds what they are
+// of.
 template <typename Item>
 void PutItem(PackedKind kind, const Item& item, std::vector<uint8_t>* bytes) {
   static_assert(std::is_trivially_copyable_v<Item>);

@@ -1,4 +1,5 @@
-// What a host feeds that is not a record of perf; and the same as bytes that can wait in a queue.
+// Items are what a host feeds that is not a record of perf. Pack makes bytes of them that can wait
+// in a queue.
 #ifndef HBBP_LIB_SESSION_FEED_ITEM_H_
 #define HBBP_LIB_SESSION_FEED_ITEM_H_
 
@@ -49,7 +50,7 @@ enum class FeedEventKind : int32_t {
   kThrottled = 9
 };
 
-// Which fields each kind has is said at hbbp_feed_event.
+// hbbp_feed_event says which fields each kind has.
 struct FeedEvent {
   FeedEventKind kind = FeedEventKind::kNone;
   uint32_t pid = 0;

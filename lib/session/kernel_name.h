@@ -8,7 +8,7 @@
 
 namespace hbbp {
 
-// "Linux 6.1.0-18-amd64 x86_64"; empty if it is not known.
+// Returns a name such as "Linux 6.1.0-18-amd64 x86_64", or "" if it is not known.
 inline std::string KernelName() {
   utsname name;
   if (::uname(&name) != 0) return "";

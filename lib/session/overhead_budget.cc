@@ -8,7 +8,7 @@ namespace {
 // A change costs something itself, so it goes a little farther than it must, but never too far.
 constexpr double kMargin = 1.5;
 constexpr double kLargestStep = 16;
-// Of the budget; less than that pays for what was too much before.
+// After too much was used, only this part of the budget may be: the rest pays for that.
 constexpr double kInDebt = 0.75;
 // Below this part of the budget there is room for twice as many samples.
 constexpr double kQuiet = 0.3;
@@ -21,8 +21,8 @@ double CostShare(const OverheadBudget::Usage& from, const OverheadBudget::Usage&
 
 }  // namespace
 
-// Of what longer periods do not save, no more than leaves half of the budget to samples: else
-// there would soon be none, and the cost would be the same.
+// Charges, of what longer periods do not save, no more than leaves half of the budget to samples:
+// else there would soon be none, and the cost would be the same.
 double OverheadBudget::ChargedShare(const Usage& from, const Usage& to) const {
   constexpr double kMaxFixed = 0.5;
   if (to.cpu_ns <= from.cpu_ns) return 0;

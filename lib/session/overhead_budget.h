@@ -9,7 +9,7 @@ namespace hbbp {
 
 class OverheadBudget {
  public:
-  // What the profiled code used, and what profiling it cost; both since the start.
+  // The CPU time that the profiled code used, and that profiling it cost, both since the start.
   struct Usage {
     uint64_t cpu_ns = 0;
     uint64_t cost_ns = 0;
@@ -24,20 +24,20 @@ class OverheadBudget {
   static constexpr int kMinQuietSpans = 10;
   static constexpr int kMaxQuietSpans = 160;
 
-  // `share` of the CPU time; 0: any.
+  // `share` is that of the CPU time; 0: any.
   explicit OverheadBudget(double share) : share_(share) {}
 
   // Usage begins at 0 again, and periods are those asked for.
   void Restart();
 
-  // True if factor() changed: from now on it is the factor of the periods asked for.
+  // Returns whether factor() changed: from now on it is the factor of the periods asked for.
   bool Judge(const Usage& usage);
 
   // Periods were changed; what that cost must not change them again.
   void RecordChange(const Usage& usage) { last_ = usage; }
 
   double factor() const { return factor_; }
-  // Of the last span that was long enough.
+  // Returns the share that sampling took in the last span that was long enough.
   double recent() const { return recent_; }
 
  private:

@@ -9,7 +9,8 @@
 
 namespace hbbp {
 
-// perf_event_attr.type, and the name of the PMU. `sysfs` is where event sources are listed.
+// Returns the perf_event_attr.type and the name of each PMU. `sysfs` is where event sources are
+// listed.
 std::vector<std::pair<uint32_t, std::string>> PmuTypes(
     const std::string& sysfs = "/sys/bus/event_source/devices");
 

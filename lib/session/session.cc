@@ -40,7 +40,7 @@ timespec DeadlineIn(int milliseconds) {
   return {static_cast<time_t>(deadline_ns / kSecondNs), static_cast<long>(deadline_ns % kSecondNs)};
 }
 
-// Until the word is no longer `expected`, or for so long; may end early.
+// Waits until the word is no longer `expected`, or for so long; may end early.
 void WaitForChange(const std::atomic<uint32_t>& word, uint32_t expected, int milliseconds) {
   const timespec timeout = {0, static_cast<long>(milliseconds) * 1'000'000};
   ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, &timeout, nullptr, 0);
@@ -50,7 +50,7 @@ void WakeAllWaiters(const std::atomic<uint32_t>& word) {
   ::syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT32_MAX, nullptr, nullptr, 0);
 }
 
-// Empty of a process that has ended.
+// Returns "" for a process that has ended.
 std::string CommandLine(pid_t pid) {
   const std::string process = pid == 0 ? "thread-self" : std::to_string(pid);
   StatusOr<std::string> arguments = ReadTextFile("/proc/" + process + "/cmdline", 1 << 20);
@@ -206,8 +206,8 @@ ProfileData Session::Snapshot(const Work& work) {
   return snapshot;
 }
 
-// Not in the child before fork has returned: the host's allocator may have locks that another
-// thread held, which handlers of its own release.
+// Must not be called in the child before fork has returned: the host's allocator may have locks
+// that another thread held, which handlers of its own release.
 void Session::ClearAfterFork() {
   if (!has_counts_of_parent_) return;
   recorder_.Clear();
@@ -319,7 +319,7 @@ void Session::DrainAsFarAsMemoryGoes() {
   }
 }
 
-// Of what goes on, each time that there is twice as much of it.
+// Logs losses and throttling that go on each time that there are more than twice as many.
 void Session::LogLosses() {
   uint64_t lost = 0, throttled = 0;
   for (const uint32_t source : sources_) {
@@ -357,7 +357,7 @@ void Session::LogChoice() {
   }
 }
 
-// It may exec, and is gone when it has ended.
+// The process may exec, and is gone when it has ended.
 void Session::ReadCommandOfOther() {
   if (settings_.backend.pid == 0) return;
   std::string command = CommandLine(settings_.backend.pid);
@@ -384,7 +384,7 @@ Status Session::StartWorker() {
 }
 
 bool Session::CheckpointNow(int timeout_ms) {
-  // How soon it is noticed that the worker ended.
+  // It is noticed after at most this time that the worker ended.
   constexpr int kLongestWaitMs = 10;
   const uint32_t ticket = checkpoints_asked_.fetch_add(1) + 1;
   const uint64_t deadline_ns =

@@ -35,20 +35,20 @@ enum class CheckpointKind {
   kLast,      // CheckpointNow asked for it, or the program has ended
 };
 
-// Called from the worker.
+// It is called from the worker.
 class SessionObserver {
  public:
   virtual ~SessionObserver() = default;
   virtual void OnWorkerStarted() {}
   virtual void OnCheckpoint(ProfileData data, CheckpointKind kind) = 0;
-  // There was no memory for one; needs none.
+  // Is called when there was no memory, for a checkpoint or for samples, and must need none.
   virtual void OnNoMemory() {}
 };
 
 struct SessionSettings : HostSettings {
   BackendConfig backend;
   SessionObserver* observer = nullptr;
-  // Of CLOCK_MONOTONIC; sampling stops by itself then. 0: never.
+  // Sampling stops by itself at this time of CLOCK_MONOTONIC. 0: never.
   uint64_t deadline_ns = 0;
   uint64_t slice_ns = 0;  // of time that counts are kept by; 0: they are not
   // CLOCK_REALTIME less CLOCK_MONOTONIC, one for all processes of a recording: their start times
@@ -73,10 +73,10 @@ class Session : private ForkParticipant {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // A source that the host has written, next to the backend: started after it, in the thread that
-  // calls Start; drained by the worker; stopped before the backend is. Its feed leads to the
-  // profile of this session; events of other processes are dropped, and counted in a note. Error:
-  // kInvalidState while the session runs.
+  // Adds a source that the host has written, next to the backend. It is started after the backend,
+  // in the thread that calls Start; drained by the worker; and stopped before the backend is. Its
+  // feed leads to the profile of this session; events of other processes are dropped, and counted
+  // in a note. Returns kInvalidState while the session runs.
   Status AddExternalSource(std::string name, std::unique_ptr<ExternalSource> source);
 
   // In the log and in the external sources of the session, starting and stopping it fail. Returns
@@ -91,31 +91,31 @@ class Session : private ForkParticipant {
   // Is the caller the host's log of this session? There the session cannot be destroyed, as that
   // waits for the end of the log.
   bool IsInLog() const { return log_.IsInMessage(); }
-  // The same of its external sources.
+  // Is the caller in a call of one of its external sources?
   bool IsInExternalSource() const {
     return external_sources_ != nullptr && external_sources_->IsInCall();
   }
   void SilenceLog() { log_.Silence(); }
 
-  // Of the process that is profiled; 0: this one.
+  // Returns the ID of the process that is profiled; 0: this one.
   pid_t pid() const { return settings_.backend.pid; }
-  // LiveLocator::AddCode. kBusy: too much of it.
+  // Calls LiveLocator::AddCode. Returns kBusy if there is too much code.
   Status AddCode(RuntimeAddress address, std::span<const uint8_t> bytes, const std::string& name,
                  uint64_t time_ns);
 
   // Has the worker call OnCheckpoint now and waits for it. Takes no lock and no memory, so that
-  // it may be called where the program calls _exit or exec, a signal handler included. False if
-  // there is no worker, or if it did not get there in time.
+  // it may be called where the program calls _exit or exec, a signal handler included. Returns
+  // false if there is no worker, or if it did not get there in time.
   bool CheckpointNow(int timeout_ms);
 
-  // Holds the worker where it uses neither memory nor locks, until Unpark. False: it did not get
-  // there in time. Async-signal-safe.
+  // Holds the worker where it uses neither memory nor locks, until UnparkWorker. Returns false if
+  // it did not get there in time. Async-signal-safe.
   bool ParkWorker(int timeout_ms);
   void UnparkWorker();
 
   // Ends sampling for good, with `note` for the sources of the profile, and has the worker take a
-  // last checkpoint and end: it makes no system call once this has returned. False if there is no
-  // worker, or if it did not get there in time: then the session must not be destroyed.
+  // last checkpoint and end: it makes no system call once this has returned. Returns false if
+  // there is no worker, or if it did not get there in time: then the session must not be destroyed.
   bool EndForGood(const char* note, int timeout_ms);
 
  private:

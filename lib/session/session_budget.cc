@@ -16,14 +16,14 @@ namespace {
 
 constexpr double kMaxMemoryFactor = 64;
 
-// As the kernel builds it: the CPU time that a process or a thread was scheduled for.
+// Makes, as the kernel does, the clock of the time that a process or a thread was scheduled for.
 clockid_t CpuClock(pid_t id, bool is_thread) {
   constexpr unsigned kOfThread = 4, kScheduled = 2;
   return static_cast<clockid_t>((~static_cast<unsigned>(id) << 3) | (is_thread ? kOfThread : 0) |
                                 kScheduled);
 }
 
-// 0 if it has ended.
+// Returns 0 if it has ended.
 uint64_t CpuNs(pid_t id, bool is_thread) { return ClockNs(CpuClock(id, is_thread)); }
 
 }  // namespace
@@ -48,7 +48,7 @@ uint64_t SessionBudget::CpuNsNow() {
   return sum_ns;
 }
 
-// Also of what has ended.
+// Returns the last known time if it has ended.
 uint64_t SessionBudget::KnownCpuNs(pid_t id, bool is_thread) {
   uint64_t& known_ns = known_cpu_ns_[id];
   known_ns = std::max(known_ns, CpuNs(id, is_thread));
@@ -60,7 +60,7 @@ uint64_t SessionBudget::CostNs() const {
   return worker_cost_ns_ + caller_cost_ns_ + sampling_ns;
 }
 
-// Of this run.
+// Returns the usage of this run.
 OverheadBudget::Usage SessionBudget::Usage() {
   const uint64_t fixed_ns = is_running_ ? backend_.SwitchingNs() : 0;
   return {std::max(CpuNsNow(), cpu_begin_ns_) - cpu_begin_ns_, CostNs(), fixed_ns};
@@ -155,8 +155,8 @@ void SessionBudget::KeepOverhead(EventSink* sink) {
   SetFactor(why, sink);
 }
 
-// In this order: memory that is not needed, the width of slices, the length of periods. What then
-// does not fit is dropped by the recorder.
+// Frees memory that is not needed, then widens slices, then lengthens periods. What still does not
+// fit is dropped by the recorder.
 void SessionBudget::KeepMemory(EventSink* sink) {
   if (max_memory_ == 0) return;
   const auto limit = static_cast<double>(max_memory_);

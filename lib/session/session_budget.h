@@ -18,7 +18,7 @@
 
 namespace hbbp {
 
-// One thread at a time.
+// It is used by one thread at a time.
 class SessionBudget {
  public:
   // All must outlive it.
@@ -30,20 +30,20 @@ class SessionBudget {
     SessionLog* log;
   };
 
-  // Memory of 0 bytes: any.
+  // If `max_memory` is 0, there is no limit.
   SessionBudget(const Parts& parts, uint64_t max_memory);
 
-  // A run, from when the backend was started until it has drained its last and is closed.
+  // A run lasts from when the backend was started until it was drained for the last time.
   void BeginRun();
   void EndRun();
-  // The backend is closed, and its buffers are gone.
+  // Is called when the backend is closed and its buffers are gone.
   void ReleaseBuffers();
-  // In the child of a fork, after that.
+  // Is called in the child of a fork, after that.
   void Reset();
 
-  // CPU time that the worker has used since the run began.
+  // Sets the CPU time that the worker has used since the run began.
   void SetWorkerCost(uint64_t ns) { worker_cost_ns_ = ns; }
-  // CPU time that another thread used to drain.
+  // Adds CPU time that another thread used to drain.
   void AddCallerCost(uint64_t ns) { caller_cost_ns_ += ns; }
 
   // Compacts memory, widens slices, and lengthens or shortens periods. Samples that the backend
@@ -52,7 +52,7 @@ class SessionBudget {
   void LogDropped();
 
   void AddTo(SessionInfo* info);
-  // What the notes of sources whose periods it changes are to say; empty: nothing.
+  // Returns what the notes of sources whose periods it changes are to say; "" if there is nothing.
   std::string PeriodNote() const;
 
  private:
@@ -88,7 +88,7 @@ class SessionBudget {
   uint64_t worker_cost_ns_ = 0;  // of this run
   uint64_t caller_cost_ns_ = 0;  // of this run: drains in threads that asked
   uint64_t finished_cost_ns_ = 0;
-  // Of another process, or of the threads that are profiled, when it was last known.
+  // The CPU time of another process, or of the threads that are profiled, when it was last known.
   std::map<pid_t, uint64_t> known_cpu_ns_;
 };
 

@@ -16,7 +16,7 @@ struct SessionInfo {
   uint64_t dropped = 0;  // fed, but of no use; or there was no memory for them
   uint64_t memory_bytes = 0;
   uint64_t peak_memory_bytes = 0;
-  // Of a session that samples:
+  // The following are set by sessions that sample.
   uint64_t cpu_ns = 0;       // that the profiled code used while it ran
   uint64_t overhead_ns = 0;  // that sampling cost, about
   double recent_overhead = 0;

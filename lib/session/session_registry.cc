@@ -23,7 +23,8 @@ namespace {
 // ended so long ago are not waiting anywhere.
 constexpr size_t kRememberedWorkers = 64;
 
-// As waitpid would report it; nothing as long as it runs, which is cheap to find out.
+// Returns the status as waitpid would report it, or nothing as long as the thread runs, which is
+// cheap to find out.
 std::optional<int> WaitStatusOfEndedMainThread() {
   char target[1];
   if (::readlink("/proc/self/exe", target, sizeof(target)) >= 0) return std::nullopt;
@@ -31,12 +32,12 @@ std::optional<int> WaitStatusOfEndedMainThread() {
   if (!stat.ok()) return std::nullopt;
   const size_t name_end = stat->rfind(')');
   if (name_end == std::string::npos || stat->compare(name_end, 3, ") Z") != 0) return std::nullopt;
-  // The last field, exit_code.
+  // The last field is exit_code.
   const size_t begin = stat->rfind(' ');
   return std::atoi(stat->c_str() + begin + 1);
 }
 
-// Of the calling thread, and with it of the process; whatever the program set for the signal.
+// Ends the calling thread, and with it the process, whatever the program set for the signal.
 void EndBySignal(int signal_number) {
   struct {
     uint64_t handler, flags, restorer, mask;
@@ -50,7 +51,7 @@ void EndBySignal(int signal_number) {
 }  // namespace
 
 SessionRegistry& SessionRegistry::Get() {
-  // Never destroyed: sessions of the host may end after static destructors ran.
+  // It is never destroyed: sessions of the host may end after static destructors ran.
   static SessionRegistry* registry = new SessionRegistry();
   return *registry;
 }

@@ -14,15 +14,17 @@
 
 namespace hbbp {
 
-// What has locks of its own, which no thread that fork leaves behind may hold in the child.
+// A participant has locks of its own, which no thread that fork leaves behind may hold in the
+// child.
 class ForkParticipant {
  public:
   virtual ~ForkParticipant() = default;
   virtual void LockForFork() = 0;
   virtual void UnlockAfterFork() = 0;
-  // In the child, locked.
+  // Is called in the child, while it is locked.
   virtual void ResetInChild() = 0;
-  // In the child of a bare fork, not locked; it is not used again. Frees nothing.
+  // Is called in the child of a bare fork, while it is not locked; it is not used again. Frees
+  // nothing.
   virtual void AbandonInChild() {}
 };
 
@@ -33,25 +35,25 @@ class SessionRegistry {
   void Add(ForkParticipant* session);
   void Remove(ForkParticipant* session);
 
-  // While it is set, forks take no locks of sessions, and the child loses all sessions. For a fork
-  // in a signal handler, which may have interrupted malloc, of a program with no thread but the
-  // caller's: forks of other threads would skip the locks as well. Async-signal-safe.
+  // While it is set, forks take no locks of sessions, and the child loses all sessions. It is meant
+  // for a fork in a signal handler, which may have interrupted malloc, of a program with no thread
+  // but the caller's: forks of other threads would skip the locks as well. Async-signal-safe.
   void SetBareFork(bool is_bare) { is_bare_fork_ = is_bare; }
   bool IsBareFork() const { return is_bare_fork_; }
   void AbandonInChild();
 
-  // Thread ids of workers, also of ended ones, whose samples may still be waiting.
+  // The registry keeps the thread IDs of workers, also of ended ones, whose samples may still wait.
   void AddWorker(pid_t tid);
   std::vector<pid_t> Workers();
 
-  // True if the main thread ended by pthread_exit and of the others only workers are left: then
-  // nothing but their end can end the process.
+  // Returns true if the main thread ended by pthread_exit and of the others only workers are left:
+  // then nothing but their end can end the process.
   bool ProgramHasEnded();
 
-  // For a worker, after that and as the last thing that it does. Does not return where the process
-  // would get another exit status than without workers: the kernel takes that of the last thread
-  // (before Linux 6.0: that of the main thread), and the program's last one ended by exit(2) or was
-  // killed alone, by a seccomp filter.
+  // A worker calls this after that, as the last thing that it does. It does not return where the
+  // process would get another exit status than without workers: the kernel takes that of the last
+  // thread (before Linux 6.0: that of the main thread), and the program's last one ended by exit(2)
+  // or was killed alone, by a seccomp filter.
   void EndWorkerOfEndedProgram();
 
   // The main thread ends now, and there are others of the program. Async-signal-safe.
@@ -60,7 +62,7 @@ class SessionRegistry {
   // The last thread of the program, and not its main thread, ends now with this status. Nothing
   // else would know: the kernel keeps no status of other threads. Async-signal-safe.
   void SetStatusOfLastThread(int status) { status_of_last_thread_ = status & 0xff; }
-  // -1: not known to end with one.
+  // Returns -1 if it is not known to end with one.
   int StatusOfLastThread() const { return status_of_last_thread_; }
 
  private:

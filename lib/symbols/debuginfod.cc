@@ -41,7 +41,7 @@ StatusOr<Libdebuginfod> Load() {
   return functions;
 }
 
-// The flag of the request that this thread waits for.
+// This is the flag of the request that this thread waits for.
 thread_local const CancelFlag* cancel_of_request = nullptr;
 
 // A result other than 0 ends the request.

@@ -43,7 +43,7 @@ bool ReadUleb(ByteCursor* cursor, uint64_t* value) {
   return false;
 }
 
-// The bounds of the attributes of `code` in a table of abbreviations.
+// AttributeRange has the bounds of the attributes of `code` in a table of abbreviations.
 struct AttributeRange {
   size_t start = 0;
   size_t end = 0;     // position of the pair 0, 0

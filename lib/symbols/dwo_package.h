@@ -21,7 +21,7 @@
 
 namespace hbbp {
 
-// The part of a split unit that is in the program itself.
+// SkeletonUnit is the part of a split unit that is in the program itself.
 struct SkeletonUnit {
   uint64_t id = 0;
   uint64_t low_pc = 0;
@@ -46,7 +46,7 @@ class DwoPackage {
     uint32_t size = 0;
   };
   using Parts = std::array<Part, kKinds>;
-  // The range that the file has of a section, which may be less than its header claims.
+  // Section is the range that the file has of a section, which may be less than its header claims.
   struct Section {
     uint64_t offset = 0;
     uint64_t size = 0;

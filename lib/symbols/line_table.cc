@@ -31,8 +31,8 @@ std::string HexText(uint64_t value) {
   return text;
 }
 
-// The identity of a file when it was opened. libdw reads the file through a mapping, and a page
-// that a truncated file has lost raises SIGBUS.
+// FileIdentity is that of a file when it was opened. libdw reads the file through a mapping, and a
+// page that a truncated file has lost raises SIGBUS.
 class FileIdentity {
  public:
   explicit FileIdentity(int fd) { is_known_ = ::fstat(fd, &status_) == 0; }
@@ -67,7 +67,8 @@ RangeBudget RangesOfModule(uint64_t file_bytes, uint64_t memory_limit) {
           file_bytes * kReadPerFileByte};
 }
 
-// An open Dwarf. libdw keeps what it decoded, and the files of split units, until it is closed.
+// This owns an open Dwarf. libdw keeps what it decoded, and the files of split units, until it is
+// closed.
 struct OpenDwarf {
   explicit OpenDwarf(const Libdw& functions) : libdw(functions) {}
   OpenDwarf(const OpenDwarf&) = delete;
@@ -87,7 +88,7 @@ struct OpenDwarf {
   LineCost cost;
 };
 
-// A decoded unit, with those of its strings that were returned to callers.
+// KeptUnit is a decoded unit, with those of its strings that were returned to callers.
 struct KeptUnit {
   explicit KeptUnit(LineUnit decoded)
       : unit(std::move(decoded)),

@@ -21,7 +21,7 @@ namespace hbbp {
 inline constexpr uint32_t kNoScope = UINT32_MAX;
 inline constexpr uint32_t kNoFile = UINT32_MAX;
 
-// A row of the line table, which holds up to the next one.
+// LineRow is a row of the line table, which holds up to the next one.
 struct LineRow {
   uint64_t address = 0;
   uint32_t file = kNoFile;  // index of LineUnit::files
@@ -30,7 +30,7 @@ struct LineRow {
   bool is_end = false;  // the end of a sequence: nothing is known from here on
 };
 
-// A function, or a call that was inlined into another scope.
+// LineScope is a function, or a call that was inlined into another scope.
 struct LineScope {
   uint32_t parent = kNoScope;  // kNoScope: a function with code of its own
   uint32_t name = 0;           // index of LineUnit::names
@@ -72,7 +72,7 @@ LineUnit ReadLineUnit(const Libdw& libdw, Dwarf_Die* unit, Dwarf_Die* functions,
 // Reads its rows and files only.
 LineUnit ReadLineRows(const Libdw& libdw, Dwarf_Die* unit);
 
-// The number of ranges that may still be read. DIEs of a hostile file may share one list; compilers
+// RangeBudget limits the ranges that are read. DIEs of a hostile file may share one list; compilers
 // never make them do so.
 struct RangeBudget {
   size_t kept = 0;

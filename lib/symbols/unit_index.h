@@ -13,7 +13,7 @@ namespace hbbp {
 
 inline constexpr uint32_t kNoUnit = UINT32_MAX;
 
-// A range of code that a unit declares.
+// UnitRange is a range of code that a unit declares.
 struct UnitRange {
   AddressRange range;
   uint32_t unit = 0;

@@ -42,7 +42,7 @@ static_assert(sizeof(BurstHeader) == kHeaderEntries * sizeof(TakenBranch));
 struct alignas(64) BurstBuffer {
   static constexpr size_t kBytes = 16 * 1024;
   static constexpr size_t kControlBytes = 64;
-  // The number of entries: branches, and headers of kHeaderEntries each.
+  // A buffer has so many entries: branches, and headers of kHeaderEntries each.
   static constexpr uint32_t kCapacity = (kBytes - kControlBytes) / sizeof(TakenBranch);
 
   std::atomic<uint32_t> next;       // in a list: index + 1

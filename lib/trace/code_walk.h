@@ -14,7 +14,7 @@
 namespace hbbp::trace {
 
 struct CodeWalk {
-  // kDynamicBranch if `branch` was found, else the reason why not.
+  // This is kDynamicBranch if `branch` was found, else the reason why not.
   StopReason reason = StopReason::kUnreadableCode;
   Branch branch;
   uint64_t instructions = 0;  // instructions before the branch

@@ -98,8 +98,8 @@ class ThreadSlots {
   uint32_t max_threads_ = 0;
   ThreadSlot* slots_ = nullptr;
   GrowingMemory slot_memory_;
-  // The thread of each slot, or 0 if it is free. They are separate from the slots because they are
-  // searched.
+  // These are the threads of the slots, 0 for a free one. They are separate from the slots because
+  // they are searched.
   std::atomic<uint32_t> owners_[kMaxThreads] = {};
   std::atomic<uint32_t> used_{0};
   std::atomic<uint64_t> samples_without_slot_{0};

@@ -38,7 +38,7 @@ struct AnnotatedFunction {
   uint64_t listed_from = 0;
   std::vector<AnnotatedInstruction> instructions;
   std::string problem;  // why there are no instructions; else empty
-  // Names of the targets of its own branches: "L1", "L2", ... by address.
+  // These are names of the targets of its own branches: "L1", "L2", ... by address.
   std::map<uint64_t, std::string> labels;
 };
 

@@ -22,7 +22,7 @@ class AddressTable {
     bool may_change = false;  // no file backs the code: `kind` is valid for one execution
   };
 
-  // A non-canonical address, which no instruction has.
+  // This is a non-canonical address, which no instruction has.
   static constexpr uint64_t kNone = uint64_t{1} << 63;
 
   AddressTable() : entries_(kFirstSize) {}

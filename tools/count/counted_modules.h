@@ -1,4 +1,4 @@
-// The modules that traced processes execute, and the addresses of their files.
+// Finds the modules that traced processes execute, and the addresses of their files.
 #ifndef HBBP_TOOLS_COUNT_COUNTED_MODULES_H_
 #define HBBP_TOOLS_COUNT_COUNTED_MODULES_H_
 

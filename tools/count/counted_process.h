@@ -55,7 +55,8 @@ class CountedProcess {
   pid_t pid_;
   CountedModules* modules_;
   AddressTable table_;
-  // The mappings of executable memory, which are read again when an address is in none of them.
+  // These are the mappings of executable memory. They are read again when an address is in none of
+  // them.
   std::vector<MappedModule> mappings_;
   std::map<const CountedModule*, Counts> counts_;
 };

@@ -29,7 +29,7 @@ constexpr uint64_t kStepsBetweenProgress = 1 << 14;
 constexpr uint64_t kTrapFlag = 0x100;
 constexpr int kSystemCallStop = SIGTRAP | 0x80;
 
-// The state of a tracee that was stopped by SIGTRAP.
+// Trap is the state of a tracee that was stopped by SIGTRAP.
 enum class Trap {
   kInstruction,    // an instruction has completed
   kAmbiguous,      // a system call has completed, or an instruction: the hypervisor hides which

@@ -1,4 +1,4 @@
-// The formats that hbbp export writes: one file each, which defines one Exporter, and a line in
+// Each format that hbbp export writes has one file, which defines one Exporter, and a line in
 // exporters.cc.
 #ifndef HBBP_TOOLS_EXPORT_EXPORTER_H_
 #define HBBP_TOOLS_EXPORT_EXPORTER_H_

@@ -1,5 +1,5 @@
-// The contents of a report, bounded in size: the busiest functions and blocks in full, the rest in
-// sums. report_reader.h makes a report, and report_json.h writes it.
+// A Report has bounded size: it has the busiest functions and blocks in full, and the rest in sums.
+// report_reader.h makes a report, and report_json.h writes it.
 #ifndef HBBP_TOOLS_EXPORT_REPORT_H_
 #define HBBP_TOOLS_EXPORT_REPORT_H_
 
@@ -54,20 +54,21 @@ struct ReportTask {
   uint32_t thread = kNotListed;  // index of the thread
 };
 
-// The share of one task in a block.
+// ReportPart is the share of one task in a block.
 struct ReportPart {
   uint32_t task = 0;
   double count = 0;
   double error = 0;
 };
 
-// A static property of instructions ("extension") and the values that occur.
+// ReportProperty is a static property of instructions ("extension") and the values that occur.
 struct ReportProperty {
   std::string key;
   std::vector<std::string> values;
 };
 
-// A value of each property, by index. Instructions with the same values share a tuple.
+// ReportTuple has a value of each property, by index. Instructions with the same values share a
+// tuple.
 using ReportTuple = std::vector<uint32_t>;
 
 struct ReportFunction {
@@ -105,7 +106,7 @@ struct ReportBlock {
   std::vector<ReportInstruction> instructions;
 };
 
-// The sum of blocks that are not listed.
+// ReportRest is the sum of blocks that are not listed.
 struct ReportRest {
   uint32_t module = 0;
   uint32_t function = kNotListed;
@@ -124,7 +125,7 @@ struct ReportMix {
   std::vector<double> share_errors;  // of their share, 0 to 1
 };
 
-// A ratio of the whole mix: "bytes-read", 12, "bytes".
+// ReportRatio is a ratio of the whole mix: "bytes-read", 12, "bytes".
 struct ReportRatio {
   std::string group;
   std::string name;
@@ -132,7 +133,7 @@ struct ReportRatio {
   std::string unit;
 };
 
-// What ran in each slice of time, by one key.
+// ReportTimeline says what ran in each slice of time, by one key.
 struct ReportTimeline {
   std::string key;
   std::vector<std::string> values;                // most instructions first

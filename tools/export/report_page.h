@@ -1,4 +1,4 @@
-// The page that shows reports, which web/build.mjs makes of web/src.
+// Declares the page that shows reports, which web/build.mjs makes of web/src.
 #ifndef HBBP_TOOLS_EXPORT_REPORT_PAGE_H_
 #define HBBP_TOOLS_EXPORT_REPORT_PAGE_H_
 

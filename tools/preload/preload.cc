@@ -104,7 +104,7 @@ class RootMarks {
   const std::string started_;
 };
 
-// Only for the first image; a later one (exec) can no longer be refused.
+// Exits only in the first image; a later one (exec) can no longer be refused.
 void StartRoot(const std::string& directory) {
   constexpr int kExitNotRun = 2;
   const RootMarks marks(directory);

@@ -54,7 +54,8 @@ struct ProcessParts {
   };
   std::vector<Profile> profiles;
   std::vector<std::string> errors;  // messages
-  // Only for the root: whether it reached the point where it could be profiled, and whether it ran.
+  // These are set only for the root: whether it reached the point where it could be profiled, and
+  // whether it ran.
   bool was_starting = false;
   bool was_started = false;
 };

@@ -54,7 +54,7 @@ class Parser {
   bool has_events_ = false;
   bool promises_totals_ = false;
 
-  // The state of the body.
+  // These are the state of the body.
   uint64_t address_ = 0;
   bool costs_without_totals_ = false;
   bool inclusive_next_ = false;

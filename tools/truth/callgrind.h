@@ -43,7 +43,7 @@ struct TruthObject {
 struct Truth {
   std::vector<TruthObject> objects;  // in the order of their first appearance
   uint64_t total = 0;
-  // The total in the file; it differs from `total` if the file was changed afterwards.
+  // This is the total in the file; it differs from `total` if the file was changed afterwards.
   std::optional<uint64_t> declared_total;
   uint32_t parts = 0;  // dumps in the file: threads, or points in time
 };

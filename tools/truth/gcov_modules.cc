@@ -11,7 +11,7 @@
 namespace hbbp::tools {
 namespace {
 
-// The count of each line, by file, and by function where several have the same line.
+// LineCounts has the count of each line, by file, and by function where several have the same line.
 class LineCounts {
  public:
   explicit LineCounts(const std::vector<GcovLine>& lines) {
@@ -46,7 +46,7 @@ std::string Optimisation(const std::string& producer) {
   return option == "-O0" ? "" : option;
 }
 
-// The instructions of one module whose lines have counts.
+// ModuleLines has the instructions of one module whose lines have counts.
 class ModuleLines {
  public:
   ModuleLines(const LineCounts& lines, const std::string& path, const ElfImage& image)

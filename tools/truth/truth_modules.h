@@ -15,13 +15,13 @@
 
 namespace hbbp::tools {
 
-// A module of the profile that may have exact counts.
+// ProfiledModule is a module of the profile that may have exact counts.
 struct ProfiledModule {
   std::string path;
   std::string build_id;  // hexadecimal; empty if there is none
 };
 
-// "PATH=ADDRESS" of a loaded file, that is the run-time address of ELF address 0.
+// LoadAddress is "PATH=ADDRESS" of a loaded file, that is the run-time address of ELF address 0.
 struct LoadAddress {
   std::string path;
   uint64_t address = 0;

@@ -29,7 +29,7 @@ class BlockBuilder {
     kRefuse,  // the block ends before it; reason_ says why
   };
 
-  // The content of the prefixes, ModRM, SIB and displacement.
+  // Encoding is the content of the prefixes, ModRM, SIB and displacement.
   struct Encoding {
     bool has_rex;
     bool has_66;

@@ -173,7 +173,8 @@ extern const Handler kByteSigns;                        // pmovmskb
 // These execute unmodelled instructions.
 extern const Handler kNative;  // immediate: NativeInstruction::execute; a: memory bytes; b:
                                // NativeFlags; extra: the alignment less 1
-// The same without flags and exceptions, and without memory, or only loading 8, 16 or 32 bytes.
+// These do the same without flags and exceptions, and without memory, or only loading 8, 16 or 32
+// bytes.
 extern const Handler kNativeSimple;
 extern const Handler kNativeLoad[3];
 extern const Handler kUnknown;  // its results are unknown

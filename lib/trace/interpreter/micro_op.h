@@ -54,12 +54,12 @@ enum class Effect : uint8_t {
   kRestore,  // makes the vector state unknown
 };
 
-// The rarely used part of an instruction.
+// InstructionInfo is the rarely used part of an instruction.
 struct InstructionInfo {
   RegisterSet reads;    // including those of its address
   RegisterSet writes;   // without flags that it may keep
   RegisterSet address;  // the part of `reads` that the address depends on
-  // The handler of the micro-operation flags_op when instructions are executed one at a time:
+  // The micro-operation flags_op has this handler when instructions are executed one at a time:
   // neither fused with the next instruction nor without its flags.
   Handler exact_handler;
   uint16_t offset;  // from the start of the block
@@ -83,7 +83,7 @@ inline constexpr size_t kBlockUnit = 32;
 
 struct alignas(kBlockUnit) Block {
   uint64_t ip;
-  // The burst that last compared the block with the program's code.
+  // This is the burst that last compared the block with the program's code.
   std::atomic<uint64_t> verified_by;
   // The blocks after the last instruction: taken, and not taken. They are guesses for an indirect
   // branch.

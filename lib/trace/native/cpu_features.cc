@@ -23,7 +23,7 @@ enum Word : uint8_t {
   kWordCount
 };
 
-// The state that XCR0 must have enabled.
+// XCR0 must have this state enabled.
 enum State : uint8_t { kNoState = 0, kAvxState = 0x06, kAvx512State = 0xe6 };
 
 struct Need {

@@ -10,10 +10,10 @@
 
 namespace hbbp::trace {
 
-// The effects of one instruction, and code that executes it.
+// NativeInstruction has the effects of one instruction, and code that executes it.
 struct NativeInstruction {
   uint8_t length = 0;
-  // The address of the memory operand: gpr[base] + (gpr[index] << scale) + displacement + base of
+  // The memory operand has the address gpr[base] + (gpr[index] << scale) + displacement + base of
   // segment. RIP-relative ones are resolved into displacement.
   bool has_memory = false;
   bool reads_memory = false;

@@ -126,7 +126,7 @@ void LoadX87(const Frame& frame, const uint8_t* bytes, MachineState* state) {
   }
 }
 
-// By their codes, which need no option of the compiler.
+// These name the instructions by their codes, which need no option of the compiler.
 uint32_t ReadPkru() {
   uint32_t rights, edx;
   asm volatile(".byte 0x0f, 0x01, 0xee" : "=a"(rights), "=d"(edx) : "c"(0));  // rdpkru

@@ -299,7 +299,7 @@ pub struct hbbp_source_info {
     pub unmapped: u64,
     /// what was assumed or chosen and why, one line; may be empty
     pub note: *const c_char,
-    /// Of HBBP_SOURCE_SWBT, as its tracer counted; 0 and empty for other sources:
+    /// The tracer of HBBP_SOURCE_SWBT counts these; 0 and empty for other sources:
     pub bursts: u64,
     /// `uint64_t taken_branches` in C.
     pub taken_branches: u64,
@@ -387,7 +387,7 @@ pub const HBBP_SELECT_THREAD: u32 = 1 << 0;
 /// `HBBP_SELECT_SLICE` of the C ABI.
 pub const HBBP_SELECT_SLICE: u32 = 1 << 1;
 
-/// Which part of a profile.
+/// Selects a part of a profile.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hbbp_selection {
@@ -434,7 +434,7 @@ extern "C" {
     /// and those of hbbp_work_options. Any thread. Since 0.1.
     pub fn hbbp_profile_merge(profiles: *const *const hbbp_profile, count: usize, work: *const hbbp_work_options, merged: *mut *mut hbbp_profile, error: *mut hbbp_error) -> hbbp_status;
 
-    /// What one thread did, or what was counted in one slice, or both, as a profile of its own, with the
+    /// Makes a profile of what one thread did, or of what was counted in one slice, or both, with the
     /// same lists of sources and slices. Numbers of sources that are not known by slice (lost,
     /// throttled, unmapped, what the tracer did) are kept whole, and lists of IBS are empty in a slice.
     /// \`work\` may be NULL.
@@ -689,7 +689,7 @@ pub struct hbbp_branch {
     /// executions, on the scale of hbbp_block.count; 0 if it was only ever the last
     /// branch of a burst, which no stream follows
     pub count: f64,
-    /// Of hardware branch stacks: how often it was the oldest entry, and how often it would have been
+    /// For hardware branch stacks, how often it was the oldest entry, and how often it would have been
     /// if each entry of a stack were as likely.
     pub oldest: u64,
     /// `double oldest_expected` in C.
@@ -744,21 +744,21 @@ extern "C" {
     /// See analysis.h.
     pub fn hbbp_analysis_copy_branches(analysis: *const hbbp_analysis, first: usize, count: usize, size: usize, branches: *mut hbbp_branch, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
 
-    /// As many as the profile has modules, in their order. Since 0.1.
+    /// There are as many as the profile has modules, in their order. Since 0.1.
     pub fn hbbp_analysis_module_count(analysis: *const hbbp_analysis) -> usize;
 
     /// See analysis.h.
     pub fn hbbp_analysis_copy_modules(analysis: *const hbbp_analysis, first: usize, count: usize, size: usize, modules: *mut hbbp_module_result, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
 
-    /// As many as the profile has sources, in their order. Since 0.1.
+    /// There are as many as the profile has sources, in their order. Since 0.1.
     pub fn hbbp_analysis_source_count(analysis: *const hbbp_analysis) -> usize;
 
     /// See analysis.h.
     pub fn hbbp_analysis_copy_sources(analysis: *const hbbp_analysis, first: usize, count: usize, size: usize, sources: *mut hbbp_source_result, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
 
-    /// What is unexplained of the source at index \`source\`, by reason, every reason that this library
-    /// knows: "no-code", "undecodable", "leaves-module", "backwards", "passes-branch", "not-a-branch",
-    /// "too-long". \_count gives 0 if there is no such source. Since 0.1.
+    /// Count what is unexplained of the source at index \`source\` by reason, for every reason that this
+    /// library knows: "no-code", "undecodable", "leaves-module", "backwards", "passes-branch",
+    /// "not-a-branch", "too-long". \_count gives 0 if there is no such source. Since 0.1.
     pub fn hbbp_analysis_unexplained_reason_count(analysis: *const hbbp_analysis, source: usize) -> usize;
 
     /// See analysis.h.
@@ -857,14 +857,15 @@ extern "C" {
     /// NULL is allowed. Any thread. Since 0.1.
     pub fn hbbp_capabilities_destroy(capabilities: *mut hbbp_capabilities);
 
-    /// In an order that never changes; read as api.h says. Since 0.1.
+    /// The order never changes; read as api.h says. Since 0.1.
     pub fn hbbp_capabilities_count(capabilities: *const hbbp_capabilities) -> usize;
 
     /// See capabilities.h.
     pub fn hbbp_capabilities_copy(capabilities: *const hbbp_capabilities, first: usize, count: usize, size: usize, elements: *mut hbbp_capability, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
 
-    /// By its code ("r20c4") or the name that libpfm4 has for it ("BR_INST_RETIRED:NEAR_TAKEN",
-    /// "perf::page-faults"); libpfm4 is loaded when a name first needs it.
+    /// Finds an event by its code ("r20c4") or the name that libpfm4 has for it
+    /// ("BR_INST_RETIRED:NEAR_TAKEN", "perf::page-faults"); libpfm4 is loaded when a name first needs
+    /// it.
     /// Errors:
     /// HBBP_ERROR_INVALID_ARGUMENT  NULL
     /// HBBP_ERROR_NOT_FOUND         this processor has no such event
@@ -1013,7 +1014,7 @@ pub struct hbbp_feed_options {
     pub moved_file_count: usize,
     /// as in hbbp_import_options
     pub slice_ns: u64,
-    /// What the host gives, as in hbbp_session_options:
+    /// The host gives these, as in hbbp_session_options:
     /// called inside the functions of the feed
     pub log: hbbp_log,
     /// given to log
@@ -1033,7 +1034,7 @@ pub struct hbbp_feed_options {
 
 sized!(hbbp_feed_options);
 
-/// Which of its two kinds of records HBBP_SOURCE_IBS has.
+/// The kind of records that a source HBBP_SOURCE_IBS has.
 pub type hbbp_ibs_kind = i32;
 
 /// `HBBP_IBS_NONE` of the C ABI.
@@ -1051,7 +1052,7 @@ pub const HBBP_IBS_FETCH: hbbp_ibs_kind = 2;
 pub struct hbbp_feed_source {
     /// set by the caller
     pub struct_size: u32,
-    /// Of raw records:
+    /// Sources of raw records have these:
     /// bytes at perf_attr
     pub perf_attr_size: u32,
     /// the struct perf_event_attr of any version, as it was opened
@@ -1066,7 +1067,7 @@ pub struct hbbp_feed_source {
     /// whose type and config do not, as those of PMUs of another machine. Also
     /// of decoded samples. Default: made of the others
     pub event_name: *const c_char,
-    /// Of decoded samples; 0 with perf_attr, which says it:
+    /// Sources of decoded samples have these; 0 with perf_attr, which says it:
     /// HBBP_SOURCE_EBS, \_LBR, \_IBS or \_SWBT
     pub kind: hbbp_source_kind,
     /// what a period counts; not AUTO. Its unit is hbbp_source_info.unit
@@ -1099,7 +1100,7 @@ pub struct hbbp_branch_entry {
 
 zeroed!(hbbp_branch_entry);
 
-/// In hbbp_branch_entry.flags: the branch was on a path that was not taken after all
+/// A flag of hbbp_branch_entry: the branch was on a path that was not taken after all
 /// (PERF_BR_SPEC_WRONG_PATH). It is left out, and the stack is cut there.
 pub const HBBP_BRANCH_WRONG_PATH: u64 = 1 << 24;
 
@@ -1249,7 +1250,7 @@ pub struct hbbp_feed_info {
 
 sized!(hbbp_feed_info);
 
-/// For hbbp_feed_flush.
+/// The time up to which hbbp_feed_flush flushes everything.
 pub const HBBP_FEED_ALL: u64 = u64::MAX;
 
 /// An object of the library, known by its address only.
@@ -1413,9 +1414,9 @@ sized!(hbbp_work_options);
 /// The minimum of max_memory of options.
 pub const HBBP_MIN_MEMORY: u32 = 1048576;
 
-/// Where memory is from. Both functions may be called by several threads at once, inside functions
-/// of the library and from the worker of a session, never from a signal handler; they must not
-/// throw, nor call the library. fork waits for those calls, and makes none itself.
+/// Allocates the memory of counts. Both functions may be called by several threads at once, inside
+/// functions of the library and from the worker of a session, never from a signal handler; they must
+/// not throw, nor call the library. fork waits for those calls, and makes none itself.
 /// docs/guide/embedding.md says what is allocated by them.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -1424,10 +1425,10 @@ pub struct hbbp_allocator {
     pub struct_size: u32,
     /// 0
     pub reserved: u32,
-    /// \`size\` bytes, at least 1, at a multiple of \`alignment\`, a power of two; NULL if there are
-    /// none.
+    /// Returns \`size\` bytes, at least 1, at a multiple of \`alignment\`, a power of two; NULL if there
+    /// are none.
     pub allocate: Option<unsafe extern "C" fn(size: usize, alignment: usize, user_data: *mut c_void) -> *mut c_void>,
-    /// With the size and the alignment that they were asked for with.
+    /// Gets the size and the alignment that the memory was asked for with.
     pub deallocate: Option<unsafe extern "C" fn(memory: *mut c_void, size: usize, alignment: usize, user_data: *mut c_void)>,
     /// `void *user_data` in C.
     pub user_data: *mut c_void,
@@ -1443,7 +1444,7 @@ extern "C" {
     /// Any thread. Since 0.1.
     pub fn hbbp_cancel_create(cancel: *mut *mut hbbp_cancel, error: *mut hbbp_error) -> hbbp_status;
 
-    /// Not while a function uses it. NULL is allowed. Since 0.1.
+    /// It must not be in use by a function. NULL is allowed. Since 0.1.
     pub fn hbbp_cancel_destroy(cancel: *mut hbbp_cancel);
 
     /// Sets the flag (cancelled not 0) or takes it back. NULL is allowed. Any thread;
@@ -1529,19 +1530,19 @@ pub struct hbbp_ibs_line {
 sized!(hbbp_ibs_line);
 
 extern "C" {
-    /// By module and address. Since 0.1.
+    /// The sums are sorted by module and address. Since 0.1.
     pub fn hbbp_analysis_ibs_sum_count(analysis: *const hbbp_analysis) -> usize;
 
     /// See ibs.h.
     pub fn hbbp_analysis_copy_ibs_sums(analysis: *const hbbp_analysis, first: usize, count: usize, size: usize, sums: *mut hbbp_ibs_sum, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
 
-    /// By latency and cycles. Since 0.1.
+    /// The buckets are sorted by latency and cycles. Since 0.1.
     pub fn hbbp_profile_ibs_bucket_count(profile: *const hbbp_profile) -> usize;
 
     /// See ibs.h.
     pub fn hbbp_profile_copy_ibs_buckets(profile: *const hbbp_profile, first: usize, count: usize, size: usize, buckets: *mut hbbp_ibs_bucket, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
 
-    /// By address. Since 0.1.
+    /// The lines are sorted by address. Since 0.1.
     pub fn hbbp_profile_ibs_line_count(profile: *const hbbp_profile) -> usize;
 
     /// See ibs.h.
@@ -1586,7 +1587,7 @@ pub struct hbbp_import_options {
     /// as in hbbp_session_options, by the times of samples; slices begin with the
     /// first one. Text of \`perf script\` has no times
     pub slice_ns: u64,
-    /// What the host gives besides, as in hbbp_session_options:
+    /// The host gives these, as in hbbp_session_options:
     /// called inside hbbp_profile_import
     pub log: hbbp_log,
     /// given to log
@@ -1684,7 +1685,8 @@ pub type hbbp_debug_progress = Option<unsafe extern "C" fn(module: *const c_char
 /// which keeps them. May take minutes.
 pub const HBBP_DEBUG_USE_DEBUGINFOD: u32 = 1 << 0;
 
-/// Where debug information is, and how it is read. Fields that are 0 or NULL have their defaults.
+/// Says where debug information is, and how it is read. Fields that are 0 or NULL have their
+/// defaults.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hbbp_debug_options {
@@ -1731,7 +1733,7 @@ pub struct hbbp_line_frame {
 
 sized!(hbbp_line_frame);
 
-/// What is the same for all addresses of \[start, end).
+/// Describes all addresses of \[start, end).
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hbbp_line_range {
@@ -1764,9 +1766,9 @@ extern "C" {
     /// Since 0.1.
     pub fn hbbp_analysis_find_lines(analysis: *const hbbp_analysis, module: u32, address: u64, capacity: usize, frame_size: usize, frames: *mut hbbp_line_frame, range: *mut hbbp_line_range, error: *mut hbbp_error) -> hbbp_status;
 
-    /// What of a module's debug information was missing or damaged, as far as was noticed up to now, as
-    /// one line in \`buffer\`, cut where that ends; "" if nothing. For a module of which nothing was asked
-    /// before it finds its debug information.
+    /// Says what of a module's debug information was missing or damaged, as far as was noticed up to
+    /// now: one line in \`buffer\`, cut where that ends; "" if nothing. If nothing was asked of the module
+    /// before, its debug information is found first.
     /// Errors: those of hbbp_analysis_find_lines, and
     /// HBBP_ERROR_INVALID_ARGUMENT  NULL; buffer_size is 0
     /// Any thread. Since 0.1.
@@ -1870,8 +1872,8 @@ extern "C" {
     /// See loops.h.
     pub fn hbbp_loops_copy(loops: *const hbbp_loops, first: usize, count: usize, size: usize, elements: *mut hbbp_loop, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
 
-    /// Of blocks \[first, first + count) of the analysis: the index of the innermost loop that each is
-    /// in, HBBP_NO_INDEX if in none. \*copied gets how many blocks there were. Errors:
+    /// Copies, for blocks \[first, first + count) of the analysis, the index of the innermost loop that
+    /// each is in, HBBP_NO_INDEX if in none. \*copied gets how many blocks there were. Errors:
     /// HBBP_ERROR_INVALID_ARGUMENT  NULL
     /// Any thread. Since 0.1.
     pub fn hbbp_loops_copy_of_blocks(loops: *const hbbp_loops, first: usize, count: usize, indices: *mut u32, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
@@ -2112,7 +2114,7 @@ extern "C" {
     /// Any thread. Since 0.1.
     pub fn hbbp_taxonomy_create(text: *const c_char, taxonomy: *mut *mut hbbp_taxonomy, error: *mut hbbp_error) -> hbbp_status;
 
-    /// The same from a file of up to 64 KiB.
+    /// Does the same with a file of up to 64 KiB.
     /// Errors: those of hbbp_taxonomy_create, and of the file
     /// HBBP_ERROR_NOT_FOUND, HBBP_ERROR_PERMISSION, HBBP_ERROR_IO
     /// Any thread. Since 0.1.
@@ -2124,8 +2126,8 @@ extern "C" {
     /// How many taxonomies the text has. NULL gives 0. Any thread. Since 0.1.
     pub fn hbbp_taxonomy_count(taxonomy: *const hbbp_taxonomy) -> usize;
 
-    /// In the order of the text. NULL, and an index that is too large, gives NULL. Any thread. Since
-    /// 0.1.
+    /// Returns the name of a taxonomy, in the order of the text; NULL for NULL, and for an index that is
+    /// too large. Any thread. Since 0.1.
     pub fn hbbp_taxonomy_name(taxonomy: *const hbbp_taxonomy, index: usize) -> *const c_char;
 
     /// Groups of the taxonomy at \`index\`, in the order of the text and without "other". NULL, and an
@@ -2163,10 +2165,10 @@ extern "C" {
     /// NULL is allowed. Since 0.1.
     pub fn hbbp_pivot_destroy(pivot: *mut hbbp_pivot);
 
-    /// Rows or columns. NULL gives 0. Any thread. Since 0.1.
+    /// Returns the number of rows or columns. NULL gives 0. Any thread. Since 0.1.
     pub fn hbbp_pivot_line_count(pivot: *const hbbp_pivot, axis: hbbp_pivot_axis) -> usize;
 
-    /// Those included that \`top\` left out. NULL gives 0. Any thread. Since 0.1.
+    /// Does the same, those included that \`top\` left out. NULL gives 0. Any thread. Since 0.1.
     pub fn hbbp_pivot_line_count_in_all(pivot: *const hbbp_pivot, axis: hbbp_pivot_axis) -> usize;
 
     /// How many labels a line has. NULL gives 0. Any thread. Since 0.1.
@@ -2242,12 +2244,12 @@ pub struct hbbp_session_options {
     /// of each CPU's ring buffer; rounded up to a power of two of pages;
     /// 0: the default, 256 KiB
     pub buffer_bytes: u32,
-    /// Of HBBP_SOURCE_SWBT, alone or with EBS; 0 for other sources:
+    /// HBBP_SOURCE_SWBT, alone or with EBS, has these; 0 for other sources:
     pub trace_mode: hbbp_trace_mode,
     /// taken branches a burst, at most HBBP_MAX_BURST_BRANCHES; 0: the
     /// default of the mode
     pub burst_branches: u32,
-    /// Of hardware events:
+    /// Hardware events have these:
     /// taken branches between branch stacks; 0: the default
     pub branch_period: u64,
     /// how long the program will run, from which default periods follow;
@@ -2279,7 +2281,7 @@ pub struct hbbp_session_options {
     /// whenever there would be more than HBBP_MAX_SLICES of them, or too
     /// many counts
     pub slice_ns: u64,
-    /// What the host gives (host.h):
+    /// The host gives these (host.h):
     /// NULL: what there is to say is only in the notes of the profile
     pub log: hbbp_log,
     /// given to log
