@@ -98,7 +98,7 @@ class EdgeCounter {
   const std::span<const CountedEdge> edges_;
   std::vector<std::optional<ReplicatedCount>> nodes_;
   std::vector<std::optional<ReplicatedCount>> counts_;
-  // By side and node: the number of edges with unknown count, and the range of its edges in
+  // Holds, by side and node, the number of edges with unknown count, and the range of its edges in
   // edges_of_.
   std::vector<uint32_t> unknown_[kSides];
   std::vector<size_t> first_[kSides];

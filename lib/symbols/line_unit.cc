@@ -107,7 +107,7 @@ class Reader {
         const char* const file = libdw_.linesrc_(line, nullptr, nullptr);
         if (file != nullptr) row.file = files_.IndexOf(file);
       }
-      // Of several rows at one address, the last one holds.
+      // The last of several rows at one address holds.
       if (!unit_->rows.empty() && unit_->rows.back().address == row.address) {
         unit_->rows.back() = row;
       } else {

@@ -396,15 +396,13 @@ void ChangePeriods(PeriodMode mode, bool per_thread) {
   spent_ns += Spin(80 * kMs);
   Finish(&backend, &collected);
   CHECK(backend.SamplingNs() == collected.samples.size() * InterruptNs(Unit::kNanoseconds));
-  // A wrong factor would show as 2 at least. Timers of a processor that a hypervisor takes away
-  // expire once for all the time, and less is counted.
   for (const auto& [tid, thread_ns] : all) {
     CAPTURE(tid, thread_ns);
-    CHECK(collected.PeriodsOf(tid) > thread_ns * 0.55);
+    CHECK(collected.PeriodsOf(tid) > thread_ns * 0.8);
     CHECK(collected.PeriodsOf(tid) < thread_ns * 1.2);
   }
   const uint64_t own_ns = CheckPeriods(collected, ::gettid(), kPeriodNs / 2, kPeriodNs * 17);
-  CHECK(own_ns > spent_ns * 0.55);
+  CHECK(own_ns > spent_ns * 0.8);
   CHECK(own_ns < spent_ns * 1.2);
   // Each sample has the period that it was taken with.
   for (size_t i = samples; i < collected.samples.size(); ++i) {
