@@ -5,6 +5,7 @@
 #include "truth/callgrind.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -14,7 +15,6 @@
 namespace hbbp::tools {
 namespace {
 
-constexpr char kUnknownObject[] = "???";
 constexpr char kHowToMake[] = "make one with valgrind --tool=callgrind --dump-instr=yes";
 
 class Parser {
@@ -32,6 +32,8 @@ class Parser {
   Status Totals(std::string_view costs);
   Status Body(std::string_view key, std::string_view value);
   Status Object(std::string_view value, bool is_current);
+  Status Call(std::string_view value);
+  void AddCallToUnknown();
   Status Cost(std::string_view line);
   Status Finish();
 
@@ -59,6 +61,9 @@ class Parser {
   bool costs_without_totals_ = false;
   bool inclusive_next_ = false;
   size_t current_ = SIZE_MAX;
+  size_t callee_ = SIZE_MAX;                // of the next call; SIZE_MAX: the current object
+  std::optional<uint64_t> unknown_target_;  // of the call whose caller is in the next line
+  std::set<std::pair<size_t, uint64_t>> unknown_targets_;  // with the object of the caller
   std::unordered_map<uint64_t, size_t> object_by_id_;
   std::unordered_map<std::string, size_t> object_by_path_;
   std::unordered_map<std::string, std::string> build_ids_;
@@ -87,7 +92,7 @@ size_t Parser::ObjectIndex(std::string_view path) {
   const auto [entry, is_new] = object_by_path_.try_emplace(std::string(path), 0);
   if (is_new) {
     entry->second = truth_.objects.size();
-    truth_.objects.push_back({std::string(path), {}, {}, 0});
+    truth_.objects.emplace_back().path = path;
   }
   return entry->second;
 }
@@ -194,19 +199,14 @@ Status Parser::Object(std::string_view value, bool is_current) {
       object_by_id_[id] = index;
     }
   }
-  if (is_current) current_ = index;
+  (is_current ? current_ : callee_) = index;
   return OkStatus();
 }
 
 Status Parser::Body(std::string_view key, std::string_view value) {
   if (key == "ob") return Object(value, true);
   if (key == "cob" || key == "job") return Object(value, false);
-  if (key == "calls") {
-    uint64_t calls;
-    if (!Fields(value).Number(&calls)) return Malformed("malformed calls=");
-    inclusive_next_ = true;
-    return OkStatus();
-  }
+  if (key == "calls") return Call(value);
   // The line after a jump has the position of the jump and no costs, so Cost can read it.
   static constexpr std::string_view kIgnored[] = {"fn",  "fl",  "fi",  "fe",   "cfn",  "cfl",
                                                   "cfi", "jfi", "jfn", "jump", "jcnd", "frfn"};
@@ -214,6 +214,26 @@ Status Parser::Body(std::string_view key, std::string_view value) {
     return Malformed("unknown kind of line");
   }
   return OkStatus();
+}
+
+// Parses the number of calls and the position of the target.
+Status Parser::Call(std::string_view value) {
+  Fields fields(value);
+  uint64_t calls, target;
+  if (!fields.Number(&calls)) return Malformed("malformed calls=");
+  inclusive_next_ = true;
+  const size_t callee = std::exchange(callee_, SIZE_MAX);
+  const bool is_unknown = callee != SIZE_MAX && truth_.objects[callee].path == kUnknownObject;
+  if (is_unknown && instruction_column_ == 0 && fields.Number(&target)) unknown_target_ = target;
+  return OkStatus();
+}
+
+// The caller is at address_.
+void Parser::AddCallToUnknown() {
+  const uint64_t target = *std::exchange(unknown_target_, std::nullopt);
+  if (current_ == SIZE_MAX || truth_.objects[current_].path == kUnknownObject) return;
+  if (!unknown_targets_.emplace(current_, target).second) return;
+  truth_.objects[current_].calls_to_unknown.push_back({address_, target});
 }
 
 Status Parser::Cost(std::string_view line) {
@@ -229,6 +249,7 @@ Status Parser::Cost(std::string_view line) {
   }
   uint64_t cost;
   if (const Status read = EventCost(&fields, &cost); !read.ok()) return Malformed(read.message());
+  if (unknown_target_) AddCallToUnknown();
   if (std::exchange(inclusive_next_, false) || cost == 0) return OkStatus();
 
   if (current_ == SIZE_MAX) current_ = ObjectIndex(kUnknownObject);

@@ -4,7 +4,8 @@
 // A comparison must consider these properties of callgrind 3.19:
 // - Addresses are those of the ELF file (the load offset is subtracted), for PIE, non-PIE and
 //   shared objects alike. Code outside .text (.init, .fini, .plt) is the exception: it is put
-//   into an object named "???" at the address where valgrind loaded it.
+//   into an object named "???" at the address where valgrind loaded it. The calls into it say
+//   which module that is (truth/unknown_code.h).
 // - PLT stubs are not counted at all, unless --skip-plt=no is given; then they are in "???".
 // - A rep-prefixed string instruction counts its iterations plus one, each time that it runs.
 // - The first object that runs is valgrind's own vgpreload_core (some 30 instructions); callgrind
@@ -26,6 +27,9 @@
 
 namespace hbbp::tools {
 
+// The path of the object that has code of which callgrind does not know the file.
+inline constexpr char kUnknownObject[] = "???";
+
 struct InstructionCount {
   uint64_t address = 0;
   uint64_t count = 0;  // event Ir: instructions read
@@ -33,11 +37,20 @@ struct InstructionCount {
   bool operator==(const InstructionCount&) const = default;
 };
 
+// A call, or a jump to another function, from a known object into "???".
+struct CallToUnknown {
+  uint64_t caller = 0;  // address of the instruction, in the file of its object
+  uint64_t target = 0;  // where valgrind loaded it
+
+  bool operator==(const CallToUnknown&) const = default;
+};
+
 struct TruthObject {
-  std::string path;                            // "???" if callgrind does not know it
-  std::string build_id;                        // hexadecimal; only hbbp count writes it
-  std::vector<InstructionCount> instructions;  // by address, each once
-  uint64_t total = 0;                          // sum of the counts
+  std::string path;                             // "???" if callgrind does not know it
+  std::string build_id;                         // hexadecimal; only hbbp count writes it
+  std::vector<InstructionCount> instructions;   // by address, each once
+  uint64_t total = 0;                           // sum of the counts
+  std::vector<CallToUnknown> calls_to_unknown;  // each target once
 };
 
 struct Truth {

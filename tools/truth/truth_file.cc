@@ -14,6 +14,7 @@
 #include "truth/fields.h"
 #include "truth/gcov_modules.h"
 #include "truth/sde_mix_modules.h"
+#include "truth/unknown_code.h"
 
 namespace hbbp::tools {
 namespace {
@@ -98,12 +99,14 @@ StatusOr<std::string> FindBbAddresses(const std::string& vectors) {
 }
 
 StatusOr<std::vector<ReferenceModule>> FromCallgrind(const std::vector<TruthText>& files,
+                                                     ModuleImages* images,
                                                      std::vector<std::string>* notes) {
   std::map<std::string, ReferenceModule> modules;
   std::map<std::string, std::map<uint64_t, double>> counts;
   uint64_t total = 0;
   for (const TruthText& file : files) {
-    HBBP_ASSIGN_OR_RETURN(const Truth truth, ParseCallgrind(file.text, file.name));
+    HBBP_ASSIGN_OR_RETURN(Truth truth, ParseCallgrind(file.text, file.name));
+    MoveUnknownCode(images, &truth);
     if (truth.declared_total && *truth.declared_total != truth.total) {
       notes->push_back(file.name + " has " + FormatCount(truth.total) +
                        " instructions and claims " + FormatCount(*truth.declared_total));
@@ -266,7 +269,7 @@ StatusOr<std::vector<ReferenceModule>> ReadTruth(const TruthInput& input,
   StatusOr<std::vector<ReferenceModule>> references = std::vector<ReferenceModule>();
   switch (format) {
     case TruthFormat::kCallgrind:
-      references = FromCallgrind(files, notes);
+      references = FromCallgrind(files, &images, notes);
       break;
     case TruthFormat::kBbVectors:
     case TruthFormat::kBbAddresses:
