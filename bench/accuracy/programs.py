@@ -1,4 +1,4 @@
-"""Lists the programs of the laboratory: the kernels of the papers, and real programs of Debian.
+"""Lists the programs of the laboratory: kernels of the papers, real programs, and those of parts with different speeds.
 
 A program is a name, which is part of the names of files, and a command.
 """
@@ -9,6 +9,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
+import hard_workloads  # noqa: E402
 import vector_workloads  # noqa: E402
 import workloads  # noqa: E402
 
@@ -27,7 +28,7 @@ def kernels(directory, scale=1):
 
 
 def real(directory, scale=1):
-    """Returns the real programs, and makes their inputs in `directory`."""
+    """Returns the programs that are not kernels, and makes their inputs in `directory`."""
     found = workloads.prepare(directory, scale) + workloads.prepare_more(directory, scale)
-    found += vector_workloads.prepare(directory, scale, VECTOR)
+    found += vector_workloads.prepare(directory, scale, VECTOR) + hard_workloads.prepare(directory, scale)
     return [(name.replace(", ", "-").replace(" ", "-"), command) for name, command in found]
