@@ -58,25 +58,42 @@ def estimator_name(estimator):
     return "hybrid: " + (pathlib.Path(estimator).stem if estimator.endswith(".json") else estimator)
 
 
-def methods_of(sources, estimators):
-    return [source.name for source in sources.alone] + [estimator_name(name) for name in estimators]
+class Methods:
+    """The sources by themselves, and the estimators of hybrids, of which `wanted` chooses if it is not empty.
+
+    A wanted text is the name of a method, or else part of the names of some.
+    """
+
+    def __init__(self, sources, estimators, wanted=()):
+        names = [source.name for source in sources.alone] + [estimator_name(name) for name in estimators]
+        for text in wanted:
+            if not any(text in name for name in names):
+                raise SystemExit(f"no method {text}; there are: {', '.join(names)}")
+        self.names = [name for name in names
+                      if not wanted or any(text == name or text in name and text not in names for text in wanted)]
+        self.alone = [source for source in sources.alone if source.name in self.names]
+        self.estimators = [name for name in estimators if estimator_name(name) in self.names]
+        self.both = sources.both
 
 
-def measure(bench, name, command, sources, arguments):
+def measure(bench, name, command, methods, arguments):
     found = Program(name)
     callgrind = bench.truth(name, command)
     for repeat in range(arguments.repeats):
         profiles = {}
-        for source in sources.alone:
+        for source in methods.alone:
             profiles[source.name] = profile = bench.record(name, command, source, repeat)
             found.runs[source.name].append(bench.compare(profile, callgrind))
             found.samples[source.name].append(bench.samples(profile))
-        both = bench.record(name, command, sources.both, repeat)
-        for estimator in arguments.estimators:
+        # Labels of blocks need a recording by both, too.
+        if not methods.estimators and not (arguments.blocks and repeat == 0):
+            continue
+        both = bench.record(name, command, methods.both, repeat)
+        for estimator in methods.estimators:
             found.runs[estimator_name(estimator)].append(bench.compare(both, callgrind, estimator))
         if repeat == 0:
-            counted = {source.name: (profiles[source.name], "auto") for source in sources.alone}
-            counted.update({estimator_name(name): (both, name) for name in arguments.estimators})
+            counted = {source.name: (profiles[source.name], "auto") for source in methods.alone}
+            counted.update({estimator_name(name): (both, name) for name in methods.estimators})
             found.blocks = block_rows(bench, found, both, callgrind, counted)
     return found
 
@@ -103,11 +120,10 @@ def percent(share, digits=1):
     return f"{100 * share:.{digits}f} %"
 
 
-def cell(values):
+def cell(values, sign=""):
     low, middle, high = values
-    if low == high:
-        return percent(middle)
-    return f"{percent(middle)} ({100 * low:.1f} to {100 * high:.1f})"
+    text = f"{100 * middle:{sign}.1f} %"
+    return text if low == high else f"{text} ({100 * low:{sign}.1f} to {100 * high:{sign}.1f})"
 
 
 def table(header, rows):
@@ -115,18 +131,23 @@ def table(header, rows):
                      [f"| {' | '.join(map(str, row))} |" for row in rows]) + "\n"
 
 
-def program_tables(found, sources, methods):
-    parts = [table(["program", "instructions"] + [f"samples: {source.name}" for source in sources.alone],
+def metric_table(title, found, methods, key, sign=""):
+    """Returns a table by program and method; averages are of sizes, without the sign."""
+    rows = [[program.name] + [cell(program.metric(method, key), sign) for method in methods] for program in found]
+    for name, average in (("mean", statistics.mean), ("median", statistics.median)):
+        rows.append([f"**{name}**"] +
+                    [percent(average([abs(program.metric(method, key)[1]) for program in found]))
+                     for method in methods])
+    return f"### {title[0].upper() + title[1:]}\n" + table(["program", *methods], rows)
+
+
+def program_tables(found, methods):
+    parts = [table(["program", "instructions"] + [f"samples: {source.name}" for source in methods.alone],
                    [[program.name, f"{program.instructions / 1e9:.2f} G"] +
-                    [f"{statistics.median(program.samples[source.name]):,.0f}" for source in sources.alone]
+                    [f"{statistics.median(program.samples[source.name]):,.0f}" for source in methods.alone]
                     for program in found])]
-    for key, title in measuring.METRICS.items():
-        rows = [[program.name] + [cell(program.metric(method, key)) for method in methods] for program in found]
-        for name, average in (("mean", statistics.mean), ("median", statistics.median)):
-            rows.append([f"**{name}**"] +
-                        [percent(average([program.metric(method, key)[1] for program in found]))
-                         for method in methods])
-        parts.append(f"### {title[0].upper() + title[1:]}\n" + table(["program", *methods], rows))
+    parts += [metric_table(title, found, methods.names, key) for key, title in measuring.METRICS.items()]
+    parts.append(metric_table("totals: error", found, methods.names, measuring.TOTAL_ERROR, "+"))
     return "\n".join(parts)
 
 
@@ -168,8 +189,9 @@ def write_csv(directory, found, methods):
 
     runs = [(program, method, repeat, run["total"]) for program in found for method in methods
             for repeat, run in enumerate(program.runs[method])]
-    write("programs.csv", ["program", "method", "repeat", "instructions", *measuring.METRICS],
-          [[program.name, method, repeat, total["instructions_ref"], *(total[key] for key in measuring.METRICS)]
+    metrics = [*measuring.METRICS, measuring.TOTAL_ERROR]
+    write("programs.csv", ["program", "method", "repeat", "instructions", *metrics],
+          [[program.name, method, repeat, total["instructions_ref"], *(total[key] for key in metrics)]
            for program, method, repeat, total in runs])
     write("mnemonics.csv", ["program", "method", "repeat", "mnemonic", "truth", "estimate", "error"],
           [[program.name, method, repeat, row["mnemonic"], row["ref"], row["est"], row["error"]]
@@ -207,6 +229,7 @@ def parse_arguments():
     parser.add_argument("--kernels", metavar="DIRECTORY", help="bench/accuracy/kernels of the build; without, no kernels")
     parser.add_argument("--only", nargs="*", metavar="NAME", help="some programs")
     parser.add_argument("--no-real", action="store_true", help="kernels only")
+    parser.add_argument("--methods", nargs="+", default=[], metavar="NAME", help="some methods: names or parts of names")
     parser.add_argument("--repeats", type=number_of_at_least(1), default=3)
     parser.add_argument("--event", default=measuring.Sources.CLOCK, help="what starts samples and bursts (task-clock)")
     parser.add_argument("--period", type=number_of_at_least(1), default=1_000_000,
@@ -226,7 +249,7 @@ def parse_arguments():
 
 def main():
     arguments = parse_arguments()
-    sources = measuring.Sources(arguments.event, arguments.period)
+    methods = Methods(measuring.Sources(arguments.event, arguments.period), arguments.estimators, arguments.methods)
     with tempfile.TemporaryDirectory() as temporary:
         bench = measuring.Bench(arguments.hbbp, arguments.keep or temporary, arguments.reuse)
         chosen = programs.kernels(arguments.kernels, arguments.scale) if arguments.kernels else []
@@ -242,19 +265,18 @@ def main():
             raise SystemExit("no programs: no kernels in " + str(arguments.kernels))
         found = []
         for name, command in chosen:
-            found.append(measure(bench, name, command, sources, arguments))
+            found.append(measure(bench, name, command, methods, arguments))
             print(f"{name}: done, {len(found)} of {len(chosen)}", file=sys.stderr, flush=True)
-    methods = methods_of(sources, arguments.estimators)
-    print(program_tables(found, sources, methods))
+    print(program_tables(found, methods))
     for program in found:
         if arguments.mnemonics:
-            print(mnemonic_table(program, methods, arguments.top))
+            print(mnemonic_table(program, methods.names, arguments.top))
         if arguments.blocks:
-            print(block_table(program, methods, arguments.top))
+            print(block_table(program, methods.names, arguments.top))
     if arguments.csv:
-        write_csv(arguments.csv, found, methods)
+        write_csv(arguments.csv, found, methods.names)
     if arguments.svg:
-        write_svg(arguments.svg, found, methods, arguments.top)
+        write_svg(arguments.svg, found, methods.names, arguments.top)
 
 
 if __name__ == "__main__":

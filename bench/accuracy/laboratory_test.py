@@ -1,5 +1,7 @@
 """Runs the laboratory on one small kernel: results are complete, plausible, and 0 where nothing differs.
 
+The programs of parts with different speeds are run, too, and have to print the same twice.
+
 usage: laboratory_test.py HBBP KERNELS. Exit status 77: skipped.
 """
 
@@ -14,6 +16,8 @@ import sys
 import tempfile
 import unittest
 import xml.dom.minidom
+
+import programs
 
 SKIPPED = 77
 LABORATORY = pathlib.Path(__file__).resolve().parent / "laboratory.py"
@@ -53,9 +57,10 @@ class LaboratoryTest(unittest.TestCase):
     def test_tables_are_complete(self):
         text = self.result.stdout
         for heading in ("### Mnemonics: avg. weighted error", "### Blocks: accuracy error", "### Overlap of blocks",
-                        "### Overlap of mnemonics", "### g4box: mnemonics", "### g4box: blocks"):
+                        "### Overlap of mnemonics", "### Totals: error", "### g4box: mnemonics",
+                        "### g4box: blocks"):
             self.assertIn(heading, text)
-        self.assertEqual(text.count("| program | " + " | ".join(METHODS) + " |"), len(METRICS))
+        self.assertEqual(text.count("| program | " + " | ".join(METHODS) + " |"), len(METRICS) + 1)
         for line in text.splitlines():
             if line.startswith("| g4box |") and "%" in line:
                 self.assertEqual(len(re.findall(r"\d+\.\d %", line)), len(METHODS), line)
@@ -95,6 +100,25 @@ class LaboratoryTest(unittest.TestCase):
                 found = errors["hybrid: " + hybrid]
                 self.assertLess(abs(found - errors[alone]), abs(found - errors[other]), errors)
 
+    def test_errors_of_totals_are_before_scaling(self):
+        truth = self.directory / "truth" / "g4box.callgrind"
+        rows = [row for row in rows_of(self.directory / "csv" / "programs.csv") if row["method"] == "SWBT 1 ms"]
+        for row in rows:
+            profile = self.directory / "profiles" / f"g4box-SWBT1ms-{row['repeat']}.hbbp"
+            total = hbbp_json("mix", profile)["total_instructions"]
+            exact = hbbp_json("compare", profile, "--truth", truth)["total"]["instructions_ref"]
+            # The program has some instructions in modules that only one side knows.
+            self.assertAlmostEqual(float(row["total_error"]) + 1, total / exact, delta=0.02 * total / exact)
+
+    def test_methods_can_be_chosen(self):
+        for wanted, methods in ((["SWBT"], ["SWBT"]), (["1 ms"], METHODS[:2]), (["hybrid"], METHODS[3:])):
+            result = laboratory(self.directory, "--reuse", "--estimators", "tree", "ebs", "streams", "--methods", *wanted)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(result.stdout.count("| program | " + " | ".join(methods) + " |"), len(METRICS) + 1)
+        result = laboratory(self.directory, "--methods", "LBR")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("no method LBR; there are: EBS 1 ms, SWBT 1 ms, SWBT, hybrid: streams", result.stderr)
+
     def test_blocks_sum_up_to_the_metric(self):
         blocks = rows_of(self.directory / "csv" / "blocks.csv")
         total = sum(float(row["truth"]) * float(row["length"]) for row in blocks)
@@ -133,6 +157,21 @@ class LaboratoryTest(unittest.TestCase):
         result = laboratory(self.directory, "--only", "g5box")
         self.assertEqual(result.returncode, 1)
         self.assertIn("no program g5box; there are: latency_biased", result.stderr)
+
+
+class ProgramsTest(unittest.TestCase):
+
+    def setUp(self):
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="hbbp-laboratory-"))
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+
+    def test_programs_of_different_speeds_print_the_same_twice(self):
+        chosen = programs.hard_workloads.prepare(self.directory, 0.001)
+        self.assertEqual([name for name, _ in chosen], list(programs.hard_workloads.ROUNDS))
+        for name, command in chosen:
+            first, second = (subprocess.run(command, capture_output=True, check=True) for _ in range(2))
+            self.assertNotEqual(first.stdout, b"", name)
+            self.assertEqual((first.stdout, first.stderr), (second.stdout, b""), name)
 
 
 def why_not():

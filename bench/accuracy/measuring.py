@@ -11,6 +11,8 @@ METRICS = {"avg_weighted_error": "mnemonics: avg. weighted error",
            "block_accuracy_error": "blocks: accuracy error",
            "overlap": "overlap of blocks",
            "mnemonic_overlap": "overlap of mnemonics"}
+# Unlike the metrics, it has a sign: estimated / exact instructions - 1, before estimates are scaled.
+TOTAL_ERROR = "total_error"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,8 +70,11 @@ class Bench:
         return sum(source["samples"] for source in self._json("info", profile)["sources"])
 
     def compare(self, profile, callgrind, estimator="auto"):
-        """Returns the result of hbbp compare for a profile."""
-        return self._json("compare", profile, "--truth", callgrind, "--estimator", estimator)
+        """Returns the result of hbbp compare for a profile, and TOTAL_ERROR in its total."""
+        result = self._json("compare", profile, "--truth", callgrind, "--estimator", estimator)
+        total = result["total"]
+        total[TOTAL_ERROR] = total["instructions_est"] / result["scale"] / total["instructions_ref"] - 1
+        return result
 
     def blocks(self, profile, estimator):
         return self._json("blocks", profile, "--estimator", estimator)["rows"]
