@@ -100,7 +100,9 @@ def measure(bench, name, command, methods, arguments):
 
 def block_rows(bench, found, both, callgrind, counted):
     """Returns blocks by executed instructions: their labels, and executions by each method."""
-    labels = bench.directory / "labels" / (found.name + ".csv")
+    # Trees are learned from all files of labels/.
+    part = "held-out-labels" if found.name in programs.HOLD_OUTS else "labels"
+    labels = bench.directory / part / (found.name + ".csv")
     bench.label([(found.name, both, callgrind)], labels)
     estimates = {}
     for method, (profile, estimator) in counted.items():
@@ -229,6 +231,8 @@ def parse_arguments():
     parser.add_argument("--kernels", metavar="DIRECTORY", help="bench/accuracy/kernels of the build; without, no kernels")
     parser.add_argument("--only", nargs="*", metavar="NAME", help="some programs")
     parser.add_argument("--no-real", action="store_true", help="kernels only")
+    parser.add_argument("--set", choices=programs.SETS, default=programs.TUNED,
+                        help="programs that may be tuned on (tuned), the others, or all")
     parser.add_argument("--methods", nargs="+", default=[], metavar="NAME", help="some methods: names or parts of names")
     parser.add_argument("--repeats", type=number_of_at_least(1), default=3)
     parser.add_argument("--event", default=measuring.Sources.CLOCK, help="what starts samples and bursts (task-clock)")
@@ -252,9 +256,11 @@ def main():
     methods = Methods(measuring.Sources(arguments.event, arguments.period), arguments.estimators, arguments.methods)
     with tempfile.TemporaryDirectory() as temporary:
         bench = measuring.Bench(arguments.hbbp, arguments.keep or temporary, arguments.reuse)
-        chosen = programs.kernels(arguments.kernels, arguments.scale) if arguments.kernels else []
+        chosen = []
+        if arguments.kernels and arguments.set != programs.HELD_OUT:
+            chosen += programs.kernels(arguments.kernels, arguments.scale)
         if not arguments.no_real:
-            chosen += programs.real(bench.directory, max(1, round(arguments.scale)))
+            chosen += programs.real(bench.directory, max(1, round(arguments.scale)), arguments.set)
         if arguments.only:
             names = [name for name, _ in chosen]
             unknown = set(arguments.only) - set(names)
@@ -262,7 +268,8 @@ def main():
                 raise SystemExit(f"no program {', '.join(sorted(unknown))}; there are: {', '.join(names)}")
             chosen = [(name, command) for name, command in chosen if name in arguments.only]
         if not chosen:
-            raise SystemExit("no programs: no kernels in " + str(arguments.kernels))
+            raise SystemExit(f"no programs: no kernels in {arguments.kernels}, and none of the set "
+                             f"{arguments.set}; scripts/setup --laboratory installs what is missing")
         found = []
         for name, command in chosen:
             found.append(measure(bench, name, command, methods, arguments))

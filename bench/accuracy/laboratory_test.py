@@ -119,6 +119,11 @@ class LaboratoryTest(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertIn("no method LBR; there are: EBS 1 ms, SWBT 1 ms, SWBT, hybrid: streams", result.stderr)
 
+    def test_kernels_are_not_held_out(self):
+        result = laboratory(self.directory, "--set", "held-out")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("no program g4box", result.stderr)
+
     def test_blocks_sum_up_to_the_metric(self):
         blocks = rows_of(self.directory / "csv" / "blocks.csv")
         total = sum(float(row["truth"]) * float(row["length"]) for row in blocks)
@@ -172,6 +177,13 @@ class ProgramsTest(unittest.TestCase):
             first, second = (subprocess.run(command, capture_output=True, check=True) for _ in range(2))
             self.assertNotEqual(first.stdout, b"", name)
             self.assertEqual((first.stdout, first.stderr), (second.stdout, b""), name)
+
+    def test_held_out_programs_are_not_tuned_on(self):
+        chosen = programs.real(self.directory, 1, programs.HELD_OUT)
+        self.assertEqual([name for name, _ in chosen],
+                         [name for name, command in zip(programs.HOLD_OUTS, ["as", "php", "gs", "povray"])
+                          if shutil.which(command)])
+        self.assertTrue(set(programs.HOLD_OUTS).isdisjoint(programs.hard_workloads.ROUNDS))
 
 
 def why_not():

@@ -47,7 +47,7 @@ class Bench:
         self.hbbp = str(pathlib.Path(hbbp).resolve())
         self.directory = pathlib.Path(directory)
         self.reuse = reuse
-        for part in ("truth", "profiles", "labels"):
+        for part in ("truth", "profiles", "labels", "held-out-labels"):
             (self.directory / part).mkdir(parents=True, exist_ok=True)
 
     def truth(self, name, command):
