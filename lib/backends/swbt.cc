@@ -69,7 +69,7 @@ constexpr uint64_t kDefaultClockPeriodNs = 50'000'000;
 constexpr uint64_t kDefaultHardwarePeriod = 150'000'000;
 // Handlers may take this part of CPU time at the default period (docs/lab/results.md has the
 // measurements).
-constexpr uint64_t kHandlerShareDivisor = 800;
+constexpr double kDefaultHandlerShare = 1.0 / 800;
 // Approximate cost of a signal that starts no burst, including the kernel's part.
 uint64_t SignalNs(Unit unit) {
   constexpr uint64_t kByClockNs = 5'000;
@@ -191,7 +191,7 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   signal_ns_ = SignalNs(unit);
   draws_periods_ = config.period_mode == PeriodMode::kRandom;
   draw_ = PeriodDraw::SeededByTime();
-  ChooseBudget(config, unit);
+  ChooseBudget(config);
   mode_ = NameOfMode(config.trace_mode);
   trace::TracerConfig tracer_config;
   tracer_config.mode = ModeOf(config.trace_mode);
@@ -201,7 +201,7 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
                                        ? kDefaultBreakpointBranches
                                        : kDefaultLookAheadBranches;
   }
-  tracer_config.sample_budget_ns = sample_budget_ns_;
+  tracer_config.handler_share = handler_share_;
   tracer_config.may_use_breakpoints = has_events_;
   tracer_config.uses_real_time_signals = uses_real_time_signals_;
   tracer_config.keeps_handler_times = !config.concurrent.empty();
@@ -377,18 +377,14 @@ bool SwbtBackend::MayOpen(EventKind event, uint32_t type, uint64_t config) {
   return try_to_open();
 }
 
-// Sets the time that handlers may take per sample. There is no limit if the host asked for a period
-// and not for a maximum overhead.
-void SwbtBackend::ChooseBudget(const BackendConfig& config, Unit unit) {
+// Sets the share of CPU time that handlers may take. There is no limit if the host asked for a
+// period and not for a maximum overhead.
+void SwbtBackend::ChooseBudget(const BackendConfig& config) {
   const bool is_default =
       config.period == 0 && config.frequency_hz == 0 && config.trace_mode == TraceMode::kLookAhead;
-  const uint64_t period_ns = unit == Unit::kNanoseconds ? period_ : kDefaultClockPeriodNs;
-  sample_budget_ns_ = is_default ? period_ns / kHandlerShareDivisor : 0;
-  if (config.max_overhead == 0) return;
+  handler_share_ = is_default ? kDefaultHandlerShare : 0;
   // LengthenPeriod leaves half of the overhead to signals.
-  const double share = config.max_overhead / 2;
-  sample_budget_ns_ =
-      std::max(uint64_t{1}, static_cast<uint64_t>(static_cast<double>(period_ns) * share));
+  if (config.max_overhead != 0) handler_share_ = config.max_overhead / 2;
 }
 
 // Returns an interval in which at most half of the buffers fill up.
@@ -751,9 +747,7 @@ void SwbtBackend::CompareMappings(EventSink* sink) {
 // Divides the time that handlers have for bursts; a burst stands for the samples that were dropped
 // before it.
 Status SwbtBackend::SetPeriodFactor(double factor, EventSink*) {
-  if (sample_budget_ns_ == 0) return OkStatus();
-  const double budget_ns = static_cast<double>(sample_budget_ns_) / factor;
-  trace::Tracer::Get().SetSampleBudget(std::max(uint64_t{1}, static_cast<uint64_t>(budget_ns)));
+  if (handler_share_ != 0) trace::Tracer::Get().SetHandlerShare(handler_share_ / factor);
   return OkStatus();
 }
 

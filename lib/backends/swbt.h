@@ -72,7 +72,7 @@ class SwbtBackend : public Backend {
   Status ChooseSampler(const BackendConfig& config, SourceChoice* choice);
   void DrawPeriods();
   uint64_t Samples() const;
-  void ChooseBudget(const BackendConfig& config, Unit unit);
+  void ChooseBudget(const BackendConfig& config);
   void LengthenPeriod(double max_overhead, Unit unit);
   void KeepOutOfStep(const std::vector<ConcurrentSampler>& others, EventKind event);
   int ChooseDrainInterval(Unit unit) const;
@@ -115,7 +115,7 @@ class SwbtBackend : public Backend {
   uint32_t last_sampler_ = 0;
   // New threads inherit a sampler; if false, each needs one of its own.
   bool threads_inherit_ = false;
-  uint64_t sample_budget_ns_ = 0;
+  double handler_share_ = 0;  // of CPU time; 0: no limit
   uint64_t signal_ns_ = 0;
   uint64_t switch_ns_ = 0;
   SwitchCost switch_cost_;

@@ -48,9 +48,12 @@ struct alignas(64) ThreadSlot {
   uint32_t sampler;          // the sampler whose samples the thread accepts, or 0 for any
   uint32_t foreign_samples;  // samples of another one since
   bool is_warm;       // the first burst, which finds cold caches and costs no budget, is over
-  int64_t budget_ns;  // handler time that samples have added and bursts have not used
-  uint32_t skipped;   // periods since the last burst that were over budget
-  uint32_t periods;   // sampling periods that the burst represents
+  int64_t budget_ns;  // handler time that CPU time has added and bursts have not used
+  // These are of the CPU time of the thread.
+  uint64_t budget_until_ns;   // the time up to which it has added to the budget; 0: no sample yet
+  uint64_t handler_begin_ns;  // when the handler that runs began
+  uint32_t skipped;           // periods since the last burst that were over budget
+  uint32_t periods;           // sampling periods that the burst represents
 
   std::atomic<uint64_t> counters[kCounters];
 

@@ -123,6 +123,7 @@ void ThreadSlots::Free(uint32_t index, bool has_bursts) {
   slot.foreign_samples = 0;
   slot.is_warm = false;
   slot.budget_ns = 0;
+  slot.budget_until_ns = 0;
   slot.skipped = 0;
   if (has_bursts) {
     owners_[index].fetch_or(kEndedBit);
@@ -164,6 +165,7 @@ void ThreadSlots::StartSession() {
     ThreadSlot& slot = slots_[i];
     slot.sampler = 0;
     slot.budget_ns = 0;
+    slot.budget_until_ns = 0;
     slot.skipped = 0;
     for (auto& counter : slot.counters) counter.store(0, std::memory_order_relaxed);
   }

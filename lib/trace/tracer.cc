@@ -44,8 +44,8 @@ constexpr uint64_t kMinStackBytesForLookAhead = 2 * 1024;
 constexpr uint64_t kMinStackBytes = 12 * 1024;
 // After so many samples of another sampler a thread takes that for its own.
 constexpr uint32_t kForeignSamples = 3;
-// A thread may save the budget of at most so many samples.
-constexpr int64_t kMaxSavedSamples = 4;
+// A thread may save the budget of at most this CPU time.
+constexpr uint64_t kMaxSavedNs = 200'000'000;
 
 // Returns whether the program's address space is limited, so that the tracer must not take much of
 // it.
@@ -91,7 +91,9 @@ void Pause() {
 class HandlerClock {
  public:
   explicit HandlerClock(ThreadSlot* slot)
-      : slot_(slot), is_charged_(slot->is_warm), begin_ns_(RawClockNs(CLOCK_THREAD_CPUTIME_ID)) {}
+      : slot_(slot), is_charged_(slot->is_warm), begin_ns_(RawClockNs(CLOCK_THREAD_CPUTIME_ID)) {
+    slot->handler_begin_ns = begin_ns_;
+  }
   ~HandlerClock() {
     const uint64_t spent_ns = RawClockNs(CLOCK_THREAD_CPUTIME_ID) - begin_ns_;
     slot_->Add(Counter::kHandlerNs, spent_ns);
@@ -190,7 +192,7 @@ int Tracer::Open(const TracerConfig& config) {
     return error_number;
   }
   config_ = config;
-  SetSampleBudget(config.sample_budget_ns);
+  SetHandlerShare(config.handler_share);
   recorder_.SetLimits(config.burst_branches, config.burst_instructions);
   config_.keeps_handler_times = config.keeps_handler_times && slots_.ReserveHandlerTimes();
   GrowAhead();
@@ -272,6 +274,12 @@ bool Tracer::InterruptBlockedReads() {
     if (++interrupted_reads_ == kMaxInterruptedReads) code_cache_->SetReadsMayBlock();
   }
   return interrupted_reads_ != interrupted_before;
+}
+
+void Tracer::SetHandlerShare(double share) {
+  constexpr double kOne = 4294967296.0;
+  const auto scaled = static_cast<uint64_t>(share * kOne);
+  handler_share_.store(share > 0 && scaled == 0 ? 1 : scaled, std::memory_order_relaxed);
 }
 
 bool Tracer::Disable(int timeout_ms) {
@@ -488,12 +496,18 @@ void Tracer::OnSample(ThreadSlot* slot, uint32_t periods, ucontext_t* context) {
   OnWalkEnd(slot, BeginWalk(slot, context));
 }
 
-// Each sample adds to the budget that bursts use up.
+// The CPU time since the last sample adds to the budget that bursts use up.
 bool Tracer::IsOverBudget(ThreadSlot* slot, uint32_t periods) {
-  const auto income = static_cast<int64_t>(sample_budget_ns_.load(std::memory_order_relaxed));
-  if (income == 0) return false;
-  slot->budget_ns += income * periods;
-  if (slot->budget_ns > kMaxSavedSamples * income) slot->budget_ns = kMaxSavedSamples * income;
+  const uint64_t share = handler_share_.load(std::memory_order_relaxed);
+  if (share == 0) return false;
+  const auto share_of = [share](uint64_t ns) {
+    return static_cast<int64_t>(static_cast<unsigned __int128>(ns) * share >> 32);
+  };
+  const uint64_t now_ns = slot->handler_begin_ns;
+  const uint64_t elapsed_ns = slot->budget_until_ns == 0 ? 0 : now_ns - slot->budget_until_ns;
+  slot->budget_until_ns = now_ns;
+  slot->budget_ns += share_of(elapsed_ns);
+  if (slot->budget_ns > share_of(kMaxSavedNs)) slot->budget_ns = share_of(kMaxSavedNs);
   if (slot->budget_ns >= 0) return false;
   slot->Add(Counter::kOverBudget);
   slot->skipped += periods;

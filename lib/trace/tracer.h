@@ -51,9 +51,9 @@ struct TracerConfig {
   uint32_t burst_branches = 256;
   // Maximum number of instructions that a burst interprets; 0 is the default.
   uint64_t burst_instructions = 0;
-  // CPU time of handlers that each sample adds to the budget of its thread. Samples over budget are
+  // The part of the CPU time of a thread that handlers may take there. Samples over this budget are
   // skipped, and the next burst represents them too. 0 means no limit.
-  uint64_t sample_budget_ns = 0;
+  double handler_share = 0;
   bool may_use_breakpoints = true;
   // Perf events send kSampleSignal and kBreakpointSignal and not SIGTRAP.
   bool uses_real_time_signals = false;
@@ -103,8 +103,8 @@ class Tracer {
         &visit);
   }
 
-  // Replaces TracerConfig::sample_budget_ns from now on.
-  void SetSampleBudget(uint64_t ns) { sample_budget_ns_.store(ns, std::memory_order_relaxed); }
+  // Replaces TracerConfig::handler_share from now on.
+  void SetHandlerShare(double share);
 
   // Sums the counters of all threads since Open.
   void ReadCounters(uint64_t (&sums)[kCounters]) const { slots_.ReadCounters(sums); }
@@ -182,7 +182,7 @@ class Tracer {
   std::atomic<bool> is_open_{false};
   std::atomic<bool> enabled_{false};
   std::atomic<TracerFailure> failure_{TracerFailure::kNone};
-  std::atomic<uint64_t> sample_budget_ns_{0};
+  std::atomic<uint64_t> handler_share_{0};  // TracerConfig::handler_share, times 2^32
   CodeCache* code_cache_ = nullptr;
   bool has_native_region_ = false;
   bool is_faster_ = false;

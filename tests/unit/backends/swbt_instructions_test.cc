@@ -1,16 +1,20 @@
-// Checks that bursts which start at each instruction with the same probability count executions.
-// There is a stand-in for the PMU, whose samples are signals that a single-stepper sends.
+// Checks that bursts which start at each instruction with the same probability count executions,
+// and what they may cost. There is a stand-in for the PMU, whose samples are signals that a
+// single-stepper or another thread sends.
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <optional>
+#include <thread>
 #include <vector>
 
 #include "backends/swbt.h"
 #include "estimate/stream_estimator.h"
 #include "support/branch_tracing.h"
 #include "support/catch.h"
+#include "support/cpu_work.h"
 #include "support/perf_stand_in.h"
 #include "support/single_step.h"
 #include "trace/signal_data.h"
@@ -176,6 +180,47 @@ TEST_CASE("the same with breakpoints, and where both are compared") {
   CHECK(sink.CounterOf("sample-during-burst") == 0);
   REQUIRE(sink.bursts.size() > 2 * kInstructions / 2003 * 9 / 10);
   CheckShares(sink);
+}
+
+// Lets another thread send samples for as long as `work` runs, in the middle of its code.
+template <typename Work>
+void SampleFromOutside(uint64_t sample_data, long interval_us, const Work& work) {
+  const pid_t tid = ::gettid();
+  std::atomic<bool> done{false};
+  std::thread sampler([&] {
+    while (!done) {
+      const timespec interval = {0, interval_us * 1000};
+      ::nanosleep(&interval, nullptr);
+      siginfo_t info = {};
+      info.si_signo = SIGTRAP;
+      info.si_code = SI_QUEUE;
+      trace::SetSignalData(&info, sample_data);
+      ::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), tid, SIGTRAP, &info);
+    }
+  });
+  work();
+  done = true;
+  sampler.join();
+}
+
+TEST_CASE("the budget is of CPU time, at any rate of an event of the PMU") {
+  const PerfStandIn pmu(InstructionsOnly());
+  BackendConfig config;
+  config.event = EventKind::kInstructions;
+  uint64_t sample_data = 0;
+  const BranchSink sink = TraceBranches(
+      config,
+      [&sample_data] {
+        // By default a burst comes each 50 ms, if a thread executes 3 billion instructions a
+        // second.
+        SampleFromOutside(sample_data, 500, [] { Spin(1'500'000'000); });
+      },
+      [&sample_data] { sample_data = trace::Tracer::Get().SampleData(1); });
+  CAPTURE(sink.Describe());
+  const uint64_t over_budget = sink.CounterOf("over-budget");
+  REQUIRE(sink.CounterOf("samples") > 100);
+  CHECK(sink.statistics.bursts > 1);
+  CHECK(over_budget > sink.CounterOf("samples") / 2);
 }
 
 TEST_CASE("bursts of a clock are weighted by their streams") {
