@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/shared_library.h"
+#include "perf/cpu_events.h"
 
 #if __has_include(<perfmon/pfmlib_perf_event.h>)
 #include <perfmon/pfmlib_perf_event.h>
@@ -26,6 +27,57 @@ std::optional<EventCode> ParseRawCode(const std::string& name) {
   const auto parsed = std::from_chars(name.data() + 1, end, code.config, 16);
   if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
   return code;
+}
+
+struct NamedEvent {
+  const char* name;
+  uint32_t type;
+  uint64_t config;
+};
+
+// These are the names that the perf command has for events of the kernel, which need no libpfm4.
+constexpr NamedEvent kKernelEvents[] = {
+    {"cpu-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
+    {"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
+    {"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
+    {"cache-references", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES},
+    {"cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES},
+    {"branch-instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS},
+    {"branches", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS},
+    {"branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES},
+    {"bus-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BUS_CYCLES},
+    {"stalled-cycles-frontend", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_FRONTEND},
+    {"stalled-cycles-backend", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_BACKEND},
+    {"ref-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_REF_CPU_CYCLES},
+    {"cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK},
+    {"task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK},
+    {"page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS},
+    {"faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS},
+    {"minor-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN},
+    {"major-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MAJ},
+    {"context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES},
+    {"cpu-migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS},
+    {"alignment-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_ALIGNMENT_FAULTS},
+    {"emulation-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_EMULATION_FAULTS},
+};
+
+std::optional<EventCode> FindKernelEvent(const std::string& name) {
+  for (const NamedEvent& event : kKernelEvents) {
+    if (name == event.name) return EventCode{event.type, event.config};
+  }
+  return std::nullopt;
+}
+
+// A hybrid processor has a code for each kind of core; the first is that of the fast ones.
+StatusOr<EventCode> TakenBranchesOfThisCpu() {
+  const CpuEvents events = FindCpuEvents(ThisCpu());
+  if (events.are_generic) {
+    return MakeStatus(StatusCode::kNotFound,
+                      "event taken-branches: its code is not known for this processor; give the "
+                      "code (rUUEE, of the unit mask and the event) or the vendor's name");
+  }
+  const PmuEvent& pmu = events.taken_branches.pmus.front();
+  return EventCode{pmu.type, pmu.config};
 }
 
 Status Unavailable(const std::string& name, const std::string& why) {
@@ -97,6 +149,8 @@ StatusOr<EventCode> AskLibpfm(const std::string& name) {
 
 StatusOr<EventCode> FindEvent(const std::string& name) {
   if (const auto code = ParseRawCode(name)) return *code;
+  if (const auto code = FindKernelEvent(name)) return *code;
+  if (name == "taken-branches") return TakenBranchesOfThisCpu();
   return AskLibpfm(name);
 }
 

@@ -14,8 +14,9 @@ struct EventCode {
   uint64_t config = 0;
 };
 
-// `name` is "r20c4", or one that libpfm4 knows: "BR_INST_RETIRED:NEAR_TAKEN", "perf::task-clock".
-// libpfm4 is loaded when it is first needed.
+// `name` is "r20c4", one that perf has for an event of the kernel ("cache-misses", "page-faults"),
+// "taken-branches" (the event of this processor), or one that libpfm4 knows:
+// "BR_INST_RETIRED:NEAR_TAKEN", "perf::task-clock". libpfm4 is loaded when it is first needed.
 // Errors: kNotFound, kUnsupported (the name needs libpfm4, which is not there).
 StatusOr<EventCode> FindEvent(const std::string& name);
 

@@ -37,7 +37,8 @@ def capabilities() -> Capabilities:
 
 
 def find_event(name: str) -> EventCode:
-    """Returns an event by its code ('r20c4') or the name that libpfm4 has for it."""
+    """Returns an event by its code ('r20c4'), perf's name for one of the kernel ('cache-misses',
+    'page-faults'), 'taken-branches', or a name of libpfm4."""
     found = sized(_abi.hbbp_event_code)
     check('hbbp_event_find', to_c(name), ctypes.byref(found))
     return EventCode(Event(found.event), found.type, found.config, name)

@@ -863,12 +863,13 @@ extern "C" {
     /// See capabilities.h.
     pub fn hbbp_capabilities_copy(capabilities: *const hbbp_capabilities, first: usize, count: usize, size: usize, elements: *mut hbbp_capability, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
 
-    /// Finds an event by its code ("r20c4") or the name that libpfm4 has for it
-    /// ("BR_INST_RETIRED:NEAR_TAKEN", "perf::page-faults"); libpfm4 is loaded when a name first needs
-    /// it.
+    /// Finds an event by its code ("r20c4"), a name that perf has for an event of the kernel
+    /// ("cache-misses", "page-faults"), "taken-branches" (the event of this processor), or a name of
+    /// libpfm4 ("BR_INST_RETIRED:NEAR_TAKEN", "perf::page-faults"), which is loaded when a name first
+    /// needs it. A found event may still be refused when a session starts: a PMU need not have it.
     /// Errors:
     /// HBBP_ERROR_INVALID_ARGUMENT  NULL
-    /// HBBP_ERROR_NOT_FOUND         this processor has no such event
+    /// HBBP_ERROR_NOT_FOUND         no such event is known for this processor
     /// HBBP_ERROR_UNSUPPORTED       libpfm4 is not installed
     /// Any thread. Since 0.1.
     pub fn hbbp_event_find(name: *const c_char, code: *mut hbbp_event_code, error: *mut hbbp_error) -> hbbp_status;

@@ -97,8 +97,8 @@ pub struct EventCode {
 }
 
 impl EventCode {
-    /// Finds an event by its code ("r20c4") or the name that libpfm4 has for it
-    /// ("BR_INST_RETIRED:NEAR_TAKEN", "perf::page-faults").
+    /// Finds an event by its code ("r20c4"), perf's name for one of the kernel ("cache-misses",
+    /// "page-faults"), "taken-branches", or a name of libpfm4 ("BR_INST_RETIRED:NEAR_TAKEN").
     ///
     /// ```
     /// let event = hbbp::EventCode::find("r20c4")?;
