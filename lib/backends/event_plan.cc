@@ -256,6 +256,16 @@ void SetUsualPeriod(const BackendConfig& config, PlannedEvent* event) {
   }
 }
 
+// The kernel takes a sample at each occurrence of an event of its own, with the period 1, if
+// samples report their period. Those of clocks and of frequencies are timed otherwise.
+void KeepPeriodOfKernelEvent(PlannedEvent* event) {
+  for (PlannedEvent::Variant& variant : event->variants) {
+    const bool is_of_kernel = variant.attr.type == PERF_TYPE_SOFTWARE;
+    if (!is_of_kernel || IsClock(event->choice.event) || variant.attr.freq != 0) continue;
+    variant.attr.sample_type &= ~static_cast<uint64_t>(PERF_SAMPLE_PERIOD);
+  }
+}
+
 // Adds stacks, which correct instruction pointers, if the kernel accepts them; samples are useful
 // without them too.
 int FindOptionsWithStacks(const BackendConfig& config, int max_precise_ip, PlannedEvent* event) {
@@ -283,12 +293,17 @@ void AddMissingOptionsToNote(const BackendConfig& config, bool is_hardware, Sour
 StatusOr<PlannedEvent> PlanInstructionPointers(const BackendConfig& config, const CpuEvents& cpu,
                                                bool has_other_counters) {
   constexpr int kMaxPreciseIp = 3;
+  if (!config.include_kernel) {
+    HBBP_RETURN_IF_ERROR(
+        CheckHappensInUserCode(config.event_type, config.event_config, config.event_name));
+  }
   Refusals refusals;
   std::string avoided_note;
   for (const Candidate& candidate : EbsCandidates(config, cpu)) {
     PlannedEvent event = Plan(SourceKind::kEbs, candidate, config);
     for (PlannedEvent::Variant& variant : event.variants) ObserveProcess(&variant.attr);
     SetUsualPeriod(config, &event);
+    KeepPeriodOfKernelEvent(&event);
     const bool is_hardware = candidate.event.pmus.front().type != PERF_TYPE_SOFTWARE;
     const int max_precise_ip = is_hardware && !config.imprecise ? kMaxPreciseIp : 0;
     if (is_hardware) TakeUserIp(&event);

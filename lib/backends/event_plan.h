@@ -48,9 +48,11 @@ struct EventPlan {
 // Multiplies the planned periods of an event by `factor`.
 void ScalePeriods(double factor, PeriodMode mode, PlannedEvent* event);
 
-// The samples of every event of a plan have these fields before any other.
-inline constexpr uint64_t kPlannedSampleType =
-    PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_PERIOD;
+// The samples of every event of a plan have these fields before any other,
+inline constexpr uint64_t kCommonSampleType =
+    PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID;
+// and most of them this one too, before the rest.
+inline constexpr uint64_t kPlannedSampleType = kCommonSampleType | PERF_SAMPLE_PERIOD;
 
 // Plans one event, whose samples are instruction pointers.
 StatusOr<EventPlan> PlanEbs(const BackendConfig& config, const CpuEvents& cpu);

@@ -186,7 +186,8 @@ Status PerfBackend::Open(const PlannedEvent::Variant& variant, size_t planned, p
   if (::ioctl(fd.get(), PERF_EVENT_IOC_ID, &id) != 0) {
     return ErrnoStatus(errno, "PERF_EVENT_IOC_ID");
   }
-  identities_[id] = {planned, generation_};
+  const bool reports_period = (variant.attr.sample_type & PERF_SAMPLE_PERIOD) != 0;
+  identities_[id] = {planned, generation_, reports_period ? 0 : variant.attr.sample_period};
   events_.push_back({tid, cpu, planned, id, std::move(fd)});
   return OkStatus();
 }
@@ -254,10 +255,12 @@ bool PerfBackend::IsDuplicate(int cpu, const Identity& identity, const SampleHea
 }
 
 void PerfBackend::DeliverSample(int cpu, std::span<const uint8_t> record, EventSink* sink) {
-  const auto head = ParseSampleHead(record, kPlannedSampleType);
-  if (!head || static_cast<pid_t>(head->pid) != pid_) return;
+  auto head = ParseSampleHead(record, kPlannedSampleType);
+  const bool has_common_fields = head || (head = ParseSampleHead(record, kCommonSampleType));
+  if (!has_common_fields || static_cast<pid_t>(head->pid) != pid_) return;
   const Identity* identity = FindIdentity(head->id);
   if (identity == nullptr || IsDuplicate(cpu, *identity, *head)) return;
+  if (identity->period != 0) head->period = identity->period;
   const size_t planned = identity->planned;
   sampling_ns_ += plan_.events[planned].sample_ns;
   if (plan_.events[planned].HasStack()) {

@@ -80,6 +80,7 @@ class PerfBackend : public Backend {
   struct Identity {
     size_t planned = 0;
     uint32_t generation = 0;
+    uint64_t period = 0;  // of its samples; 0: they report it
   };
 
   StatusOr<EventPlan> MakePlan(const BackendConfig& config) const;

@@ -77,7 +77,7 @@ Status PerfEventOpenStatus(int error_number, const std::string& event_name) {
     case ENXIO:
       return MakeStatus(StatusCode::kUnsupported,
                         "%s: %s; this machine has no such event (a VM without a PMU has only "
-                        "task-clock and cpu-clock)",
+                        "events of the kernel, such as task-clock and page-faults)",
                         what.c_str(), strerrorname_np(error_number));
     case ENOSYS:
       return MakeStatus(StatusCode::kUnsupported,
@@ -94,6 +94,24 @@ Status PerfEventOpenStatus(int error_number, const std::string& event_name) {
                         what.c_str());
     default:
       return ErrnoStatus(error_number, what);
+  }
+}
+
+Status CheckHappensInUserCode(uint32_t type, uint64_t config, const std::string& event_name) {
+  constexpr uint64_t kCgroupSwitches = 11;  // since Linux 5.13
+  if (type != PERF_TYPE_SOFTWARE) return OkStatus();
+  switch (config) {
+    case PERF_COUNT_SW_CONTEXT_SWITCHES:
+    case PERF_COUNT_SW_CPU_MIGRATIONS:
+    case PERF_COUNT_SW_DUMMY:
+    case PERF_COUNT_SW_BPF_OUTPUT:
+    case kCgroupSwitches:
+      return MakeStatus(StatusCode::kUnsupported,
+                        "event %s: it happens in the kernel only, so that none is found in user "
+                        "code; sample instruction pointers (EBS) of the kernel too (--kernel)",
+                        event_name.c_str());
+    default:
+      return OkStatus();
   }
 }
 

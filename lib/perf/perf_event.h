@@ -5,6 +5,7 @@
 #include <linux/perf_event.h>
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -29,6 +30,10 @@ bool IsPerfEvent(int fd);
 
 // Says what RawPerfEventOpen's errno means for the user, on this machine as it is set up now.
 Status PerfEventOpenStatus(int error_number, const std::string& event_name);
+
+// Returns an error for events that happen in the kernel only, where what counts user code alone
+// finds none: context switches, for example.
+Status CheckHappensInUserCode(uint32_t type, uint64_t config, const std::string& event_name);
 
 // Returns kernel.perf_event_paranoid, or nothing if the kernel has no perf events.
 std::optional<int> PerfEventParanoid();

@@ -517,6 +517,46 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("events of the kernel have the period that was asked for") {
+  constexpr size_t kPages = 4000, kPage = 4096;
+  PerfBackend backend(SourceKind::kEbs);
+  BackendChoice choice;
+  Collected collected;
+  BackendConfig config;
+  config.event = EventKind::kOther;
+  config.event_name = "page-faults";
+  config.event_type = PERF_TYPE_SOFTWARE;
+  config.event_config = PERF_COUNT_SW_PAGE_FAULTS;
+  config.period = 101;
+  HBBP_START_OR_SKIP(backend, config, 0, &choice);
+  void* memory =
+      ::mmap(nullptr, kPages * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(memory != MAP_FAILED);
+  ::madvise(memory, kPages * kPage, MADV_NOHUGEPAGE);
+  for (size_t page = 0; page < kPages; ++page) {
+    static_cast<volatile char*>(memory)[page * kPage] = 1;
+  }
+  Finish(&backend, &collected);
+  ::munmap(memory, kPages * kPage);
+  const uint64_t samples = collected.SamplesOf(::gettid());
+  CHECK(samples >= kPages / 101 - 2);
+  CHECK(samples < kPages / 101 * 2);
+  CHECK(collected.PeriodsOf(::gettid()) == samples * 101);
+}
+
+TEST_CASE("events that happen in the kernel only are refused where it is left out") {
+  PerfBackend backend(SourceKind::kEbs);
+  BackendChoice choice;
+  BackendConfig config;
+  config.event = EventKind::kOther;
+  config.event_name = "context-switches";
+  config.event_type = PERF_TYPE_SOFTWARE;
+  config.event_config = PERF_COUNT_SW_CONTEXT_SWITCHES;
+  const Status refused = backend.Start(config, 0, &choice);
+  CHECK(refused.code() == StatusCode::kUnsupported);
+  CHECK(refused.message().find("context-switches") != std::string::npos);
+}
+
 TEST_CASE("a start that fails leaves nothing open and says why") {
   PerfBackend backend(SourceKind::kEbs);
   BackendChoice choice;
