@@ -33,7 +33,8 @@ typedef struct hbbp_session_options {
   uint64_t period;         /* in occurrences of the event (ns for clocks). 0: the default, which
                               keeps the overhead below 1 % */
   uint64_t frequency_hz;   /* samples a second of CPU time, instead of a period; 0: use period.
-                              Both set: HBBP_ERROR_INVALID_ARGUMENT */
+                              Both set, or a period_mode other than PRIME where the kernel chooses
+                              the periods: HBBP_ERROR_INVALID_ARGUMENT */
   uint32_t include_kernel; /* 1: count kernel code too; needs permission */
   uint32_t buffer_bytes;   /* of each CPU's ring buffer; rounded up to a power of two of pages;
                               0: the default, 256 KiB */
@@ -42,7 +43,8 @@ typedef struct hbbp_session_options {
   uint32_t burst_branches; /* taken branches a burst, at most HBBP_MAX_BURST_BRANCHES; 0: the
                               default of the mode */
   /* Hardware events have these: */
-  uint64_t branch_period;    /* taken branches between branch stacks; 0: the default */
+  uint64_t branch_period;    /* taken branches between branch stacks; 0: the default. Of
+                                HBBP_SOURCE_LBR, _NONE and _AUTO; 0 for others */
   uint64_t expected_seconds; /* how long the program will run, from which default periods follow;
                                 0: not known. Below 30 s 1,000,037 instructions and 100,003 taken
                                 branches, below 3 minutes (and if not known) ten times, else a

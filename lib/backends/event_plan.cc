@@ -355,7 +355,8 @@ StatusOr<PlannedEvent> PlanBranchStacks(const BackendConfig& config, const CpuEv
     PlannedEvent event = Plan(SourceKind::kLbr, candidate, config);
     TakeStacks(config, &event);
     // Branch sampling of AMD's Zen 3 (BRS) takes periods only.
-    const bool may_have_frequency = config.frequency_hz != 0 && !cpu.has_branch_sampling;
+    const bool may_have_frequency =
+        config.frequency_hz != 0 && config.branch_period == 0 && !cpu.has_branch_sampling;
     if (may_have_frequency) {
       SetFrequency(config.frequency_hz, &event);
     } else {
@@ -370,7 +371,8 @@ StatusOr<PlannedEvent> PlanBranchStacks(const BackendConfig& config, const CpuEv
     event.choice.event_name = PerfName(candidate, event);
     if (cpu.has_branch_sampling) {
       event.choice.note = "BRS instead of LBR, which this processor does not have: 16 branches";
-      if (config.frequency_hz != 0) event.choice.note += ", a period instead of a frequency";
+      const bool is_replaced = config.frequency_hz != 0 && config.branch_period == 0;
+      if (is_replaced) event.choice.note += ", a period instead of a frequency";
     }
     AddRefusalsToNote(refusals, candidate, &event.choice);
     return event;

@@ -127,6 +127,17 @@ trace::Mode ModeOf(TraceMode mode) {
   }
 }
 
+// Whoever leaves the choice of the source may have asked for what only others have.
+void AddUnusedOptionsToNote(const BackendConfig& config, SourceChoice* choice) {
+  if (config.ebs_method == EbsMethod::kIpPlusOne) {
+    AppendNote("no instruction pointers are sampled, so nothing is corrected for IP+1",
+               &choice->note);
+  }
+  if (config.branch_period != 0) {
+    AppendNote("no branch stacks are sampled, so they have no period", &choice->note);
+  }
+}
+
 // Returns the number of descriptors that leaves enough to the host.
 size_t DescriptorBudget() {
   rlimit limit;
@@ -185,6 +196,7 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   SourceChoice source;
   source.kind = SourceKind::kSwbt;
   HBBP_RETURN_IF_ERROR(ChooseSampler(config, &source));
+  if (config.concurrent.empty()) AddUnusedOptionsToNote(config, &source);
   const Unit unit = UnitOf(source.event);
   burst_extent_ = unit == Unit::kInstructions ? BurstExtent::kEvents : BurstExtent::kStreams;
   source.burst_extent = burst_extent_;

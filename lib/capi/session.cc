@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -94,6 +95,41 @@ Status CheckNamedEvent(const hbbp_session_options& options) {
   return OkStatus();
 }
 
+bool IsOneOf(hbbp_source_kind source, std::initializer_list<hbbp_source_kind> list) {
+  return std::find(list.begin(), list.end(), source) != list.end();
+}
+
+// Refuses options that nothing in the session would heed.
+Status CheckOptionsOfSource(const hbbp_session_options& options) {
+  const hbbp_source_kind source = options.source;
+  const bool has_stacks = IsOneOf(source, {HBBP_SOURCE_NONE, HBBP_SOURCE_LBR, HBBP_SOURCE_AUTO});
+  const bool has_pointers =
+      has_stacks || IsOneOf(source, {HBBP_SOURCE_EBS, HBBP_SOURCE_EBS_AND_SWBT});
+  if (options.branch_period != 0 && !has_stacks) {
+    return OutOfRange("branch_period", "0 with a source that takes no branch stacks");
+  }
+  if (options.imprecise != 0 && !has_pointers) {
+    return OutOfRange("imprecise", "0 with a source that takes no instruction pointers");
+  }
+  if (options.ebs_method == HBBP_EBS_IP_PLUS_ONE && !has_pointers) {
+    return OutOfRange("ebs_method", "another one with a source that takes no instruction pointers");
+  }
+  if (options.expected_seconds != 0 && source == HBBP_SOURCE_SWBT) {
+    return OutOfRange("expected_seconds",
+                      "0 with HBBP_SOURCE_SWBT, whose periods do not depend on it");
+  }
+  const bool names_event = options.event_name != nullptr || options.event != HBBP_EVENT_AUTO;
+  if (names_event && source == HBBP_SOURCE_IBS) {
+    return OutOfRange("event", "HBBP_EVENT_AUTO with HBBP_SOURCE_IBS, which counts ops");
+  }
+  const bool draws_periods = options.period_mode != HBBP_PERIOD_PRIME;
+  if (options.frequency_hz != 0 && draws_periods && source != HBBP_SOURCE_SWBT) {
+    return OutOfRange("period_mode",
+                      "HBBP_PERIOD_PRIME with frequency_hz, as the kernel chooses periods then");
+  }
+  return OkStatus();
+}
+
 Status CheckedConfig(const hbbp_session_options& options, BackendConfig* config) {
   const bool is_live = options.source >= HBBP_SOURCE_NONE && options.source <= HBBP_SOURCE_SWBT;
   if (!is_live && options.source != HBBP_SOURCE_AUTO &&
@@ -139,6 +175,7 @@ Status CheckedConfig(const hbbp_session_options& options, BackendConfig* config)
                       "hbbp_session_options: trace_mode and burst_branches are options of "
                       "HBBP_SOURCE_SWBT; leave them 0 for other sources");
   }
+  HBBP_RETURN_IF_ERROR(CheckOptionsOfSource(options));
   config->pid = static_cast<pid_t>(options.pid);
   config->event = static_cast<hbbp::EventKind>(options.event);
   const bool is_any = options.event_name != nullptr && options.event == HBBP_EVENT_AUTO;

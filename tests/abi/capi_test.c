@@ -714,6 +714,18 @@ static void test_options(void) {
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "not both", period = options.frequency_hz = 1000);
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "burst_branches", burst_branches = 256);
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "trace_mode", trace_mode = HBBP_TRACE_VERIFY);
+#define CHECK_OPTION_OF(kind, word, assignment) \
+  CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, word, source = (kind); options.assignment)
+  CHECK_OPTION_OF(HBBP_SOURCE_EBS, "branch_period", branch_period = 1000);
+  CHECK_OPTION_OF(HBBP_SOURCE_SWBT, "branch_period", branch_period = 1000);
+  CHECK_OPTION_OF(HBBP_SOURCE_SWBT, "imprecise", imprecise = 1);
+  CHECK_OPTION_OF(HBBP_SOURCE_IBS, "ebs_method", ebs_method = HBBP_EBS_IP_PLUS_ONE);
+  CHECK_OPTION_OF(HBBP_SOURCE_SWBT, "expected_seconds", expected_seconds = 10);
+  CHECK_OPTION_OF(HBBP_SOURCE_IBS, "event", event = HBBP_EVENT_CYCLES);
+  CHECK_OPTION_OF(HBBP_SOURCE_IBS, "event", event_name = "r20c4");
+  CHECK_OPTION_OF(HBBP_SOURCE_EBS, "period_mode", period_mode = HBBP_PERIOD_RANDOM;
+                  options.frequency_hz = 1000);
+#undef CHECK_OPTION_OF
 #define CHECK_TRACE_OPTION(word, assignment) \
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, word, source = HBBP_SOURCE_SWBT; options.assignment)
   CHECK_TRACE_OPTION("trace_mode", trace_mode = -1);

@@ -89,6 +89,18 @@ class RecordErrorsTest(record_support.RecordTest):
         self.assertIn('--burst', self.refused_record('--burst', '16'))
         self.assertIn('--mode', self.refused_record('--source', 'ebs', '--mode', 'verify'))
 
+    def test_options_that_a_source_has_no_use_for(self):
+        for source, *options in (('swbt', '--branch-period', 3), ('ebs', '--branch-period', 3),
+                                 ('swbt', '--imprecise'), ('ibs', '--imprecise'),
+                                 ('swbt', '--ebs-method', 'ip+1'), ('swbt', '--expect', 10),
+                                 ('ibs', '--event', 'cycles')):
+            with self.subTest(source=source, options=options):
+                message = self.refused_record('--source', source, *options)
+                self.assertIn(options[0], message)
+                self.assertIn(source, message)
+        self.assertIn('--period-mode', self.refused_record(
+            '--period-mode', 'random', '-F', 100))
+
     def test_frequency_above_what_the_kernel_allows(self):
         self.assertIn('max_sample_rate', self.refused_record('-F', '100000000'))
 

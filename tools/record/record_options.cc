@@ -86,6 +86,37 @@ Status CheckTraceOptions(const RecordOptions& record) {
   return OkStatus();
 }
 
+// Refuses options that no source of the request would heed.
+Status CheckOptionsOfSource(const RecordOptions& record) {
+  const std::string& source = record.source;
+  const bool is_of_perf = source != "swbt" && source != "ibs";
+  const bool has_stacks = source == "lbr" || source == "ebs,lbr" || source == "auto";
+  const struct {
+    const char* option;
+    bool is_given;
+    bool has_use;
+    const char* users;
+  } options[] = {
+      {"--branch-period", record.branch_period != 0, has_stacks, "lbr or auto"},
+      {"--imprecise", record.imprecise, is_of_perf, "ebs, lbr or auto"},
+      {"--ebs-method", record.ebs_method != "plain", is_of_perf, "ebs, lbr or auto"},
+      {"--expect", record.expected_seconds != 0, source != "swbt", "ebs, lbr, ibs or auto"},
+      {"--event", record.event != "auto", source != "ibs", "ebs, lbr, swbt or auto"},
+  };
+  for (const auto& option : options) {
+    if (!option.is_given || option.has_use) continue;
+    return MakeStatus(StatusCode::kInvalidArgument, "%s goes with --source %s, not with %s",
+                      option.option, option.users, source.c_str());
+  }
+  if (record.frequency_hz != 0 && record.period_mode != "prime" && source != "swbt") {
+    return MakeStatus(StatusCode::kInvalidArgument,
+                      "--period-mode %s goes with --period, not with --freq: the kernel chooses "
+                      "the periods then",
+                      record.period_mode.c_str());
+  }
+  return OkStatus();
+}
+
 Status CheckTarget(const RecordOptions& record) {
   const bool has_command = !record.command.empty();
   if (record.pid != 0 && (has_command || record.is_outside)) {
@@ -143,8 +174,9 @@ std::optional<int> ParseRecordOptions(int argc, char** argv, RecordOptions* reco
                  "lbr where there is a PMU that has it, else swbt");
   options.Value(
       "-e,--event", &record->event, "EVENT",
-      "what a sampling period counts: task-clock, cpu-clock, instructions, cycles, a code "
-      "(r20c4) or a name of libpfm4; auto: instructions where there is a PMU that does not "
+      "what a sampling period counts: task-clock, cpu-clock, instructions, cycles, "
+      "taken-branches, another event of perf (cache-misses, page-faults), a code (r20c4) or a "
+      "name of libpfm4; auto: instructions where there is a PMU that does not "
       "make context switches slow, else task-clock");
   options.Value("-c,--period", &record->period, "N",
                 "occurrences of the event between samples (ns for clocks)");
@@ -200,6 +232,7 @@ Status FindEventOf(RecordOptions* record) {
 
 Status CheckRecordOptions(const RecordOptions& record) {
   HBBP_RETURN_IF_ERROR(CheckTraceOptions(record));
+  HBBP_RETURN_IF_ERROR(CheckOptionsOfSource(record));
   if (record.period != 0 && record.frequency_hz != 0) {
     return MakeStatus(StatusCode::kInvalidArgument, "--period and --freq: give one, not both");
   }

@@ -2238,7 +2238,8 @@ pub struct hbbp_session_options {
     /// keeps the overhead below 1 %
     pub period: u64,
     /// samples a second of CPU time, instead of a period; 0: use period.
-    /// Both set: HBBP_ERROR_INVALID_ARGUMENT
+    /// Both set, or a period_mode other than PRIME where the kernel chooses
+    /// the periods: HBBP_ERROR_INVALID_ARGUMENT
     pub frequency_hz: u64,
     /// 1: count kernel code too; needs permission
     pub include_kernel: u32,
@@ -2251,7 +2252,8 @@ pub struct hbbp_session_options {
     /// default of the mode
     pub burst_branches: u32,
     /// Hardware events have these:
-    /// taken branches between branch stacks; 0: the default
+    /// taken branches between branch stacks; 0: the default. Of
+    /// HBBP_SOURCE_LBR, \_NONE and \_AUTO; 0 for others
     pub branch_period: u64,
     /// how long the program will run, from which default periods follow;
     /// 0: not known. Below 30 s 1,000,037 instructions and 100,003 taken
