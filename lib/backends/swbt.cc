@@ -65,17 +65,15 @@ std::string LocationName(uint64_t address, const std::vector<Mapping>& mappings)
   return name + number;
 }
 
-constexpr uint64_t kDefaultClockPeriodNs = 50'000'000;
-constexpr uint64_t kDefaultHardwarePeriod = 150'000'000;
 // Handlers may take this part of CPU time at the default period (docs/lab/results.md has the
 // measurements).
 constexpr double kDefaultHandlerShare = 1.0 / 800;
 // Approximate cost of a signal that starts no burst, including the kernel's part.
-uint64_t SignalNs(Unit unit) {
+uint64_t SignalNs(const TraceTrigger& trigger) {
   constexpr uint64_t kByClockNs = 5'000;
-  return kByClockNs + InterruptNs(unit) - InterruptNs(Unit::kNanoseconds);
+  if (!trigger.IsOfPmu()) return kByClockNs;
+  return kByClockNs + InterruptNs(trigger.unit()) - InterruptNs(Unit::kNanoseconds);
 }
-constexpr uint64_t kMinClockPeriodNs = 20'011;
 // A new period starts at once, so that a part of the one before is lost each time.
 constexpr uint64_t kSamplesByDraw = 8;
 constexpr uint32_t kDefaultLookAheadBranches = 256;
@@ -197,10 +195,9 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   source.kind = SourceKind::kSwbt;
   HBBP_RETURN_IF_ERROR(ChooseSampler(config, &source));
   if (config.concurrent.empty()) AddUnusedOptionsToNote(config, &source);
-  const Unit unit = UnitOf(source.event);
-  burst_extent_ = unit == Unit::kInstructions ? BurstExtent::kEvents : BurstExtent::kStreams;
+  burst_extent_ = trigger_.Extent();
   source.burst_extent = burst_extent_;
-  signal_ns_ = SignalNs(unit);
+  signal_ns_ = SignalNs(trigger_);
   draws_periods_ = config.period_mode == PeriodMode::kRandom;
   draw_ = PeriodDraw::SeededByTime();
   ChooseBudget(config);
@@ -234,7 +231,7 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   }
   start_ns_ = ClockNs(CLOCK_MONOTONIC);
   switch_cost_.Begin(0, only_threads_, excluded, switch_ns_);
-  may_replace_events_ = has_events_ && attr_.sigtrap && unit == Unit::kNanoseconds &&
+  may_replace_events_ = has_events_ && attr_.sigtrap && trigger_.IsClock() &&
                         config.event == EventKind::kAuto && config.period == 0 &&
                         config.frequency_hz == 0 && config.period_mode != PeriodMode::kRandom &&
                         config.trace_mode == TraceMode::kLookAhead && config.concurrent.empty();
@@ -257,7 +254,7 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   Status status = AttachThreads();
   draws_ = 0;
   if (draws_periods_) DrawPeriods();
-  drain_interval_ms_ = ChooseDrainInterval(unit);
+  drain_interval_ms_ = ChooseDrainInterval();
   choice->sources = {std::move(source)};
   if (!status.ok()) {
     Disable();
@@ -272,54 +269,39 @@ Status SwbtBackend::ChooseSampler(const BackendConfig& config, SourceChoice* cho
     return MakeStatus(StatusCode::kInvalidArgument,
                       "software branch tracing sees user code only; leave the kernel out");
   }
-  struct Candidate {
-    EventKind event;
-    uint32_t type;
-    uint64_t config;
-  };
-  constexpr Candidate kCandidates[] = {
-      {EventKind::kInstructions, PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
-      {EventKind::kCycles, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
-      {EventKind::kTaskClock, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK},
-      {EventKind::kCpuClock, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK},
-  };
+  HBBP_ASSIGN_OR_RETURN(const std::vector<TraceTrigger> triggers, FindTraceTriggers(config));
   Status refusal;
   std::string avoided_note;
-  for (const Candidate& candidate : kCandidates) {
-    const bool is_auto = config.event == EventKind::kAuto;
-    const bool is_wanted = is_auto ? candidate.event == EventKind::kInstructions ||
-                                         candidate.event == EventKind::kTaskClock
-                                   : candidate.event == config.event;
-    if (!is_wanted || force_timers_) continue;
-    const bool is_clock = UnitOf(candidate.event) == Unit::kNanoseconds;
-    period_ = config.period != 0 ? config.period
-              : is_clock         ? kDefaultClockPeriodNs
-                                 : kDefaultHardwarePeriod;
-    if (config.frequency_hz != 0 && is_clock) period_ = 1'000'000'000 / config.frequency_hz;
-    if (config.period_mode != PeriodMode::kFixed) period_ = LargestPrimeUpTo(period_);
-    if (is_clock) period_ = std::max(period_, kMinClockPeriodNs);
-    LengthenPeriod(config.max_overhead, UnitOf(candidate.event));
-    if (config.period_mode == PeriodMode::kPrime) KeepOutOfStep(config.concurrent, candidate.event);
-    if (MayOpen(candidate.event, candidate.type, candidate.config)) {
-      switch_ns_ = is_clock ? kClockSwitchNs : SwitchNs();
-      const bool is_expensive = switch_ns_ > kMaxCheapSwitchNs;
-      if (is_auto && is_expensive) {
-        avoided_note = SwitchCostNote(switch_ns_, true);
-        continue;
-      }
-      has_events_ = true;
-      choice->event = candidate.event;
-      choice->period = period_;
-      choice->note = is_expensive ? SwitchCostNote(switch_ns_, false) : avoided_note;
-      if (!is_clock) method_ += "; " + SwitchCostText(switch_ns_);
-      return OkStatus();
+  for (const TraceTrigger& trigger : triggers) {
+    if (force_timers_) break;
+    TakeTrigger(trigger, config);
+    if (config.period_mode == PeriodMode::kPrime) KeepOutOfStep(config.concurrent, trigger.event);
+    if (!MayOpen()) {
+      refusal = PerfEventOpenStatus(errno, trigger.name);
+      continue;
     }
-    refusal = PerfEventOpenStatus(errno, EventName(candidate.event));
+    switch_ns_ = trigger.IsOfPmu() ? SwitchNs() : kClockSwitchNs;
+    const bool is_expensive = switch_ns_ > kMaxCheapSwitchNs;
+    const bool has_choice = triggers.size() > 1;
+    if (has_choice && is_expensive) {
+      avoided_note = SwitchCostNote(switch_ns_, true);
+      continue;
+    }
+    has_events_ = true;
+    choice->event = trigger.event;
+    if (trigger.has_own_name) choice->event_name = trigger.name + ":u";
+    choice->period = period_;
+    choice->note = is_expensive ? SwitchCostNote(switch_ns_, false) : avoided_note;
+    AppendNote(trigger.note, &choice->note);
+    if (trigger.IsOfPmu()) method_ += "; " + SwitchCostText(switch_ns_);
+    return OkStatus();
   }
-  const bool timer_will_do = config.event == EventKind::kAuto ||
-                             config.event == EventKind::kTaskClock ||
-                             config.event == EventKind::kCpuClock;
-  if (!timer_will_do) return refusal;
+  const bool timer_will_do = triggers.back().IsClock();
+  if (!timer_will_do) {
+    return force_timers_ ? MakeStatus(StatusCode::kUnsupported, "%s needs perf events",
+                                      triggers.back().name.c_str())
+                         : refusal;
+  }
   if (config.trace_mode != TraceMode::kLookAhead) {
     return MakeStatus(StatusCode::kPermission,
                       "mode %s needs breakpoints, and without perf events there are none: %s",
@@ -327,27 +309,28 @@ Status SwbtBackend::ChooseSampler(const BackendConfig& config, SourceChoice* cho
   }
   switch_ns_ = 0;
   has_events_ = false;
-  period_ = config.period != 0         ? config.period
-            : config.frequency_hz != 0 ? 1'000'000'000 / config.frequency_hz
-                                       : kDefaultClockPeriodNs;
-  period_ = std::max(period_, kMinClockPeriodNs);
-  LengthenPeriod(config.max_overhead, Unit::kNanoseconds);
+  TakeTrigger(triggers.back(), config);
   choice->event = EventKind::kTaskClock;
   choice->period = period_;
   method_ = "CPU-time timers of threads and look-ahead alone, no breakpoints";
   if (!refusal.ok()) method_ += ": " + refusal.message();
   choice->note = method_;
   AppendNote(avoided_note, &choice->note);
+  AppendNote(trigger_.note, &choice->note);
   return OkStatus();
 }
 
+void SwbtBackend::TakeTrigger(const TraceTrigger& trigger, const BackendConfig& config) {
+  trigger_ = trigger;
+  period_ = trigger.period;
+  LengthenPeriod(config.max_overhead);
+}
+
 // Makes the period so long that signals take at most half of the overhead that is allowed.
-void SwbtBackend::LengthenPeriod(double max_overhead, Unit unit) {
-  constexpr double kFastestEventsPerNs = 20;
+void SwbtBackend::LengthenPeriod(double max_overhead) {
   if (max_overhead == 0) return;
-  const double min_ns = 2 * static_cast<double>(SignalNs(unit)) / max_overhead;
-  const bool is_clock = unit == Unit::kNanoseconds;
-  const double min_period = is_clock ? min_ns : min_ns * kFastestEventsPerNs;
+  const double min_ns = 2 * static_cast<double>(SignalNs(trigger_)) / max_overhead;
+  const double min_period = min_ns * trigger_.FastestPerNs();
   if (static_cast<double>(period_) < min_period) {
     period_ = LargestPrimeUpTo(static_cast<uint64_t>(std::min(min_period, 1e15)));
   }
@@ -362,16 +345,16 @@ void SwbtBackend::KeepOutOfStep(const std::vector<ConcurrentSampler>& others, Ev
   }
 }
 
-bool SwbtBackend::MayOpen(EventKind event, uint32_t type, uint64_t config) {
+bool SwbtBackend::MayOpen() {
   const auto try_to_open = [this] {
     attr_.disabled = 1;
     const UniqueFd probe(RawPerfEventOpen(attr_, 0, -1));
     attr_.disabled = 0;
     return probe.valid();
   };
-  attr_ = MakeSigtrapAttr(type, config, period_);
+  attr_ = MakeSigtrapAttr(trigger_.type, trigger_.config, period_);
   if (!only_threads_.empty()) attr_.inherit = attr_.inherit_thread = 0;
-  method_ = std::string("perf event ") + EventName(event) + " with sigtrap, breakpoints";
+  method_ = "perf event " + trigger_.name + " with sigtrap, breakpoints";
   uses_real_time_signals_ = force_real_time_signals_;
   if (!uses_real_time_signals_) {
     if (try_to_open()) return true;
@@ -384,7 +367,7 @@ bool SwbtBackend::MayOpen(EventKind event, uint32_t type, uint64_t config) {
   attr_.inherit = 0;
   attr_.inherit_thread = 0;
   attr_.wakeup_events = 1;
-  method_ = std::string("perf event ") + EventName(event) +
+  method_ = "perf event " + trigger_.name +
             " with real-time signals, breakpoints: sigtrap needs Linux 5.13";
   return try_to_open();
 }
@@ -400,10 +383,9 @@ void SwbtBackend::ChooseBudget(const BackendConfig& config) {
 }
 
 // Returns an interval in which at most half of the buffers fill up.
-int SwbtBackend::ChooseDrainInterval(Unit unit) const {
+int SwbtBackend::ChooseDrainInterval() const {
   if (!threads_inherit_) return kThreadsIntervalMs;
-  constexpr double kFastestEventsPerMs = 2e7;  // of instructions and cycles on one CPU
-  const double events_per_ms = unit == Unit::kNanoseconds ? 1e6 : kFastestEventsPerMs;
+  const double events_per_ms = trigger_.FastestPerNs() * 1e6;
   const double period_ms = static_cast<double>(period_) / events_per_ms;
   const auto cpus = static_cast<double>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
   const double interval_ms = trace::Tracer::kBufferedBursts / 2.0 * period_ms / cpus;
@@ -445,11 +427,15 @@ Status SwbtBackend::AttachNewThreads(size_t* found) {
 
 Status SwbtBackend::AttachThread(pid_t tid) {
   const uint64_t signal_data = trace::Tracer::Get().SampleData(last_sampler_ + 1);
-  const bool may_have_event = samples_by_event_ && samplers_.size() < max_events_;
+  // A timer counts time, and cannot stand in for an event that does not.
+  const bool may_have_timer = trigger_.IsClock();
+  const bool may_have_event =
+      samples_by_event_ && (samplers_.size() < max_events_ || !may_have_timer);
   StatusOr<ThreadSampler> sampler =
       may_have_event ? ThreadSampler::OpenEvent(attr_, tid, signal_data, trace::kSampleSignal)
                      : ThreadSampler::OpenTimer(period_, tid, signal_data);
-  if (!sampler.ok() && may_have_event && sampler.status().code() == StatusCode::kBusy) {
+  const bool is_busy = !sampler.ok() && sampler.status().code() == StatusCode::kBusy;
+  if (is_busy && may_have_event && may_have_timer) {
     sampler = ThreadSampler::OpenTimer(period_, tid, signal_data);
   }
   if (!sampler.ok()) return sampler.status();

@@ -26,6 +26,7 @@
 #include "backends/rseq_sections.h"
 #include "backends/sample_cost.h"
 #include "backends/thread_sampler.h"
+#include "backends/trace_trigger.h"
 #include "events/period.h"
 #include "trace/tracer.h"
 
@@ -68,14 +69,15 @@ class SwbtBackend : public Backend {
     uint64_t instructions = 0;
   };
 
-  bool MayOpen(EventKind event, uint32_t type, uint64_t config);
   Status ChooseSampler(const BackendConfig& config, SourceChoice* choice);
+  void TakeTrigger(const TraceTrigger& trigger, const BackendConfig& config);
+  bool MayOpen();
   void DrawPeriods();
   uint64_t Samples() const;
   void ChooseBudget(const BackendConfig& config);
-  void LengthenPeriod(double max_overhead, Unit unit);
+  void LengthenPeriod(double max_overhead);
   void KeepOutOfStep(const std::vector<ConcurrentSampler>& others, EventKind event);
-  int ChooseDrainInterval(Unit unit) const;
+  int ChooseDrainInterval() const;
   Status AttachThreads();
   Status AttachNewThreads(size_t* found);
   Status AttachThread(pid_t tid);
@@ -102,6 +104,7 @@ class SwbtBackend : public Backend {
   bool has_events_ = false;        // perf_event_open works
   bool samples_by_event_ = false;  // false: by timers
   perf_event_attr attr_;
+  TraceTrigger trigger_;
   uint64_t period_ = 0;
   BurstExtent burst_extent_ = BurstExtent::kStreams;
   bool draws_periods_ = false;

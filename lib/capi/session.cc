@@ -89,9 +89,6 @@ Status CheckNamedEvent(const hbbp_session_options& options) {
     return OutOfRange("event", "a HBBP_EVENT_ value");
   }
   if (options.event_type > UINT32_MAX) return OutOfRange("event_type", "below 2^32");
-  if (TracesBranches(options.source)) {
-    return OutOfRange("event_name", "NULL with HBBP_SOURCE_SWBT, which samples by clocks");
-  }
   return OkStatus();
 }
 

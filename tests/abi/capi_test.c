@@ -1567,6 +1567,53 @@ static int test_session(const char *directory) {
   return 0;
 }
 
+static hbbp_status start_with_event(const char *name, hbbp_source_kind source, uint64_t period,
+                                    hbbp_session **session, hbbp_error *refusal) {
+  HBBP_INIT(hbbp_event_code, code);
+  CHECK_OK(hbbp_event_find(name, &code, &error));
+  HBBP_INIT(hbbp_session_options, options);
+  options.source = source;
+  options.event = code.event;
+  options.event_name = name;
+  options.event_type = code.type;
+  options.event_config = code.config;
+  options.period = period;
+  CHECK_OK(hbbp_session_create(&options, session, &error));
+  return hbbp_session_start(*session, refusal);
+}
+
+/* Whoever leaves the choice of the source gets the event that he names, or the reason why not. */
+static void test_events_by_name(void) {
+  enum { PAGES = 2000, PAGE = 4096, PERIOD = 53 };
+  HBBP_INIT(hbbp_error, refusal);
+  hbbp_session *session = NULL;
+  CHECK(start_with_event("page-faults", HBBP_SOURCE_AUTO, PERIOD, &session, &refusal) == HBBP_OK);
+  char *const memory = malloc((size_t)PAGES * PAGE);
+  CHECK(memory != NULL);
+  for (int i = 0; i < PAGES; ++i) ((volatile char *)memory)[(size_t)i * PAGE] = 1;
+  free(memory);
+  CHECK_OK(hbbp_session_stop(session, &error));
+  hbbp_profile *profile = NULL;
+  CHECK_OK(hbbp_session_snapshot(session, NULL, &profile, &error));
+  HBBP_INIT(hbbp_source_info, source);
+  CHECK_ELEMENT(hbbp_profile_copy_sources, profile, 0, &source);
+  CHECK(source.event == HBBP_EVENT_OTHER && source.unit == HBBP_UNIT_EVENTS);
+  CHECK(strcmp(source.event_name, "page-faults:u") == 0);
+  CHECK(source.period == PERIOD);
+  hbbp_profile_destroy(profile);
+  hbbp_session_destroy(session);
+
+  const hbbp_status refused =
+      start_with_event("context-switches", HBBP_SOURCE_AUTO, PERIOD, &session, &refusal);
+  CHECK(refused == HBBP_ERROR_UNSUPPORTED && strstr(refusal.message, "context-switches") != NULL);
+  hbbp_session_destroy(session);
+  const hbbp_status started =
+      start_with_event("cache-misses", HBBP_SOURCE_AUTO, 100003, &session, &refusal);
+  const int is_refused = started == HBBP_ERROR_UNSUPPORTED || started == HBBP_ERROR_PERMISSION;
+  CHECK(started == HBBP_OK || (is_refused && strstr(refusal.message, "cache-misses") != NULL));
+  hbbp_session_destroy(session);
+}
+
 /* The argument is a profile with streams. */
 int main(int argc, char **argv) {
   const char *const temporary = getenv("TMPDIR");
@@ -1596,6 +1643,7 @@ int main(int argc, char **argv) {
     test_ownership(argv[1]);
   }
   const int skipped = test_session(directory);
+  if (skipped == 0) test_events_by_name();
   CHECK(rmdir(directory) == 0);
   return failures == 0 ? skipped : end_of_checks();
 }

@@ -185,7 +185,7 @@ std::optional<int> ParseRecordOptions(int argc, char** argv, RecordOptions* reco
   options.Value("--expect", &record->expected_seconds, "S",
                 "how long the program will run, for the periods of hardware events");
   options.Value("-F,--freq", &record->frequency_hz, "HZ",
-                "samples a second of CPU time, instead of a period");
+                "samples a second of CPU time, instead of a period; swbt: of a clock only");
   options.Choice("--period-mode", &record->period_mode, NamesOf(kModes),
                  "how periods avoid to resonate with loops");
   options.Flag("--imprecise", &record->imprecise,

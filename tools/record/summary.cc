@@ -92,14 +92,25 @@ std::string DescribeEnd(const RecordOptions& record, const ProgramEnd& end,
          (loss.empty() ? "" : " by a system call of its own, unseen by the profiler, so " + loss);
 }
 
-std::string DescribeModules(std::vector<hbbp_module> modules, bool is_partial) {
+// Says why there may be none, by what the sources count.
+std::string DescribeNoSamples(const std::vector<SourceView>& sources, bool is_partial) {
+  if (is_partial) return "no samples: it ended before any was saved";
+  for (const SourceView& source : sources) {
+    if (source.unit == HBBP_UNIT_NANOSECONDS) continue;
+    const std::string event = EventNameOf(source);
+    if (source.period == 0) return "no samples: it had no, or few, " + event;
+    return "no samples: it had fewer than " + FormatCount(source.period) + " " + event +
+           " in a thread; ask for a shorter period (-c)";
+  }
+  return "no samples: it ran too briefly, or mostly waited";
+}
+
+std::string DescribeModules(std::vector<hbbp_module> modules,
+                            const std::vector<SourceView>& sources, bool is_partial) {
   constexpr size_t kShown = 4;
   uint64_t total = 0;
   for (const hbbp_module& module : modules) total += module.samples;
-  if (total == 0) {
-    return is_partial ? "no samples: it ended before any was saved"
-                      : "no samples: it ran too briefly, or mostly waited";
-  }
+  if (total == 0) return DescribeNoSamples(sources, is_partial);
   std::sort(modules.begin(), modules.end(), [](const hbbp_module& a, const hbbp_module& b) {
     if (a.samples != b.samples) return a.samples > b.samples;
     return std::string_view(a.path) < std::string_view(b.path);
@@ -139,6 +150,8 @@ uint64_t FindCounter(const SourceView& source, std::string_view name) {
 std::optional<uint64_t> ProfiledTimeNs(const std::vector<SourceView>& sources) {
   uint64_t max_ns = 0;
   for (const SourceView& source : sources) {
+    // Those say nothing of time, even if there are none of them.
+    if (source.event == HBBP_EVENT_OTHER) return std::nullopt;
     if (source.samples + source.lost == 0) continue;
     if (source.unit != HBBP_UNIT_NANOSECONDS || source.period == 0) return std::nullopt;
     // In branch tracing, not every sample becomes a burst.
@@ -178,9 +191,12 @@ void ReportFewBursts(const RecordOptions& record, const std::vector<SourceView>&
     const bool was_asked_for = record.period != 0 || record.frequency_hz != 0;
     if (source.kind != HBBP_SOURCE_SWBT || source.period <= kShorter || was_asked_for) continue;
     if (source.samples == 0 || source.samples >= kFew) continue;
-    Note(kName, "so few bursts leave large standard errors; -c " +
-                    std::to_string((source.period + 1) / kShorter / 1000 * 1000) + " takes " +
-                    std::to_string(kShorter) + " times as many, at that many times the cost");
+    constexpr uint64_t kRound = 1000;
+    const uint64_t shorter = (source.period + 1) / kShorter;
+    const uint64_t advised = shorter < kRound ? shorter : shorter / kRound * kRound;
+    Note(kName, "so few bursts leave large standard errors; -c " + std::to_string(advised) +
+                    " takes " + std::to_string(kShorter) +
+                    " times as many, at that many times the cost");
   }
 }
 
@@ -221,7 +237,7 @@ void PrintRecordSummary(const RecordOptions& record, const ProgramEnd& end,
             FormatDuration(info.duration_ns) + ", " + Plural(threads.size(), "thread", "threads") +
             " with samples, " + Plural(stored.size() - 1, "child process", "child processes"));
   PrintLine(DescribeSources(sources));
-  PrintLine(DescribeModules(root.modules(), stored.front().partial_since_ns != 0));
+  PrintLine(DescribeModules(root.modules(), sources, stored.front().partial_since_ns != 0));
   ReportEarlyEnd(sources);
   ReportDebugRegisters(sources);
   ReportFewBursts(record, sources);

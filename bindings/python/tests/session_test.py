@@ -134,6 +134,19 @@ class SessionTest(unittest.TestCase):
         loops = profile.loops().top(20, 'own_instructions')
         self.assertGreater(max(loop.trip_count for loop in loops), 1)
 
+    def test_default_source_counts_the_event_that_is_named(self):
+        with hbbp.Session('auto', event='page-faults', period=53) as running:
+            pages = mmap.mmap(-1, 2000 * mmap.PAGESIZE)
+            for page in range(2000):
+                pages[page * mmap.PAGESIZE] = 1
+            pages.close()
+        source = running.profile().sources()[0]
+        self.assertEqual((source.event, source.event_name), (hbbp.Event.OTHER, 'page-faults:u'))
+        self.assertEqual((source.period, source.unit), (53, hbbp.Unit.EVENTS))
+        self.assertGreater(source.samples, 5)
+        with self.assertRaisesRegex(hbbp.UnsupportedError, 'context-switches'):
+            hbbp.Session('auto', event='context-switches').start()
+
     def test_generated_code_has_its_name(self):
         # mov ecx, edi; dec ecx; jne to the dec; ret
         code = bytes.fromhex('89f9 ffc9 75fc c3')

@@ -1,17 +1,19 @@
 // Checks that bursts which start at each instruction with the same probability count executions,
-// and what they may cost. There is a stand-in for the PMU, whose samples are signals that a
-// single-stepper or another thread sends.
+// and that any event of a PMU can start bursts. There is a stand-in for the PMU, whose samples are
+// signals that a single-stepper or another thread sends.
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <optional>
 #include <thread>
 #include <vector>
 
 #include "backends/swbt.h"
 #include "estimate/stream_estimator.h"
+#include "events/period.h"
 #include "support/branch_tracing.h"
 #include "support/catch.h"
 #include "support/cpu_work.h"
@@ -221,6 +223,64 @@ TEST_CASE("the budget is of CPU time, at any rate of an event of the PMU") {
   REQUIRE(sink.CounterOf("samples") > 100);
   CHECK(sink.statistics.bursts > 1);
   CHECK(over_budget > sink.CounterOf("samples") / 2);
+}
+
+PerfStandIn::Answer TakenBranchesOnly() {
+  return [](const perf_event_attr& attr) -> std::optional<int> {
+    if (attr.type == PERF_TYPE_RAW && attr.config == 0x20c4) return 0;
+    return std::nullopt;
+  };
+}
+
+TEST_CASE("an event of the PMU by its code starts bursts, which say what it was") {
+  const PerfStandIn pmu(TakenBranchesOnly());
+  BackendConfig config;
+  config.event = EventKind::kTakenBranches;
+  config.event_name = "BR_INST_RETIRED.NEAR_TAKEN";
+  config.event_type = PERF_TYPE_RAW;
+  config.event_config = 0x20c4;
+  SwbtBackend backend;
+  BackendChoice choice;
+  BranchSink sink;
+  const auto drain = [&] {
+    SleepMs(1);
+    backend.Drain(&sink);
+  };
+  const auto work = [] {
+    SampleFromOutside(trace::Tracer::Get().SampleData(1), 500, [] { Spin(100'000'000); });
+  };
+  RunTraced(
+      &backend, config, &choice, [] {}, drain, work);
+  REQUIRE(choice.sources.size() == 1);
+  const SourceChoice& source = choice.sources[0];
+  CHECK(source.event == EventKind::kTakenBranches);
+  CHECK(source.event_name == "BR_INST_RETIRED.NEAR_TAKEN:u");
+  CHECK(source.period == LargestPrimeUpTo(5'000'000));
+  CHECK(source.burst_extent == BurstExtent::kStreams);
+  const auto events = pmu.events();
+  REQUIRE(!events.empty());
+  CHECK(events.front().attr.sigtrap == 1);
+  CHECK(events.front().attr.sample_period == source.period);
+  REQUIRE(sink.statistics.bursts > 1);
+  CHECK(sink.PeriodsOfWholeBursts().front() % source.period == 0);
+}
+
+TEST_CASE("an event that this machine does not have is refused with the kernel's reason") {
+  const PerfStandIn pmu([](const perf_event_attr& attr) -> std::optional<int> {
+    if (attr.type == PERF_TYPE_HARDWARE) return EOPNOTSUPP;
+    return std::nullopt;
+  });
+  BackendConfig config;
+  config.event = EventKind::kOther;
+  config.event_name = "cache-misses";
+  config.event_type = PERF_TYPE_HARDWARE;
+  config.event_config = PERF_COUNT_HW_CACHE_MISSES;
+  SwbtBackend backend;
+  BackendChoice choice;
+  const Status refused = backend.Start(config, 0, &choice);
+  CHECK(refused.code() == StatusCode::kUnsupported);
+  CHECK(refused.message().find("cache-misses") != std::string::npos);
+  CHECK(refused.message().find("EOPNOTSUPP") != std::string::npos);
 }
 
 TEST_CASE("bursts of a clock are weighted by their streams") {

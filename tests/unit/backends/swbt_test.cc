@@ -640,6 +640,35 @@ TEST_CASE("with a budget, bursts are dropped and others stand for them, at a per
   CHECK(stands_for > spent_ns * 0.5);
 }
 
+TEST_CASE("page faults start bursts, where they happen") {
+  if (!HasBreakpointsForTracing()) HBBP_SKIP("no perf events with sigtrap here");
+  constexpr size_t kPages = 4000, kPage = 4096;
+  BackendConfig config = BranchConfig(TraceMode::kLookAhead, 2);
+  config.event = EventKind::kOther;
+  config.event_name = "page-faults";
+  config.event_type = PERF_TYPE_SOFTWARE;
+  config.event_config = PERF_COUNT_SW_PAGE_FAULTS;
+  config.period = 11;
+  const Sink sink = Trace(config, [] {
+    void* memory =
+        ::mmap(nullptr, kPages * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(memory != MAP_FAILED);
+    ::madvise(memory, kPages * kPage, MADV_NOHUGEPAGE);
+    for (size_t page = 0; page < kPages; ++page) {
+      static_cast<volatile char*>(memory)[page * kPage] = 1;
+      result += Collatz(27);
+    }
+    ::munmap(memory, kPages * kPage);
+  });
+  CAPTURE(sink.Describe());
+  CHECK(sink.statistics.method.find("perf event page-faults") != std::string::npos);
+  uint64_t faults = 0;
+  for (const uint64_t period : sink.PeriodsOfWholeBursts()) faults += period;
+  CHECK(faults > kPages * 9 / 10);
+  CHECK(faults < kPages * 2);  // look-ahead makes some of its own
+  CheckConsistent(sink);
+}
+
 TEST_CASE("only the threads that were asked for are traced") {
   std::atomic<bool> stop{false};
   std::atomic<pid_t> tid{0};

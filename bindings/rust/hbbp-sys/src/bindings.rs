@@ -2239,7 +2239,8 @@ pub struct hbbp_session_options {
     pub period: u64,
     /// samples a second of CPU time, instead of a period; 0: use period.
     /// Both set, or a period_mode other than PRIME where the kernel chooses
-    /// the periods: HBBP_ERROR_INVALID_ARGUMENT
+    /// the periods: HBBP_ERROR_INVALID_ARGUMENT. HBBP_SOURCE_SWBT takes the
+    /// frequency of a clock, which is that of HBBP_EVENT_AUTO then
     pub frequency_hz: u64,
     /// 1: count kernel code too; needs permission
     pub include_kernel: u32,
@@ -2266,8 +2267,8 @@ pub struct hbbp_session_options {
     /// whose children are not followed. It need not exist to the end. Not where
     /// branches are traced, and HBBP_SOURCE_AUTO does without it
     pub pid: u64,
-    /// Any event of the kernel or the PMU, for the samples of HBBP_SOURCE_EBS and HBBP_SOURCE_LBR;
-    /// \`event\` says what it counts, as hbbp_event_find does, which knows codes:
+    /// Any event of the kernel or the PMU, for samples and for bursts of HBBP_SOURCE_SWBT, but not for
+    /// HBBP_SOURCE_IBS; \`event\` says what it counts, as hbbp_event_find does, which knows codes:
     /// copied; shown in the profile. NULL: \`event\` says it all
     pub event_name: *const c_char,
     /// as in perf_event_attr
@@ -2383,7 +2384,9 @@ extern "C" {
     /// HBBP_ERROR_INVALID_STATE  it runs, or its log or a host's source called; HBBP_SOURCE_EXTERNAL,
     /// and no source was added
     /// HBBP_ERROR_PERMISSION     perf_event_open refused; the message names the setting
-    /// HBBP_ERROR_UNSUPPORTED    no such event here; no /proc
+    /// HBBP_ERROR_INVALID_ARGUMENT  HBBP_SOURCE_SWBT, and frequency_hz of another event than a clock
+    /// HBBP_ERROR_UNSUPPORTED    no such event here, or it happens in the kernel, which is left out;
+    /// no /proc
     /// HBBP_ERROR_BUSY           out of descriptors, threads, memory locks or counters; another
     /// session of the process traces branches
     /// HBBP_ERROR_NOT_FOUND      no such thread or process
