@@ -79,6 +79,29 @@ void AddEstimatorNote(const std::vector<SourceView>& sources, std::vector<std::s
   notes->push_back(std::move(note));
 }
 
+// Of clocks, and of what the kernel counts itself, samples are where the event happened. Without a
+// name in the spelling of perf, the profile does not say how the event was opened.
+bool MayLag(const SourceView& source) {
+  const bool is_of_pmu = source.event == HBBP_EVENT_INSTRUCTIONS ||
+                         source.event == HBBP_EVENT_CYCLES ||
+                         source.event == HBBP_EVENT_TAKEN_BRANCHES;
+  const bool is_counted = source.samples > 0 && source.estimator != HBBP_ESTIMATOR_STREAMS;
+  return source.kind == HBBP_SOURCE_EBS && is_of_pmu && is_counted && source.precise_ip == 0 &&
+         *source.event_name != '\0';
+}
+
+void AddLagNote(const std::vector<SourceView>& sources, std::vector<std::string>* notes) {
+  std::string names;
+  for (const SourceView& source : sources) {
+    if (!MayLag(source) || names.find(source.event_name) != std::string::npos) continue;
+    names += (names.empty() ? "" : ", ") + std::string(source.event_name);
+  }
+  if (names.empty()) return;
+  notes->push_back("samples of " + names +
+                   " are not precise and may lie behind what they are of, so counts of single "
+                   "blocks may be off by more than their errors");
+}
+
 }  // namespace
 
 Status ToStatus(const hbbp::error& error) {
@@ -331,6 +354,7 @@ std::vector<std::string> Caveats(const std::vector<SourceView>& sources) {
                     " branches were predicted wrongly: tracing is not to be trusted here");
   }
   AddEstimatorNote(sources, &notes);
+  AddLagNote(sources, &notes);
   if (IsUpToFactor(sources)) {
     notes.push_back("the source counts " + UnitOf(sources) +
                     ", so counts are proportional to these, and are not numbers of executions");

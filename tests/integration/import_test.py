@@ -128,6 +128,17 @@ class ImportTest(record_support.RecordTest):
             self.assertEqual((ebs['precise_ip'], ebs['period_mode']), (1, 'prime'))
             self.assertEqual((lbr['ebs_method'], lbr['smallest_period']), ('plain', 1009))
 
+    def test_listings_warn_of_samples_that_are_not_precise(self):
+        for precise_ip in (0, 2):
+            self.recording.write_bytes(recording(
+                mapping(7, 0x400000, 0x1000, '/opt/server'), sample(0x400010, 7, 10, 1009, []),
+                period=1009, precise_ip=precise_ip))
+            self.import_it(self.recording)
+            for listing in ('mix', 'blocks', 'info'):
+                text = self.run_tool(listing, self.file).stdout
+                warning = 'note: samples of instructions are not precise and may lie behind'
+                self.assertEqual(warning in text, precise_ip == 0, (listing, text))
+
     def test_how_periods_were_chosen(self):
         def mode(*periods):
             self.recording.write_bytes(recording(

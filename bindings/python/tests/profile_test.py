@@ -702,6 +702,18 @@ class TableTest(unittest.TestCase):
             self.assertTrue(str(listing).endswith('no numbers of executions'), listing)
             self.assertIn('note: 3 samples were lost', listing._repr_html_())
 
+    def test_listings_warn_of_samples_that_are_not_precise(self):
+        for name, is_said in (('ex_ret_instr:u', True), (None, False)):
+            with hbbp.Feed(order='as-added') as feed:
+                source = feed.add_source('ebs', 'instructions', period=1000, event_name=name)
+                feed.add_events([support.generated_code()])
+                feed.add_samples(source, [hbbp.FeedSample(ip=support.LOOP_ADDRESS, pid=support.PID,
+                                                          tid=1)])
+                feed.flush()
+                profile = feed.profile()
+            self.assertEqual(any(f'samples of {name} are not precise' in each
+                                 for each in profile.caveats()), is_said)
+
     def test_values_of_newer_libraries(self):
         source = hbbp.SourceKind(99)
         self.assertEqual((str(source), int(source)), ('unknown-99', 99))

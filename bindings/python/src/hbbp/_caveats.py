@@ -1,7 +1,7 @@
 """Collects what every reader of a profile's counts must know."""
 from typing import List, Sequence
 
-from ._abi import SourceKind, Unit
+from ._abi import Event, SourceKind, Unit
 from ._rows import SourceInfo, SourceResult
 
 STREAMS = {SourceKind.LBR, SourceKind.SWBT}
@@ -23,6 +23,14 @@ def is_up_to_factor(sources: Sequence[SourceInfo], is_one_scale: bool) -> bool:
     families = [[each for each in sources if (each.kind in STREAMS) == is_streams]
                 for is_streams in (False, True)]
     return not any(family and all(map(_counts_executions, family)) for family in families)
+
+
+def _may_lag(source: SourceInfo) -> bool:
+    """Returns whether samples may lie behind what they are of. Those of clocks do not. Without a name
+    in the spelling of perf, the profile does not say how the event was opened."""
+    of_pmu = (Event.INSTRUCTIONS, Event.CYCLES, Event.TAKEN_BRANCHES)
+    return bool(source.kind == SourceKind.EBS and source.event in of_pmu and source.samples and
+                source.precise_ip == 0 and source.event_name)
 
 
 def caveats_of(sources: Sequence[SourceInfo], results: Sequence[SourceResult],
@@ -49,6 +57,10 @@ def caveats_of(sources: Sequence[SourceInfo], results: Sequence[SourceResult],
     if disagreements:
         notes.append(f'{disagreements:,} branches were predicted wrongly: tracing is not to be '
                      'trusted here')
+    names = sorted({each.event_name for each in sources if _may_lag(each)})
+    if names:
+        notes.append(f'samples of {", ".join(names)} are not precise and may lie behind what they are '
+                     'of, so counts of single blocks may be off by more than their errors')
     if sources and is_up_to_factor(sources, is_one_scale):
         units = {str(each.unit).replace('-', ' ') for each in sources}
         unit = units.pop() if len(units) == 1 else 'mixed units'
