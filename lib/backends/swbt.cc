@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cinttypes>
+#include <cmath>
 #include <cstdio>
 #include <limits>
 #include <utility>
@@ -66,8 +67,12 @@ std::string LocationName(uint64_t address, const std::vector<Mapping>& mappings)
 }
 
 // Handlers may take this part of CPU time at the default period (docs/lab/results.md has the
-// measurements).
-constexpr double kDefaultHandlerShare = 1.0 / 800;
+// measurements),
+constexpr double kDefaultHandlerShare = 1.0 / 400;
+// and so much besides, which pays for the first second.
+constexpr uint64_t kDefaultHandlerReserveNs = 5'000'000;
+// A period has at least this share that was not spent in handlers.
+constexpr double kMinProgramShare = 0.125;
 // Approximate cost of a signal that starts no burst, including the kernel's part.
 uint64_t SignalNs(const TraceTrigger& trigger) {
   constexpr uint64_t kByClockNs = 5'000;
@@ -76,7 +81,7 @@ uint64_t SignalNs(const TraceTrigger& trigger) {
 }
 // A new period starts at once, so that a part of the one before is lost each time.
 constexpr uint64_t kSamplesByDraw = 8;
-constexpr uint32_t kDefaultLookAheadBranches = 256;
+constexpr uint32_t kDefaultLookAheadBranches = 1000;
 constexpr uint32_t kDefaultBreakpointBranches = 16;  // as in the paper
 // The process is scanned for new threads at this interval, if they do not inherit a sampler,
 constexpr int kThreadsIntervalMs = 20;
@@ -210,7 +215,9 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
                                        ? kDefaultBreakpointBranches
                                        : kDefaultLookAheadBranches;
   }
+  burst_branches_ = tracer_config.burst_branches;
   tracer_config.handler_share = handler_share_;
+  tracer_config.handler_reserve_ns = handler_share_ == 0 ? 0 : kDefaultHandlerReserveNs;
   tracer_config.may_use_breakpoints = has_events_;
   tracer_config.uses_real_time_signals = uses_real_time_signals_;
   tracer_config.keeps_handler_times = !config.concurrent.empty();
@@ -221,6 +228,7 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
                       "time, because signals and debug registers are the process's");
   }
   if (error_number != 0) return ErrnoStatus(error_number, "setting up software branch tracing");
+  PrepareForClock();
   if (has_events_) {
     // Without an observer, mappings are compared each second.
     observer_ = std::make_unique<PerfBackend>(SourceKind::kNone);
@@ -261,6 +269,18 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
     Close();
   }
   return status;
+}
+
+// Bursts of a clock weigh by their time.
+void SwbtBackend::PrepareForClock() {
+  trace::CodeCache* code_cache = trace::Tracer::Get().code_cache();
+  burst_time_.reset();
+  carried_periods_.clear();
+  code_cache->SetTimesAccesses(false);
+  if (!trigger_.IsClock()) return;
+  const CycleTime cycle_time = MeasureCycleTime();
+  burst_time_ = std::make_unique<BurstTime>(code_cache, cycle_time);
+  code_cache->SetTimesAccesses(cycle_time.may_read_ticks);
 }
 
 // Chooses the best sampler that options and machine allow, and describes it in method_.
@@ -578,7 +598,8 @@ void SwbtBackend::Drain(EventSink* sink) {
   }
   const bool take_unfinished = !tracer.is_enabled() && all_handlers_ended_;
   tracer.Drain(take_unfinished, [&](const trace::BurstView& view) { DeliverBurst(view, sink); });
-  tracer.code_cache()->FlushIfFull();
+  const bool is_flushed = tracer.code_cache()->FlushIfFull();
+  if (is_flushed && burst_time_ != nullptr) burst_time_->Forget();
   DeliverStatistics(sink);
 }
 
@@ -613,32 +634,63 @@ void SwbtBackend::DeliverBurst(const trace::BurstView& view, EventSink* sink) {
   unfinished_.erase(view.tid);
 }
 
-uint64_t SwbtBackend::ExtentOf(const Segment& segment) const {
+// Returns the extent of a segment, without cache misses.
+double SwbtBackend::ExtentOf(const Segment& segment) {
   if (segment.branches.size() < 2) return 0;
-  return burst_extent_ == BurstExtent::kEvents ? segment.instructions : segment.branches.size() - 1;
+  if (burst_extent_ == BurstExtent::kStreams) {
+    return static_cast<double>(segment.branches.size() - 1);
+  }
+  return burst_time_ == nullptr ? static_cast<double>(segment.instructions)
+                                : burst_time_->StreamsNs(segment.branches, segment.instructions);
+}
+
+// Returns the occurrences of the event in the program that the burst stands for. A clock also runs
+// in handlers.
+double SwbtBackend::PeriodOf(const trace::BurstView& view) const {
+  const auto nominal = static_cast<double>(period_ * view.periods);
+  if (!trigger_.IsClock()) return nominal;
+  const auto of_handlers = static_cast<double>(view.cost.handlers_ns + signal_ns_ * view.periods);
+  return std::max(nominal - of_handlers, kMinProgramShare * nominal);
 }
 
 // Delivers a burst for each segment, which together have the period of a burst without gaps.
+//
+// A burst that was cut weighs what it would weigh if it were whole: every start that reaches the
+// code before the cut covers it, however near. What is left of its period is carried over to the
+// next burst of the thread, which stands for the code behind the cut.
 void SwbtBackend::DeliverSegments(std::span<const Segment> segments, const trace::BurstView& view,
                                   EventSink* sink) {
-  uint64_t extent = 0;
-  for (const Segment& segment : segments) extent += ExtentOf(segment);
-  if (extent == 0) return;
-  const auto whole = static_cast<double>(period_ * view.periods);
-  uint64_t extent_before = 0, period_before = 0;
+  double& carried = carried_periods_[view.tid];
+  double period = PeriodOf(view) + std::exchange(carried, 0);
+  std::vector<double> extents;
+  double extent = 0;
+  size_t branches = 0;
   for (const Segment& segment : segments) {
-    if (ExtentOf(segment) == 0) continue;
-    extent_before += ExtentOf(segment);
-    const double share = static_cast<double>(extent_before) / static_cast<double>(extent);
-    const auto period = static_cast<uint64_t>(whole * share);
+    extents.push_back(ExtentOf(segment));
+    extent += extents.back();
+    branches += segment.branches.size();
+  }
+  if (view.cost.is_cut || extent == 0) {
+    const double whole = period;
+    period *= extent == 0 ? 0 : std::min(1.0, static_cast<double>(branches) / burst_branches_);
+    carried = whole - period;
+  }
+  if (extent == 0) return;
+  const double with_misses =
+      burst_time_ == nullptr ? extent : extent + burst_time_->MissesNs(view.cost.miss_ticks);
+  for (size_t i = 0; i < segments.size(); ++i) {
+    if (extents[i] == 0) continue;
+    const double share = extents[i] / extent;
     BurstSample burst;
     burst.pid = static_cast<uint32_t>(::getpid());
     burst.tid = view.tid;
     burst.time_ns = view.time_ns;
-    burst.period = period - period_before;
-    period_before = period;
-    burst.branches = segment.branches;
-    if (burst_extent_ == BurstExtent::kEvents) burst.extent = ExtentOf(segment);
+    burst.period = static_cast<uint64_t>(std::llround(period * share));
+    burst.branches = segments[i].branches;
+    if (burst_extent_ == BurstExtent::kEvents) {
+      burst.extent =
+          std::max(uint64_t{1}, static_cast<uint64_t>(std::llround(with_misses * share)));
+    }
     sink->OnBurst(burst);
   }
 }
@@ -773,6 +825,8 @@ void SwbtBackend::Close() {
   if (observer_ != nullptr) observer_->Close();
   observer_.reset();
   unfinished_.clear();
+  carried_periods_.clear();
+  burst_time_.reset();
   known_code_.clear();
   trace::Tracer::Get().Close();
 }
@@ -783,6 +837,8 @@ void SwbtBackend::ResetInChild() {
   if (observer_ != nullptr) observer_->ResetInChild();
   observer_.reset();
   unfinished_.clear();
+  carried_periods_.clear();
+  burst_time_.reset();
   known_code_.clear();
   trace::Tracer::Get().ResetInChild();
 }

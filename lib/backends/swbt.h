@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "backends/burst_time.h"
 #include "backends/perf_backend.h"
 #include "backends/rseq_sections.h"
 #include "backends/sample_cost.h"
@@ -74,6 +75,7 @@ class SwbtBackend : public Backend {
   bool MayOpen();
   void DrawPeriods();
   uint64_t Samples() const;
+  void PrepareForClock();
   void ChooseBudget(const BackendConfig& config);
   void LengthenPeriod(double max_overhead);
   void KeepOutOfStep(const std::vector<ConcurrentSampler>& others, EventKind event);
@@ -88,7 +90,8 @@ class SwbtBackend : public Backend {
   void EndEarly(const char* reason);
   void EndForFilter();
   void DeliverBurst(const trace::BurstView& view, EventSink* sink);
-  uint64_t ExtentOf(const Segment& segment) const;
+  double ExtentOf(const Segment& segment);
+  double PeriodOf(const trace::BurstView& view) const;
   void DeliverSegments(std::span<const Segment> segments, const trace::BurstView& view,
                        EventSink* sink);
   void DeliverStatistics(EventSink* sink);
@@ -107,6 +110,9 @@ class SwbtBackend : public Backend {
   TraceTrigger trigger_;
   uint64_t period_ = 0;
   BurstExtent burst_extent_ = BurstExtent::kStreams;
+  uint32_t burst_branches_ = 0;                 // of a burst that is not cut
+  std::unique_ptr<BurstTime> burst_time_;       // of clocks
+  std::map<uint32_t, double> carried_periods_;  // by thread, of its last burst
   bool draws_periods_ = false;
   PeriodDraw draw_{1};
   uint64_t draws_ = 0;

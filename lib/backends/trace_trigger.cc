@@ -11,7 +11,7 @@
 namespace hbbp {
 namespace {
 
-constexpr uint64_t kDefaultClockPeriodNs = 50'000'000;
+constexpr uint64_t kDefaultClockPeriodNs = 20'000'000;
 constexpr uint64_t kDefaultInstructions = 150'000'000;  // and cycles
 // Nowak et al. take 500,000 to 5 million, for software branch tracing.
 constexpr uint64_t kDefaultTakenBranches = 5'000'000;
@@ -108,7 +108,7 @@ double TraceTrigger::FastestPerNs() const {
 }
 
 BurstExtent TraceTrigger::Extent() const {
-  return unit() == Unit::kInstructions ? BurstExtent::kEvents : BurstExtent::kStreams;
+  return unit() == Unit::kInstructions || IsClock() ? BurstExtent::kEvents : BurstExtent::kStreams;
 }
 
 StatusOr<std::vector<TraceTrigger>> FindTraceTriggers(const BackendConfig& config) {

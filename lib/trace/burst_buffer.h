@@ -26,6 +26,15 @@ enum class PartEnd : uint16_t {
   kAfterGap,   // branches of the same burst, after some that could not be recorded
 };
 
+// BurstCost is what must be known of a burst to find how long the program took for it.
+struct BurstCost {
+  // CPU time of the handlers of the thread since the burst before it began, without its own.
+  uint64_t handlers_ns = 0;
+  uint64_t miss_ticks = 0;  // LookAheadStats::miss_ticks
+  // It ended before it was full: bursts that begin after the location where it ended are too few.
+  bool is_cut = false;
+};
+
 // A header precedes the branches of a burst, or of a part of one.
 struct BurstHeader {
   uint64_t time_ns = 0;       // CLOCK_MONOTONIC when the burst began
@@ -33,7 +42,7 @@ struct BurstHeader {
   uint32_t branches = 0;
   uint16_t periods = 1;  // sampling periods that the burst represents
   PartEnd end = PartEnd::kLast;
-  uint64_t reserved = 0;
+  BurstCost cost;  // of the last part
 };
 // A header takes so many entries of a buffer.
 inline constexpr uint32_t kHeaderEntries = sizeof(BurstHeader) / sizeof(TakenBranch);

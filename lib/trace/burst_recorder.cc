@@ -8,6 +8,7 @@
 
 #include <new>
 
+#include "trace/interpreter/micro_op.h"
 #include "trace/raw_clock.h"
 
 namespace hbbp::trace {
@@ -73,7 +74,8 @@ void BurstRecorder::DrainBuffer(BurstBuffer* buffer, Visitor visit, void* visito
                             header.instructions,
                             buffer->entries + buffer->consumed + kHeaderEntries,
                             header.branches,
-                            header.end};
+                            header.end,
+                            header.cost};
     visit(view, visitor);
     buffer->consumed += kHeaderEntries + header.branches;
   }
@@ -110,6 +112,10 @@ bool BurstRecorder::Begin(ThreadSlot* slot, uint32_t periods) {
   slot->hits = 0;
   slot->instructions = 0;
   slot->last_branch = ThreadSlot::kNoBranch;
+  slot->miss_ticks = 0;
+  slot->is_limited = false;
+  slot->earlier_handlers_ns += slot->handlers_ns;
+  slot->handlers_ns = 0;
   slot->makes_progress = false;
   slot->restarts = false;
   slot->periods = slot->skipped + periods;
@@ -216,7 +222,16 @@ bool BurstRecorder::Record(ThreadSlot* slot, const TakenBranch& branch) {
 
 void BurstRecorder::Finish(ThreadSlot* slot) {
   const bool makes_a_stream = slot->branches >= 2;
-  if (!slot->has_parts && !makes_a_stream) return;
+  if (!slot->has_parts && !makes_a_stream) {
+    slot->skipped += slot->periods;  // the next burst represents them too
+    return;
+  }
+  BurstHeader* header =
+      buffers_.at(slot->buffer.load(std::memory_order_relaxed) - 1)->HeaderAt(slot->header);
+  const bool is_full = slot->is_limited || BranchesLeft(*slot) == 0 ||
+                       InstructionsLeft(*slot) < kMaxBlockInstructions;
+  header->cost = {slot->earlier_handlers_ns, slot->miss_ticks, !is_full};
+  slot->earlier_handlers_ns = 0;
   CommitPart(slot, PartEnd::kLast);
   slot->branches = 0;
   slot->has_parts = false;

@@ -30,7 +30,8 @@ struct BurstView {
   uint64_t instructions;  // instructions in the streams that end in this part
   const TakenBranch* branches;
   uint32_t count;
-  PartEnd end;  // what follows in the same thread
+  PartEnd end;     // what follows in the same thread
+  BurstCost cost;  // of the last part
 };
 
 class BurstRecorder {

@@ -40,6 +40,7 @@ WalkEnd LookAheadWalk::Run(LookAhead* look_ahead, ThreadSlot* slot, ucontext_t* 
     if (recorder_->BranchesLeft(*slot) == 0) return WalkEnd::kBurstEnds;
   } while (result.reason == StopReason::kFull);
   slot->Add(CounterOf(result.reason));
+  slot->is_limited = IsLimit(result.reason);
   const ResumePoint point = FindResumePoint(look_ahead, result);
   const bool got_nowhere = result.instructions == 0 && point.address == Ip(*context);
   if (point.address == 0 || got_nowhere) return WalkEnd::kBurstEnds;

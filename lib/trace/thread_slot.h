@@ -37,6 +37,8 @@ struct alignas(64) ThreadSlot {
   uint64_t
       last_branch;  // `instructions` after the last branch; kNoBranch if none since the last gap
   uint64_t in_streams;  // instructions between branches of this part
+  uint64_t miss_ticks;  // LookAheadStats::miss_ticks of the burst
+  bool is_limited;      // its end is a limit of the interpreter, wherever it may begin
   uint64_t stack_pointer;
   Breakpoint breakpoint;
   LookAhead* look_ahead;  // mode verify: the look-ahead that is one step ahead
@@ -52,8 +54,10 @@ struct alignas(64) ThreadSlot {
   // These are of the CPU time of the thread.
   uint64_t budget_until_ns;   // the time up to which it has added to the budget; 0: no sample yet
   uint64_t handler_begin_ns;  // when the handler that runs began
-  uint32_t skipped;           // periods since the last burst that were over budget
-  uint32_t periods;           // sampling periods that the burst represents
+  uint64_t handlers_ns;       // time of handlers since the burst began
+  uint64_t earlier_handlers_ns;  // time of handlers before the burst, since the one before it began
+  uint32_t skipped;              // periods since the last burst that were over budget
+  uint32_t periods;              // sampling periods that the burst represents
 
   std::atomic<uint64_t> counters[kCounters];
 

@@ -124,6 +124,7 @@ void ThreadSlots::Free(uint32_t index, bool has_bursts) {
   slot.is_warm = false;
   slot.budget_ns = 0;
   slot.budget_until_ns = 0;
+  slot.handlers_ns = slot.earlier_handlers_ns = 0;
   slot.skipped = 0;
   if (has_bursts) {
     owners_[index].fetch_or(kEndedBit);
@@ -166,6 +167,7 @@ void ThreadSlots::StartSession() {
     slot.sampler = 0;
     slot.budget_ns = 0;
     slot.budget_until_ns = 0;
+    slot.handlers_ns = slot.earlier_handlers_ns = 0;
     slot.skipped = 0;
     for (auto& counter : slot.counters) counter.store(0, std::memory_order_relaxed);
   }

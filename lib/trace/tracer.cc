@@ -96,6 +96,7 @@ class HandlerClock {
   }
   ~HandlerClock() {
     const uint64_t spent_ns = RawClockNs(CLOCK_THREAD_CPUTIME_ID) - begin_ns_;
+    slot_->handlers_ns += spent_ns;
     slot_->Add(Counter::kHandlerNs, spent_ns);
     if (is_charged_) slot_->budget_ns -= static_cast<int64_t>(spent_ns);
   }
@@ -193,6 +194,7 @@ int Tracer::Open(const TracerConfig& config) {
   }
   config_ = config;
   SetHandlerShare(config.handler_share);
+  handler_reserve_ns_ = static_cast<int64_t>(config.handler_reserve_ns);
   recorder_.SetLimits(config.burst_branches, config.burst_instructions);
   config_.keeps_handler_times = config.keeps_handler_times && slots_.ReserveHandlerTimes();
   GrowAhead();
@@ -508,10 +510,23 @@ bool Tracer::IsOverBudget(ThreadSlot* slot, uint32_t periods) {
   slot->budget_until_ns = now_ns;
   slot->budget_ns += share_of(elapsed_ns);
   if (slot->budget_ns > share_of(kMaxSavedNs)) slot->budget_ns = share_of(kMaxSavedNs);
+  if (slot->budget_ns < 0) slot->budget_ns += TakeFromReserve(-slot->budget_ns);
   if (slot->budget_ns >= 0) return false;
   slot->Add(Counter::kOverBudget);
   slot->skipped += periods;
   return true;
+}
+
+// Returns as much as there is, up to `ns`.
+int64_t Tracer::TakeFromReserve(int64_t ns) {
+  int64_t left = handler_reserve_ns_.load(std::memory_order_relaxed);
+  while (left > 0) {
+    const int64_t taken = ns < left ? ns : left;
+    if (handler_reserve_ns_.compare_exchange_weak(left, left - taken, std::memory_order_relaxed)) {
+      return taken;
+    }
+  }
+  return 0;
 }
 
 WalkEnd Tracer::BeginWalk(ThreadSlot* slot, ucontext_t* context) {

@@ -54,6 +54,9 @@ struct TracerConfig {
   // The part of the CPU time of a thread that handlers may take there. Samples over this budget are
   // skipped, and the next burst represents them too. 0 means no limit.
   double handler_share = 0;
+  // CPU time that handlers of all threads together may take beyond that, so that a session begins
+  // with a burst for each sample.
+  uint64_t handler_reserve_ns = 0;
   bool may_use_breakpoints = true;
   // Perf events send kSampleSignal and kBreakpointSignal and not SIGTRAP.
   bool uses_real_time_signals = false;
@@ -162,6 +165,7 @@ class Tracer {
   void Handle(ThreadSlot* slot, Arrival arrival, ucontext_t* context);
   void OnSample(ThreadSlot* slot, uint32_t periods, ucontext_t* context);
   bool IsOverBudget(ThreadSlot* slot, uint32_t periods);
+  int64_t TakeFromReserve(int64_t ns);
   WalkEnd BeginWalk(ThreadSlot* slot, ucontext_t* context);
   void OnBreakpoint(ThreadSlot* slot, ucontext_t* context, bool was_delayed);
   WalkEnd ContinueWalk(ThreadSlot* slot, ucontext_t* context);
@@ -182,6 +186,7 @@ class Tracer {
   std::atomic<bool> is_open_{false};
   std::atomic<bool> enabled_{false};
   std::atomic<TracerFailure> failure_{TracerFailure::kNone};
+  std::atomic<int64_t> handler_reserve_ns_{0};
   std::atomic<uint64_t> handler_share_{0};  // TracerConfig::handler_share, times 2^32
   CodeCache* code_cache_ = nullptr;
   bool has_native_region_ = false;

@@ -141,6 +141,7 @@ WalkEnd VerifyWalk::Run(ThreadSlot* slot, const BranchOutcome* found, ucontext_t
   } while (result.reason == StopReason::kFull);
   slot->restarts = result.reason != StopReason::kDynamicBranch;
   if (slot->restarts) slot->Add(CounterOf(result.reason));
+  slot->is_limited = IsLimit(result.reason);
   const ResumePoint point = FindResumePoint(look_ahead, result);
   const bool got_nowhere = result.instructions == 0 && slot->restarts && point.address == ip;
   if (point.address == 0 || got_nowhere) return WalkEnd::kBurstEnds;

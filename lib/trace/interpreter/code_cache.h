@@ -44,6 +44,11 @@ class CodeCache {
   void SetReadsMayBlock() { reads_may_block_.store(true, std::memory_order_relaxed); }
   bool reads_may_block() const { return reads_may_block_.load(std::memory_order_relaxed); }
 
+  // For the worker: has bursts time their first access to each line of memory from now on, with the
+  // time stamp counter.
+  void SetTimesAccesses(bool times) { times_accesses_.store(times, std::memory_order_relaxed); }
+  bool times_accesses() const { return times_accesses_.load(std::memory_order_relaxed); }
+
   // For the worker, at intervals: empties the cache if it is nearly full and no burst runs in it
   // now. Returns whether it did.
   bool FlushIfFull();
@@ -108,6 +113,7 @@ class CodeCache {
   uint64_t vdso_start_ = 0;
   uint64_t vdso_bytes_ = 0;
   std::atomic<bool> reads_may_block_{false};
+  std::atomic<bool> times_accesses_{false};
   XsaveLayout xsave_layout_;
 
   // These are written now and then, so they do not share a cache line with members that are only

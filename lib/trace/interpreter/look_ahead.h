@@ -56,6 +56,7 @@ struct LookAheadStats {
   uint64_t decoded_instructions = 0;  // instructions that the code cache did not have
   uint64_t probed_pages = 0;          // pages probed by system call
   uint64_t missing_pages = 0;         // pages that were not read because that might block
+  uint64_t miss_ticks = 0;            // time of cache misses, in ticks of the time stamp counter
 };
 
 class LookAhead {

@@ -48,6 +48,8 @@ void OverlayMemory::Reset(const MemoryReader& memory_reader, bool catches_faults
   // A reader neither faults nor blocks.
   faults_are_caught = catches_faults || !is_read_in_place;
   reads_may_block = is_read_in_place && code_cache->reads_may_block();
+  times_accesses = is_read_in_place && code_cache->times_accesses();
+  miss_ticks = 0;
   stops_at_code = true;
   stored_to_code = false;
   line_count = 0;
@@ -64,6 +66,7 @@ void OverlayMemory::Reset(const MemoryReader& memory_reader, bool catches_faults
 void OverlayMemory::LogReads() {
   logs_reads = true;
   keeps_pages = false;
+  times_accesses = false;
 }
 
 OverlayMemory::DirtyPage* OverlayMemory::FindDirtyPage(uint64_t page_address) {
@@ -104,7 +107,28 @@ OverlayMemory::PageEntry* OverlayMemory::EnterPage(uint64_t address) {
   entry->tag = keeps_pages ? page_address | epoch : 0;
   entry->page = FindDirtyPage(page_address);
   entry->dirty = entry->page == nullptr ? 0 : entry->page->dirty;
+  entry->special = times_accesses ? ~uint64_t{0} : entry->dirty;
   return entry;
+}
+
+// Loads from the line, which is not special afterwards.
+void OverlayMemory::TimeAccess(PageEntry* entry, uint64_t address) {
+  // No cache and no page walk takes longer; what does is an interrupt or a page fault.
+  constexpr uint64_t kMaxTicks = 2000;
+  // Times of hits vary by so much.
+  constexpr uint64_t kTicksOfNoise = 8;
+  entry->special &= ~(uint64_t{1} << LineOf(address));
+  uint8_t byte = 0;
+  _mm_lfence();
+  const uint64_t begin = __rdtsc();
+  _mm_lfence();
+  const bool is_loaded = GuardedLoad(reinterpret_cast<const uint8_t*>(address), &byte);
+  asm volatile("" ::"r"(byte));
+  _mm_lfence();
+  const uint64_t ticks = __rdtsc() - begin;
+  if (!is_loaded || ticks > kMaxTicks) return;
+  if (ticks_of_hit == 0 || ticks < ticks_of_hit) ticks_of_hit = ticks;
+  if (ticks > ticks_of_hit + kTicksOfNoise) miss_ticks += ticks - ticks_of_hit;
 }
 
 Access OverlayMemory::Read(uint64_t address, size_t size, void* value, uint64_t* unknown_bytes) {
@@ -112,8 +136,10 @@ Access OverlayMemory::Read(uint64_t address, size_t size, void* value, uint64_t*
   uint64_t all_unknown = 0;
   for (size_t done = 0; done < size;) {
     const size_t part = BytesInLine(address, size - done);
-    const PageEntry* entry = EnterPage(address);
+    PageEntry* entry = EnterPage(address);
     if (entry == nullptr) return Access::kUnreadable;
+    const uint64_t untimed = entry->special & ~entry->dirty;
+    if ((untimed >> LineOf(address)) & 1) TimeAccess(entry, address);
     if ((entry->dirty >> LineOf(address)) & 1) {
       const unsigned copy = entry->page->lines[LineOf(address)];
       const uint64_t offset = address % kLineBytes;
@@ -143,6 +169,7 @@ Access OverlayMemory::PrepareWrite(uint64_t address, size_t size) {
         stored_to_code = true;
       }
       if (line_count == kLines) return Access::kOverlayFull;
+      if ((entry->special >> line) & 1) TimeAccess(entry, address);
       const uint64_t line_address = address - address % kLineBytes;
       if (!Copy(lines[line_count], line_address, kLineBytes)) return Access::kUnreadable;
       if (logs_reads) LogRead(line_address, lines[line_count], kLineBytes, false);
@@ -154,6 +181,7 @@ Access OverlayMemory::PrepareWrite(uint64_t address, size_t size) {
       unknown[line_count] = 0;
       ++line_count;
       entry->dirty |= uint64_t{1} << line;
+      entry->special |= uint64_t{1} << line;
       entry->page->dirty = entry->dirty;
     }
     done += part;

@@ -28,6 +28,12 @@ enum class StopReason : uint8_t {
   kCount
 };
 
+// Returns whether a run ended because it was long, and not because of the location it had reached.
+constexpr bool IsLimit(StopReason reason) {
+  return reason == StopReason::kFull || reason == StopReason::kInstructionLimit ||
+         reason == StopReason::kOverlayFull;
+}
+
 // Returns a name such as "unknown-branch". The names are stable, because profiles and JSON have
 // them.
 constexpr const char* NameOf(StopReason reason) {

@@ -1,0 +1,216 @@
+// StreamsNs executes the streams of a burst, one instruction after another, on a Processor.
+// FindCode describes the blocks of the interpreter's cache for it, each once.
+#include "backends/burst_time.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "backends/instruction_latency.h"
+#include "trace/interpreter/micro_op.h"
+
+namespace hbbp {
+namespace {
+
+using trace::InstructionInfo;
+
+constexpr unsigned kRegisters = 64;
+constexpr double kWidth = 6;  // instructions a cycle
+constexpr unsigned kWindow = 512;
+constexpr double kLoadLatency = 5;
+constexpr double kMispredictionCycles = 20;
+// Of streams that the predictor knows nothing of, this share is mispredicted.
+constexpr double kMispredictedOfUnknown = 0.05;
+// A taken branch ends the group of instructions that flow in together.
+constexpr double kTakenBranchCycles = 0.5;
+// Of the time of cache misses, this share is not hidden by other work.
+constexpr double kVisibleOfMisses = 0.5;
+// The rest of a burst is taken to be as its first part.
+constexpr uint64_t kMaxInstructions = 4096;
+constexpr unsigned kMaxOfStream = 4096;
+constexpr size_t kMaxBlocks = 1 << 16;
+constexpr double kDefaultCyclesPerInstruction = 0.5;
+
+// An operation of floating point reads and writes these, but does not wait for them.
+constexpr uint64_t kNotWaitedFor = trace::kMxcsrBit | trace::kX87Bit;
+constexpr uint64_t kGeneralRegisters = 0xffff;
+
+bool MovesStackPointer(ZydisMnemonic mnemonic) {
+  return mnemonic == ZYDIS_MNEMONIC_PUSH || mnemonic == ZYDIS_MNEMONIC_POP ||
+         mnemonic == ZYDIS_MNEMONIC_CALL || mnemonic == ZYDIS_MNEMONIC_RET;
+}
+
+bool IsScalarMove(ZydisMnemonic mnemonic) {
+  return mnemonic == ZYDIS_MNEMONIC_MOVSD || mnemonic == ZYDIS_MNEMONIC_MOVSS ||
+         mnemonic == ZYDIS_MNEMONIC_VMOVSD || mnemonic == ZYDIS_MNEMONIC_VMOVSS;
+}
+
+}  // namespace
+
+class BurstTime::Processor {
+ public:
+  uint64_t instructions() const { return instructions_; }
+  double cycles() const { return std::max(entry_, finished_); }
+
+  void Execute(const Instruction& instruction) {
+    // The window is full until the instruction that was so many before it has finished.
+    entry_ = std::max(entry_ + 1 / kWidth, window_[instructions_ % kWindow]);
+    double begin = std::max(entry_, ReadyAt(instruction.inputs));
+    Stored& stored = FindStored(instruction);
+    if (instruction.loads) {
+      double address = std::max(entry_, ReadyAt(instruction.address));
+      if (stored.key == key_) address = std::max(address, stored.ready);
+      begin = std::max(begin, address + kLoadLatency);
+    }
+    done_ = begin + instruction.latency;
+    if (instruction.stores) stored = {key_, done_};
+    for (uint64_t outputs = instruction.outputs; outputs != 0; outputs &= outputs - 1) {
+      const auto number = static_cast<unsigned>(__builtin_ctzll(outputs));
+      if (number < kGprs) ++version_[number];
+      if (number != trace::kRsp || !instruction.moves_stack) ready_[number] = done_;
+    }
+    finished_ = std::max(finished_, done_);
+    window_[instructions_++ % kWindow] = finished_;
+  }
+
+  void EndStream(StreamPredictor::Outcome outcome) {
+    entry_ += kTakenBranchCycles;
+    if (outcome == StreamPredictor::Outcome::kMispredicted) {
+      entry_ = std::max(entry_, done_ + kMispredictionCycles);
+    } else if (outcome == StreamPredictor::Outcome::kUnknown) {
+      entry_ += kMispredictedOfUnknown * kMispredictionCycles;
+    }
+  }
+
+ private:
+  static constexpr unsigned kGprs = 16;
+  static constexpr unsigned kStoredBits = 8;
+
+  struct Stored {
+    uint64_t key = 0;
+    double ready = 0;
+  };
+
+  double ReadyAt(uint64_t registers) const {
+    double latest = 0;
+    for (; registers != 0; registers &= registers - 1) {
+      latest = std::max(latest, ready_[__builtin_ctzll(registers)]);
+    }
+    return latest;
+  }
+
+  // Two accesses with the same key are to the same location. Others may be, too.
+  Stored& FindStored(const Instruction& instruction) {
+    key_ = instruction.location + (uint64_t{version_[instruction.base]} << 16) +
+           (uint64_t{version_[instruction.index]} << 40);
+    key_ *= 0x9e3779b97f4a7c15;
+    return stored_[key_ >> (64 - kStoredBits)];
+  }
+
+  uint64_t instructions_ = 0;
+  double entry_ = 0;     // when the newest instruction entered
+  double done_ = 0;      // when it was done
+  double finished_ = 0;  // when all were
+  double ready_[kRegisters] = {};
+  uint32_t version_[kGprs + 1] = {};  // of no register, too
+  uint64_t key_ = 0;
+  Stored stored_[size_t{1} << kStoredBits];
+  double window_[kWindow] = {};
+};
+
+BurstTime::Instruction BurstTime::Describe(const trace::Block& block, unsigned number) {
+  const InstructionInfo& info = block.infos()[number];
+  const bool is_last = number + 1u == block.instruction_count;
+  const unsigned end = is_last ? block.code_bytes : block.infos()[number + 1].offset;
+  Instruction instruction;
+  instruction.length = static_cast<uint8_t>(end - info.offset);
+  instruction.base = instruction.index = trace::kNoGpr;
+  instruction.outputs = info.writes & ~kNotWaitedFor;
+  instruction.inputs = info.reads & ~kNotWaitedFor;
+  ZydisDecodedInstruction decoded;
+  if (!DecodeWithZydis({block.code() + info.offset, instruction.length}, &decoded)) {
+    instruction.latency = 1;
+    return instruction;
+  }
+  const ZydisMnemonic mnemonic = decoded.mnemonic;
+  instruction.moves_stack = MovesStackPointer(mnemonic);
+  const bool has_operand = (decoded.attributes & ZYDIS_ATTRIB_HAS_MODRM) != 0 &&
+                           decoded.raw.modrm.mod != 3 && mnemonic != ZYDIS_MNEMONIC_LEA &&
+                           mnemonic != ZYDIS_MNEMONIC_NOP;
+  const bool pops = mnemonic == ZYDIS_MNEMONIC_POP || mnemonic == ZYDIS_MNEMONIC_RET;
+  const bool pushes = mnemonic == ZYDIS_MNEMONIC_PUSH || mnemonic == ZYDIS_MNEMONIC_CALL;
+  instruction.stores = pushes || info.store_bytes != 0;
+  // What stores and changes flags has loaded the operand before.
+  const bool only_stores = info.store_bytes != 0 && (info.writes & trace::kFlagBits) == 0;
+  instruction.loads = pops || (has_operand && !only_stores);
+  instruction.latency = LatencyOf(mnemonic);
+  if (IsMove(mnemonic)) {
+    instruction.latency = 0;
+    const bool merges = IsScalarMove(mnemonic) && !has_operand;
+    // The interpreter takes the upper part of the destination for an input.
+    if (!merges && !instruction.stores) {
+      instruction.inputs &= ~instruction.outputs | kGeneralRegisters;
+    }
+  }
+  if (!instruction.loads && !instruction.stores) return instruction;
+  instruction.address = info.address;
+  instruction.inputs &= ~info.address;
+  const trace::MicroOp& op = block.ops()[info.first_op + info.memory_op];
+  if (op.base < trace::kNoGpr) instruction.base = op.base;
+  if (op.index < trace::kNoGpr) instruction.index = op.index;
+  instruction.location = static_cast<uint64_t>(op.displacement) << 12 | uint64_t{op.base} << 6 |
+                         uint64_t{op.index} << 2 | op.scale;
+  return instruction;
+}
+
+// Returns nullptr if the cache does not have the code.
+const BurstTime::Code* BurstTime::FindCode(uint64_t ip) {
+  if (const auto found = code_.find(ip); found != code_.end()) return &found->second;
+  const trace::BlockRef ref = code_cache_.Find(ip);
+  if (ref == trace::kNoBlock) return nullptr;
+  if (code_.size() >= kMaxBlocks) code_.clear();
+  const trace::Block& block = *code_cache_.At(ref);
+  Code& code = code_[ip];
+  code.end = block.ip + block.code_bytes;
+  for (unsigned i = 0; i < block.instruction_count; ++i) {
+    code.instructions.push_back(Describe(block, i));
+  }
+  return &code;
+}
+
+// Executes the stream between two branches, or as much of it as is known.
+void BurstTime::Execute(const TakenBranch& first, const TakenBranch& last, Processor* processor) {
+  const uint64_t limit = processor->instructions() + kMaxOfStream;
+  uint64_t ip = first.to;
+  while (processor->instructions() < limit) {
+    const Code* code = FindCode(ip);
+    if (code == nullptr || code->instructions.empty()) return;
+    for (const Instruction& instruction : code->instructions) {
+      processor->Execute(instruction);
+      if (ip == last.from) return;
+      ip += instruction.length;
+    }
+  }
+}
+
+double BurstTime::StreamsNs(std::span<const TakenBranch> branches, uint64_t instructions) {
+  Processor processor;
+  predictor_.StartBurst();
+  for (size_t i = 0; i < branches.size(); ++i) {
+    // The predictor learns from all of them.
+    const StreamPredictor::Outcome outcome = predictor_.Add(branches[i]);
+    if (i == 0 || processor.instructions() >= kMaxInstructions) continue;
+    Execute(branches[i - 1], branches[i], &processor);
+    processor.EndStream(outcome);
+  }
+  const double per_instruction =
+      processor.instructions() == 0
+          ? kDefaultCyclesPerInstruction
+          : processor.cycles() / static_cast<double>(processor.instructions());
+  return static_cast<double>(instructions) * per_instruction * cycle_time_.ns_per_cycle;
+}
+
+double BurstTime::MissesNs(uint64_t miss_ticks) const {
+  return kVisibleOfMisses * static_cast<double>(miss_ticks) * cycle_time_.ns_per_tick;
+}
+
+}  // namespace hbbp

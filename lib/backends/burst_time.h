@@ -1,0 +1,83 @@
+// BurstTime estimates how long the program took for the code of a burst.
+//
+// It is a model of an out-of-order processor, after Karkhanis and Smith, "A First-Order Superscalar
+// Processor Model" (ISCA 2004): instructions flow in at a fixed width; each waits for its inputs; a
+// window limits how far the newest may be ahead of the oldest that is not finished; and a
+// mispredicted branch stops the flow until it is resolved. StreamPredictor says which branches
+// those are. Cache misses are not modelled but measured, by the look-ahead that recorded the burst,
+// which met the caches as the program had left them; half of their time is taken to be hidden by
+// other work.
+//
+//   A loop of "dec; jnz": each dec waits for the one before, so a round takes a cycle, 0.5 an
+//   instruction. A loop of 400 "lea" that each wait for the one before takes 400 cycles, 1 an
+//   instruction. Bursts that weigh by their instructions give the second as many executions as the
+//   time says, that is twice too many; by their time, both are right.
+//
+// Assumption: what limits the code is its width, its dependencies, mispredictions or cache misses,
+// and the processor is like those of the last ten years in these. A loop of independent divisions
+// breaks it: they share one divider. Where code of a burst is not in the cache, as in mode
+// breakpoint, an average stands for it.
+#ifndef HBBP_LIB_BACKENDS_BURST_TIME_H_
+#define HBBP_LIB_BACKENDS_BURST_TIME_H_
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "backends/cycle_time.h"
+#include "backends/stream_predictor.h"
+#include "base/taken_branch.h"
+#include "trace/interpreter/code_cache.h"
+
+namespace hbbp {
+
+class BurstTime {
+ public:
+  // Blocks are found in `code_cache`, which must outlive it.
+  BurstTime(const trace::CodeCache* code_cache, const CycleTime& cycle_time)
+      : code_cache_(*code_cache), cycle_time_(cycle_time) {}
+
+  // Returns the ns of the streams between these branches, in which are so many instructions,
+  // without cache misses. Call it before the cache is flushed.
+  double StreamsNs(std::span<const TakenBranch> branches, uint64_t instructions);
+  // Returns the ns that cache misses add, of which the look-ahead measured so many ticks.
+  double MissesNs(uint64_t miss_ticks) const;
+
+  // Call it when the code cache is flushed, or may have other code at an address.
+  void Forget() { code_.clear(); }
+
+ private:
+  // What the model must know of an instruction.
+  struct Instruction {
+    uint64_t inputs = 0;   // registers, as in trace::RegisterSet, without those of `address`
+    uint64_t address = 0;  // registers of its memory operand
+    uint64_t outputs = 0;
+    uint64_t location = 0;  // identifies its memory operand together with the values of registers
+    uint8_t base = 0;       // of the memory operand
+    uint8_t index = 0;
+    uint8_t latency = 0;  // cycles
+    uint8_t length = 0;   // bytes
+    bool loads = false;
+    bool stores = false;
+    bool moves_stack = false;  // it changes the stack pointer in no time
+  };
+  struct Code {
+    uint64_t end = 0;
+    std::vector<Instruction> instructions;
+  };
+  class Processor;
+
+  const Code* FindCode(uint64_t ip);
+  static Instruction Describe(const trace::Block& block, unsigned number);
+  void Execute(const TakenBranch& first, const TakenBranch& last, Processor* processor);
+
+  const trace::CodeCache& code_cache_;
+  const CycleTime cycle_time_;
+  std::unordered_map<uint64_t, Code> code_;
+  StreamPredictor predictor_;
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_BACKENDS_BURST_TIME_H_

@@ -1,0 +1,21 @@
+// LatencyOf returns how many cycles an instruction takes from its inputs to its results, without
+// loading them from memory. Current processors of Intel and AMD differ little in these (Fog,
+// "Instruction tables").
+#ifndef HBBP_LIB_BACKENDS_INSTRUCTION_LATENCY_H_
+#define HBBP_LIB_BACKENDS_INSTRUCTION_LATENCY_H_
+
+#include <cstdint>
+
+#include "isa/zydis_decode.h"
+
+namespace hbbp {
+
+uint8_t LatencyOf(ZydisMnemonic mnemonic);
+
+// Returns whether it only moves a value, which takes no time between registers. All of the
+// destination is written, unless it is a scalar move between vector registers.
+bool IsMove(ZydisMnemonic mnemonic);
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_BACKENDS_INSTRUCTION_LATENCY_H_
