@@ -1588,7 +1588,7 @@ static void test_events_by_name(void) {
   HBBP_INIT(hbbp_error, refusal);
   hbbp_session *session = NULL;
   CHECK(start_with_event("page-faults", HBBP_SOURCE_AUTO, PERIOD, &session, &refusal) == HBBP_OK);
-  char *const memory = malloc((size_t)PAGES * PAGE);
+  char *const memory = (char *)malloc((size_t)PAGES * PAGE);
   CHECK(memory != NULL);
   for (int i = 0; i < PAGES; ++i) ((volatile char *)memory)[(size_t)i * PAGE] = 1;
   free(memory);

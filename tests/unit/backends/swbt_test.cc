@@ -30,6 +30,8 @@
 #include <thread>
 #include <vector>
 
+#include "events/period.h"
+#include "events/period.h"
 #include "isa/control_flow.h"
 #include "support/branch_tracing.h"
 #include "support/catch.h"
@@ -123,7 +125,7 @@ TEST_CASE("look-ahead records bursts that the code explains, without breakpoints
   CheckConsistent(sink);
   std::set<size_t> sizes;
   for (const auto& [tid, burst] : sink.bursts) sizes.insert(burst.size());
-  CHECK(*sizes.rbegin() == 256);
+  CHECK(*sizes.rbegin() == 1000);
 }
 
 TEST_CASE("breakpoints record bursts that the code explains") {
@@ -553,15 +555,17 @@ TEST_CASE("a burst stands for the samples that it has used up the time of") {
   CAPTURE(sink.Describe());
   const std::vector<uint64_t> periods = sink.PeriodsOfWholeBursts();
   REQUIRE(periods.size() >= 2);
-  const uint64_t shortest = *std::min_element(periods.begin(), periods.end());
+  const uint64_t nominal = LargestPrimeUpTo(20'000'000);
   const uint64_t longest = *std::max_element(periods.begin(), periods.end());
-  CHECK(longest > 2 * shortest);  // the factor depends on the speed of the machine
-  CHECK(longest % shortest == 0);
-  uint64_t samples = 0;
-  for (uint64_t period : periods) samples += period / shortest;
+  CHECK(longest > 2 * nominal);  // the factor depends on the speed of the machine
   const uint64_t over_budget = sink.CounterOf("over-budget");
-  CHECK(samples <= periods.size() + over_budget);
-  CHECK(sink.CounterOf("samples") == periods.size() + over_budget);
+  const uint64_t samples = periods.size() + over_budget;
+  CHECK(sink.CounterOf("samples") == samples);
+  // Handlers are in no period, and neither are samples after the last burst.
+  uint64_t stands_for = 0;
+  for (const uint64_t period : periods) stands_for += period;
+  CHECK(stands_for < samples * nominal);
+  CHECK(stands_for + sink.statistics.handler_ns > samples * nominal * 3 / 4);
 }
 
 TEST_CASE("a sample of a timer stands for all its expirations") {
@@ -601,8 +605,15 @@ TEST_CASE("a sample of a timer stands for all its expirations") {
       },
       [&sample_data] { sample_data = trace::Tracer::Get().SampleData(1); }, TracingMethod::kTimers);
   CAPTURE(sink.Describe());
-  CHECK(sink.PeriodsOfWholeBursts() ==
-        std::vector{config.period, 4 * config.period, config.period});
+  // The time of signals and handlers is taken out.
+  constexpr uint64_t kMaxSpentNs = 100'000'000;
+  const std::vector<uint64_t> periods = sink.PeriodsOfWholeBursts();
+  const std::vector<uint64_t> nominal = {config.period, 4 * config.period, config.period};
+  REQUIRE(periods.size() == nominal.size());
+  for (size_t i = 0; i < nominal.size(); ++i) {
+    CHECK(periods[i] < nominal[i]);
+    CHECK(periods[i] > nominal[i] - kMaxSpentNs);
+  }
 }
 
 TEST_CASE("a period that was asked for is kept, whatever it costs") {
@@ -629,9 +640,9 @@ TEST_CASE("with a budget, bursts are dropped and others stand for them, at a per
   CAPTURE(sink.Describe(), spent_ns);
   const std::vector<uint64_t> periods = sink.PeriodsOfWholeBursts();
   REQUIRE(periods.size() >= 2);
-  // Signals take half of the overhead, at 5 us each.
+  // Signals take half of the overhead, at 5 us each. Handlers are not in the period.
   const uint64_t shortest = *std::min_element(periods.begin(), periods.end());
-  CHECK(shortest > 990'000);
+  CHECK(shortest > 800'000);
   CHECK(sink.CounterOf("over-budget") > 0);
   uint64_t stands_for = 0;
   for (const uint64_t period : periods) stands_for += period;

@@ -61,7 +61,7 @@ TEST_CASE("without an event, instructions come before a clock") {
   CHECK(triggers->at(0).event == EventKind::kInstructions);
   CHECK(triggers->at(0).period == LargestPrimeUpTo(150'000'000));
   CHECK(triggers->at(1).event == EventKind::kTaskClock);
-  CHECK(triggers->at(1).period == LargestPrimeUpTo(50'000'000));
+  CHECK(triggers->at(1).period == LargestPrimeUpTo(20'000'000));
 }
 
 TEST_CASE("periods are those that were asked for, or fit the event") {

@@ -18,6 +18,7 @@ struct Part {
   uint64_t instructions;
   std::vector<uint64_t> sources;
   PartEnd end;
+  BurstCost cost;
 };
 
 // Has a recorder with the slot of this thread.
@@ -52,7 +53,7 @@ class Recording {
     std::vector<Part> parts;
     recorder_.Drain(
         [](const BurstView& view, void* all) {
-          Part part{view.tid, view.periods, view.instructions, {}, view.end};
+          Part part{view.tid, view.periods, view.instructions, {}, view.end, view.cost};
           for (uint32_t i = 0; i < view.count; ++i) part.sources.push_back(view.branches[i].from);
           static_cast<std::vector<Part>*>(all)->push_back(part);
         },
@@ -109,6 +110,49 @@ TEST_CASE("a burst of one branch makes no stream, and its entries are used again
     recording->Finish(recording.slot());
   }
   CHECK(recording.Drain().empty());
+}
+
+TEST_CASE("the next burst stands for those that made no stream") {
+  Recording recording;
+  for (int i = 0; i < 3; ++i) {
+    REQUIRE(recording->Begin(recording.slot(), 2));
+    recording.Record(10);
+    recording->Finish(recording.slot());
+  }
+  REQUIRE(recording->Begin(recording.slot(), 1));
+  for (uint64_t i = 1; i <= 2; ++i) recording.Record(10 * i);
+  recording->Finish(recording.slot());
+  const std::vector<Part> parts = recording.Drain();
+  REQUIRE(parts.size() == 1);
+  CHECK(parts[0].periods == 7);
+}
+
+TEST_CASE("a burst is cut unless it is full, or ends at a limit") {
+  enum Case { kFew, kAllBranches, kAllInstructions, kLimit };
+  const Case which = GENERATE(kFew, kAllBranches, kAllInstructions, kLimit);
+  Recording recording;
+  REQUIRE(recording->Begin(recording.slot(), 1));
+  for (uint64_t i = 1; i <= (which == kAllBranches ? kBranches : 2); ++i) recording.Record(10 * i);
+  if (which == kAllInstructions) recording.slot()->instructions = kInstructions - 1;
+  recording.slot()->is_limited = which == kLimit;
+  recording->Finish(recording.slot());
+  const std::vector<Part> parts = recording.Drain();
+  REQUIRE(parts.size() == 1);
+  CHECK(parts[0].cost.is_cut == (which == kFew));
+}
+
+TEST_CASE("a burst has the time of handlers since the one before it began") {
+  Recording recording;
+  for (const uint64_t before : {0, 11, 11}) {
+    REQUIRE(recording->Begin(recording.slot(), 1));
+    for (uint64_t i = 1; i <= 2; ++i) recording.Record(10 * i);
+    recording->Finish(recording.slot());
+    recording.slot()->handlers_ns += 7;  // the handler that ends
+    recording.slot()->handlers_ns += 4;  // one that began no burst
+    const std::vector<Part> parts = recording.Drain();
+    REQUIRE(parts.size() == 1);
+    CHECK(parts[0].cost.handlers_ns == before);
+  }
 }
 
 TEST_CASE("a burst that is longer than it should be has no instructions left") {
