@@ -44,8 +44,8 @@ class BurstTime {
   // Returns the ns that cache misses add, of which the look-ahead measured so many ticks.
   double MissesNs(uint64_t miss_ticks) const;
 
-  // Call it when the code cache is flushed, or may have other code at an address.
-  void Forget() { code_.clear(); }
+  // Call it when the code cache is flushed.
+  void Reset() { code_.clear(); }
 
  private:
   // What the model must know of an instruction.

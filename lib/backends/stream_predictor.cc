@@ -28,7 +28,7 @@ StreamPredictor::Outcome StreamPredictor::Add(const TakenBranch& branch) {
     const uint32_t tag = static_cast<uint32_t>(of_history) | 1;
     const bool is_known = entry.tag == tag;
     const bool is_right = entry.next == next;
-    // A longer history decides unless it was wrong lately.
+    // A longer history decides unless it was wrong recently.
     if (is_known && (outcome == Outcome::kUnknown || entry.confidence > 0)) {
       outcome = is_right ? Outcome::kPredicted : Outcome::kMispredicted;
     }

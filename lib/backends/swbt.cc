@@ -13,7 +13,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cinttypes>
-#include <cmath>
 #include <cstdio>
 #include <limits>
 #include <utility>
@@ -82,6 +81,7 @@ uint64_t SignalNs(const TraceTrigger& trigger) {
 // A new period starts at once, so that a part of the one before is lost each time.
 constexpr uint64_t kSamplesByDraw = 8;
 constexpr uint32_t kDefaultLookAheadBranches = 1000;
+constexpr uint32_t kDefaultVerifiedBranches = 256;
 constexpr uint32_t kDefaultBreakpointBranches = 16;  // as in the paper
 // The process is scanned for new threads at this interval, if they do not inherit a sampler,
 constexpr int kThreadsIntervalMs = 20;
@@ -127,6 +127,17 @@ trace::Mode ModeOf(TraceMode mode) {
       return trace::Mode::kVerify;
     default:
       return trace::Mode::kLookAhead;
+  }
+}
+
+uint32_t DefaultBranches(TraceMode mode) {
+  switch (mode) {
+    case TraceMode::kBreakpoint:
+      return kDefaultBreakpointBranches;
+    case TraceMode::kVerify:
+      return kDefaultVerifiedBranches;
+    default:
+      return kDefaultLookAheadBranches;
   }
 }
 
@@ -211,9 +222,7 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   tracer_config.mode = ModeOf(config.trace_mode);
   tracer_config.burst_branches = config.burst_branches;
   if (tracer_config.burst_branches == 0) {
-    tracer_config.burst_branches = config.trace_mode == TraceMode::kBreakpoint
-                                       ? kDefaultBreakpointBranches
-                                       : kDefaultLookAheadBranches;
+    tracer_config.burst_branches = DefaultBranches(config.trace_mode);
   }
   burst_branches_ = tracer_config.burst_branches;
   tracer_config.handler_share = handler_share_;
@@ -599,7 +608,7 @@ void SwbtBackend::Drain(EventSink* sink) {
   const bool take_unfinished = !tracer.is_enabled() && all_handlers_ended_;
   tracer.Drain(take_unfinished, [&](const trace::BurstView& view) { DeliverBurst(view, sink); });
   const bool is_flushed = tracer.code_cache()->FlushIfFull();
-  if (is_flushed && burst_time_ != nullptr) burst_time_->Forget();
+  if (is_flushed && burst_time_ != nullptr) burst_time_->Reset();
   DeliverStatistics(sink);
 }
 
@@ -685,11 +694,10 @@ void SwbtBackend::DeliverSegments(std::span<const Segment> segments, const trace
     burst.pid = static_cast<uint32_t>(::getpid());
     burst.tid = view.tid;
     burst.time_ns = view.time_ns;
-    burst.period = static_cast<uint64_t>(std::llround(period * share));
+    burst.period = static_cast<uint64_t>(period * share + 0.5);
     burst.branches = segments[i].branches;
     if (burst_extent_ == BurstExtent::kEvents) {
-      burst.extent =
-          std::max(uint64_t{1}, static_cast<uint64_t>(std::llround(with_misses * share)));
+      burst.extent = std::max(uint64_t{1}, static_cast<uint64_t>(with_misses * share + 0.5));
     }
     sink->OnBurst(burst);
   }

@@ -31,9 +31,9 @@ struct TraceTrigger {
   // Returns the highest rate that is expected of a thread, in occurrences of the event.
   double FastestPerNs() const;
   // Returns what the weight of a burst is divided by. The interpreter counts taken branches, which
-  // are streams, and instructions; how long the program took is estimated (burst_time.h). A burst of
-  // another event says where it happened: its weight is divided among its streams, and counts are in
-  // proportion to the event.
+  // are streams, and instructions; the time of the program is estimated (burst_time.h). A burst of
+  // another event says where it happened: its weight is divided among its streams, and counts are
+  // in proportion to the event.
   BurstExtent Extent() const;
 };
 
