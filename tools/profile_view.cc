@@ -102,6 +102,17 @@ void AddLagNote(const std::vector<SourceView>& sources, std::vector<std::string>
                    "blocks may be off by more than their errors");
 }
 
+bool CountsExecutions(const SourceView& source) {
+  if (source.kind == HBBP_SOURCE_SWBT && source.unit == HBBP_UNIT_INSTRUCTIONS) return true;
+  if (HasStreams(source.kind)) return source.unit == HBBP_UNIT_TAKEN_BRANCHES;
+  return source.unit == HBBP_UNIT_INSTRUCTIONS || source.unit == HBBP_UNIT_UOPS;
+}
+
+bool IsWeighedByTime(const SourceView& source) {
+  return source.kind == HBBP_SOURCE_SWBT && source.unit == HBBP_UNIT_NANOSECONDS &&
+         source.extent_in_events != 0;
+}
+
 }  // namespace
 
 Status ToStatus(const hbbp::error& error) {
@@ -315,18 +326,22 @@ bool IsUpToFactor(const std::vector<SourceView>& sources) {
   } ebs, streams;
   for (const SourceView& source : sources) {
     if (!source.is_one_scale) return true;
-    const bool has_streams = HasStreams(source.kind);
-    Family& family = has_streams ? streams : ebs;
+    Family& family = HasStreams(source.kind) ? streams : ebs;
     family.is_there = true;
-    const bool is_by_instructions = source.unit == HBBP_UNIT_INSTRUCTIONS;
-    family.counts_executions &= has_streams
-                                    ? source.unit == HBBP_UNIT_TAKEN_BRANCHES ||
-                                          (source.kind == HBBP_SOURCE_SWBT && is_by_instructions)
-                                    : is_by_instructions || source.unit == HBBP_UNIT_UOPS;
+    family.counts_executions &= CountsExecutions(source);
   }
   const bool is_exact =
       (ebs.is_there && ebs.counts_executions) || (streams.is_there && streams.counts_executions);
   return !is_exact && !sources.empty();
+}
+
+bool IsByModelOfTime(const std::vector<SourceView>& sources) {
+  const auto is_right = [](const SourceView& source) {
+    return source.is_one_scale &&
+           (!HasStreams(source.kind) || CountsExecutions(source) || IsWeighedByTime(source));
+  };
+  return std::all_of(sources.begin(), sources.end(), is_right) &&
+         std::any_of(sources.begin(), sources.end(), IsWeighedByTime);
 }
 
 std::vector<std::string> Caveats(const std::vector<SourceView>& sources) {
@@ -355,7 +370,11 @@ std::vector<std::string> Caveats(const std::vector<SourceView>& sources) {
   }
   AddEstimatorNote(sources, &notes);
   AddLagNote(sources, &notes);
-  if (IsUpToFactor(sources)) {
+  if (IsByModelOfTime(sources)) {
+    notes.push_back(
+        "counts rest on a model of how long code takes: their sum may be off by a factor of two or "
+        "so, shares by less, and standard errors leave that out");
+  } else if (IsUpToFactor(sources)) {
     notes.push_back("the source counts " + UnitOf(sources) +
                     ", so counts are proportional to these, and are not numbers of executions");
   }

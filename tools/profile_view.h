@@ -74,6 +74,9 @@ const char* ModuleKindName(hbbp_module_kind kind);  // "vdso"
 std::string UnitOf(const std::vector<SourceView>& sources);
 // Returns true if neither family of sources counts executions: counts are then up to a factor.
 bool IsUpToFactor(const std::vector<SourceView>& sources);
+// Returns true if counts are executions as far as bursts of a clock were weighed by the right time.
+// Their sum is then up to a factor as well.
+bool IsByModelOfTime(const std::vector<SourceView>& sources);
 
 // Adds what a reader of any listing must know, as notes and as the fields unit, lost, throttled,
 // unmapped, unexplained: what was lost, what could not be explained, in which unit counts are.

@@ -48,10 +48,12 @@ typedef struct hbbp_thread {
 typedef int32_t hbbp_unit;
 enum {
   HBBP_UNIT_INSTRUCTIONS = 0,   /* a period counts instructions: block counts are absolute */
-  HBBP_UNIT_NANOSECONDS = 1,    /* a period counts time: block counts are up to a factor */
-  HBBP_UNIT_CYCLES = 2,         /* as NANOSECONDS */
+  HBBP_UNIT_NANOSECONDS = 1,    /* a period counts time: block counts are up to a factor, or, if
+                                   hbbp_source_info.extent_in_events is 1, executions by a model of
+                                   how long code takes */
+  HBBP_UNIT_CYCLES = 2,         /* a period counts cycles: block counts are up to a factor */
   HBBP_UNIT_TAKEN_BRANCHES = 3, /* a period counts taken branches: block counts are absolute */
-  HBBP_UNIT_EVENTS = 4,         /* as NANOSECONDS; also instructions between bursts of SWBT that
+  HBBP_UNIT_EVENTS = 4,         /* as CYCLES; also instructions between bursts of SWBT that
                                    were not weighed by their instructions (older profiles) */
   HBBP_UNIT_UOPS = 5            /* a period counts dispatched micro-operations: block counts are
                                    absolute, as far as those of each instruction are known */
@@ -102,6 +104,11 @@ typedef struct hbbp_source_info {
   hbbp_ebs_method ebs_method; /* HBBP_EBS_PLAIN or HBBP_EBS_IP_PLUS_ONE */
   uint64_t smallest_period;   /* of the samples of an imported source; 0: it has none */
   uint64_t largest_period;
+  /* SWBT and LBR: what the weight of a burst is its period divided by. 1: the occurrences of the
+     event in what it covers; of a clock, how long that takes by a model of the processor. 0: the
+     number of its streams */
+  uint32_t extent_in_events;
+  uint32_t reserved;
 } hbbp_source_info;
 
 /* A number and what it counts. */

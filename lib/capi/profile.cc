@@ -75,6 +75,7 @@ hbbp_source_info GetSource(const hbbp_profile& profile, size_t index) {
   source.ebs_method = static_cast<hbbp_ebs_method>(record.ebs_method);
   source.smallest_period = record.smallest_period;
   source.largest_period = record.largest_period;
+  source.extent_in_events = record.burst_extent == hbbp::BurstExtent::kEvents ? 1 : 0;
   return source;
 }
 

@@ -47,6 +47,8 @@ static void add(hbbp_feed *feed, const hbbp_feed_sample *burst) {
   CHECK_OK(hbbp_feed_add_samples(feed, 0, burst, 1, sizeof(*burst), &error));
 }
 
+static uint32_t extent_in_events; /* of the last source that was counted */
+
 /* Ends the feed, and gets the counts of the two blocks; 0 for one without a count. */
 static void count_blocks(hbbp_feed *feed, double *first, double *second) {
   hbbp_profile *profile = NULL;
@@ -57,6 +59,7 @@ static void count_blocks(hbbp_feed *feed, double *first, double *second) {
   HBBP_INIT(hbbp_source_info, source);
   CHECK_ELEMENT(hbbp_profile_copy_sources, profile, 0, &source);
   CHECK(source.kind == HBBP_SOURCE_SWBT && source.period == PERIOD && source.samples > 0);
+  extent_in_events = source.extent_in_events;
   hbbp_profile_destroy(profile);
   *first = *second = 0;
   for (size_t i = 0; i < hbbp_analysis_block_count(analysis); ++i) {
@@ -94,6 +97,7 @@ static void test_without_extent(hbbp_event event) {
   count_blocks(feed, &first, &second);
   CHECK(nearly(first, 2 * (PERIOD / 4.0 + 500 / 4.0)));
   CHECK(nearly(second, 2 * (PERIOD / 4.0 + 500 / 4.0)));
+  CHECK(extent_in_events == 0);
 }
 
 /* Ten instructions are in the four streams; the burst declares twenty, ten, or nothing. */
@@ -106,6 +110,7 @@ static void test_extent(void) {
   add(feed, &burst);
   count_blocks(feed, &first, &second);
   CHECK(nearly(first, 2 * PERIOD / 10.0) && nearly(second, 2 * PERIOD / 10.0));
+  CHECK(extent_in_events == 1);
 
   feed = new_feed(HBBP_EVENT_INSTRUCTIONS);
   add(feed, &burst);

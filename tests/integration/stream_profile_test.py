@@ -25,6 +25,7 @@ class StreamProfileTest(record_support.RecordTest):
             'verified_branches': 37, 'disagreements': 38, 'lost': 23, 'throttled': 24,
             'unmapped': 1, 'unexplained': 6, 'mode': 'lookahead',
             'method': 'timers: no perf events here',
+            'extent_in_events': False,
             'counters': {'system-call': 41, 'unreadable-memory': 42},
             'unexplained_reasons': {'no-code': 1, 'undecodable': 1, 'leaves-module': 1,
                                     'backwards': 1, 'passes-branch': 1, 'not-a-branch': 1}}

@@ -96,6 +96,7 @@ Json ToJson(const SourceView& source) {
           {"ebs_method", EbsMethodName(source.ebs_method)},
           {"smallest_period", source.smallest_period},
           {"largest_period", source.largest_period},
+          {"extent_in_events", source.extent_in_events != 0},
           {"note", source.note}};
 }
 

@@ -83,7 +83,7 @@ class Reader {
     report_.start_time_ns = info.start_time_ns;
     report_.duration_ns = info.duration_ns;
     report_.unit = UnitOf(sources);
-    report_.is_up_to_factor = IsUpToFactor(sources);
+    report_.is_up_to_factor = IsUpToFactor(sources) && !IsByModelOfTime(sources);
     report_.caveats = Caveats(sources);
     if (!sources.empty()) report_.estimator = EstimatorName(sources.front().estimator);
     for (const SourceView& source : sources) report_.sources.push_back(ToReport(source));

@@ -702,6 +702,21 @@ class TableTest(unittest.TestCase):
             self.assertTrue(str(listing).endswith('no numbers of executions'), listing)
             self.assertIn('note: 3 samples were lost', listing._repr_html_())
 
+    def test_listings_say_what_bursts_of_a_clock_weigh_by(self):
+        branch = (support.LOOP_ADDRESS + 2, support.LOOP_ADDRESS, 0)
+        for extent, note in ((0, 'the source counts nanoseconds'),
+                             (20, 'counts rest on a model of how long code takes')):
+            with hbbp.Feed(order='as-added') as feed:
+                source = feed.add_source('swbt', 'task-clock', period=1000)
+                feed.add_events([support.generated_code()])
+                feed.add_samples(source, [hbbp.FeedSample(pid=support.PID, tid=1, extent=extent,
+                                                          branches=[branch] * 3)])
+                feed.flush()
+                profile = feed.profile()
+            self.assertEqual(profile.sources()[0].extent_in_events, extent != 0)
+            said, = profile.caveats()
+            self.assertTrue(said.startswith(note), said)
+
     def test_listings_warn_of_samples_that_are_not_precise(self):
         for name, is_said in (('ex_ret_instr:u', True), (None, False)):
             with hbbp.Feed(order='as-added') as feed:

@@ -356,6 +356,8 @@ class hbbp_source_info(Structure):
         ('ebs_method', c_int32),
         ('smallest_period', c_uint64),
         ('largest_period', c_uint64),
+        ('extent_in_events', c_uint32),
+        ('reserved', c_uint32),
     ]
 
 

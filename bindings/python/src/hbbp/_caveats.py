@@ -15,6 +15,18 @@ def _counts_executions(source: SourceInfo) -> bool:
     return source.unit in (Unit.INSTRUCTIONS, Unit.UOPS)
 
 
+def _is_weighed_by_time(source: SourceInfo) -> bool:
+    return bool(source.kind == SourceKind.SWBT and source.unit == Unit.NANOSECONDS and
+                source.extent_in_events)
+
+
+def _is_by_model_of_time(sources: Sequence[SourceInfo], is_one_scale: bool) -> bool:
+    """Returns whether counts are executions as far as bursts of a clock were weighed by the right time."""
+    streams = [each for each in sources if each.kind in STREAMS]
+    are_right = all(_counts_executions(each) or _is_weighed_by_time(each) for each in streams)
+    return is_one_scale and are_right and any(map(_is_weighed_by_time, streams))
+
+
 def is_up_to_factor(sources: Sequence[SourceInfo], is_one_scale: bool) -> bool:
     """Returns whether counts are proportional to something other than executions. One family of
     sources, of samples or of streams, that counts executions gives the scale."""
@@ -61,7 +73,10 @@ def caveats_of(sources: Sequence[SourceInfo], results: Sequence[SourceResult],
     if names:
         notes.append(f'samples of {", ".join(names)} are not precise and may lie behind what they are '
                      'of, so counts of single blocks may be off by more than their errors')
-    if sources and is_up_to_factor(sources, is_one_scale):
+    if _is_by_model_of_time(sources, is_one_scale):
+        notes.append('counts rest on a model of how long code takes: their sum may be off by a factor of '
+                     'two or so, shares by less, and standard errors leave that out')
+    elif sources and is_up_to_factor(sources, is_one_scale):
         units = {str(each.unit).replace('-', ' ') for each in sources}
         unit = units.pop() if len(units) == 1 else 'mixed units'
         notes.append(f'the source counts {unit}, so counts are proportional to these and no '

@@ -73,6 +73,7 @@ class SourceInfo(NamedTuple):
     ebs_method: EbsMethod
     smallest_period: int
     largest_period: int
+    extent_in_events: bool
 
 
 class SourceResult(NamedTuple):

@@ -244,13 +244,15 @@ pub type hbbp_unit = i32;
 
 /// a period counts instructions: block counts are absolute
 pub const HBBP_UNIT_INSTRUCTIONS: hbbp_unit = 0;
-/// a period counts time: block counts are up to a factor
+/// a period counts time: block counts are up to a factor, or, if
+/// hbbp_source_info.extent_in_events is 1, executions by a model of
+/// how long code takes
 pub const HBBP_UNIT_NANOSECONDS: hbbp_unit = 1;
-/// as NANOSECONDS
+/// a period counts cycles: block counts are up to a factor
 pub const HBBP_UNIT_CYCLES: hbbp_unit = 2;
 /// a period counts taken branches: block counts are absolute
 pub const HBBP_UNIT_TAKEN_BRANCHES: hbbp_unit = 3;
-/// as NANOSECONDS; also instructions between bursts of SWBT that
+/// as CYCLES; also instructions between bursts of SWBT that
 /// were not weighed by their instructions (older profiles)
 pub const HBBP_UNIT_EVENTS: hbbp_unit = 4;
 /// a period counts dispatched micro-operations: block counts are
@@ -334,6 +336,12 @@ pub struct hbbp_source_info {
     pub smallest_period: u64,
     /// `uint64_t largest_period` in C.
     pub largest_period: u64,
+    /// SWBT and LBR: what the weight of a burst is its period divided by. 1: the occurrences of the
+    /// event in what it covers; of a clock, how long that takes by a model of the processor. 0: the
+    /// number of its streams
+    pub extent_in_events: u32,
+    /// `uint32_t reserved` in C.
+    pub reserved: u32,
 }
 
 sized!(hbbp_source_info);

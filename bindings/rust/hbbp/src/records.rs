@@ -187,6 +187,9 @@ records! {
         smallest_period: u64 = raw.smallest_period,
         /// Largest period of these samples.
         largest_period: u64 = raw.largest_period,
+        /// SWBT and LBR: the weight of a burst is its period over the occurrences of the event in
+        /// what it covers (of a clock: over how long that takes by a model), not over its streams.
+        extent_in_events: bool = raw.extent_in_events != 0,
     }
 
     /// A number and what it counts.

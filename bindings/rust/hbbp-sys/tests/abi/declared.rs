@@ -5,7 +5,7 @@ declared! {
         hbbp_error { struct_size, status, message }
         hbbp_module { struct_size, kind, build_id, build_id_size, reserved, path, samples }
         hbbp_thread { struct_size, pid, tid, reserved, name, samples }
-        hbbp_source_info { struct_size, kind, event, period_mode, unit, include_kernel, period, frequency_hz, samples, lost, throttled, unmapped, note, bursts, taken_branches, breakpoints, lookahead_instructions, decoded_instructions, handler_ns, verified_branches, disagreements, mode, method, event_name, precise_ip, ebs_method, smallest_period, largest_period }
+        hbbp_source_info { struct_size, kind, event, period_mode, unit, include_kernel, period, frequency_hz, samples, lost, throttled, unmapped, note, bursts, taken_branches, breakpoints, lookahead_instructions, decoded_instructions, handler_ns, verified_branches, disagreements, mode, method, event_name, precise_ip, ebs_method, smallest_period, largest_period, extent_in_events, reserved }
         hbbp_counter { struct_size, reserved, name, value }
         hbbp_profile_info { struct_size, pid, start_time_ns, duration_ns, command, host, samples, lost, throttled, unmapped }
         hbbp_selection { struct_size, parts, tid, slice }
