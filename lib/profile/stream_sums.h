@@ -8,9 +8,10 @@
 //   event              extent
 //   taken branches     N - 1 (Nowak et al., "Hybrid Basic Block Profiling", section IV)
 //   instructions       those in the streams: from behind the first branch to the last one
+//   a clock            the estimated native time of the streams (backends/burst_time.h)
 //   any other          not known; N - 1, and counts are proportional to something else
 //
-// Every burst adds P in all, whatever its length: P streams, or P instructions.
+// Every burst adds P in all, whatever its length: P streams, P instructions, or P ns of code.
 //
 //   Period 1000. A burst of 5 branches crosses a block in three of its streams, one of 3 branches
 //   in both: c = 3 * 1000 / 4 + 2 * 1000 / 2 = 1750.
