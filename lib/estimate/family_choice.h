@@ -33,9 +33,9 @@ constexpr SourceFamily FamilyOf(SourceKind source) {
   return HasStreams(source) ? SourceFamily::kStreams : SourceFamily::kEbs;
 }
 
-// Returns whether a period is a number of executions. (Periods of a clock are not, nor are
-// instructions between branch stacks, which each stream would have to share. Counts are then right
-// up to a factor.)
+// Returns whether a period is a number of executions. (Periods of a clock are not, unless bursts
+// are weighed by their time, nor are instructions between branch stacks, which each stream would
+// have to share. Counts are then right up to a factor.)
 constexpr bool CountsExecutions(SourceFamily family, EventKind event,
                                 BurstExtent extent = BurstExtent::kStreams) {
   if (family == SourceFamily::kStreams) {
