@@ -20,6 +20,8 @@ constexpr double kLoadLatency = 5;
 constexpr double kMispredictionCycles = 20;
 // Of streams that the predictor knows nothing of, this share is mispredicted.
 constexpr double kMispredictedOfUnknown = 0.05;
+// A division occupies the divider for this share of its latency.
+constexpr double kDividerShare = 0.4;
 // A taken branch ends the group of instructions that flow in together.
 constexpr double kTakenBranchCycles = 0.5;
 // Of the time of cache misses, this share is not hidden by other work.
@@ -37,6 +39,15 @@ constexpr uint64_t kGeneralRegisters = 0xffff;
 bool MovesStackPointer(ZydisMnemonic mnemonic) {
   return mnemonic == ZYDIS_MNEMONIC_PUSH || mnemonic == ZYDIS_MNEMONIC_POP ||
          mnemonic == ZYDIS_MNEMONIC_CALL || mnemonic == ZYDIS_MNEMONIC_RET;
+}
+
+// Returns whether both operands that ModRM names are the same register.
+bool HasSameRegisters(const ZydisDecodedInstruction& decoded) {
+  const auto& modrm = decoded.raw.modrm;
+  const bool has_prefix_bits = decoded.encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY;
+  if ((decoded.attributes & ZYDIS_ATTRIB_HAS_MODRM) == 0 || modrm.mod != 3) return false;
+  // Operations with three operands name the third one elsewhere; the interpreter knows their zeros.
+  return !has_prefix_bits && modrm.reg == modrm.rm && decoded.raw.rex.R == decoded.raw.rex.B;
 }
 
 bool IsScalarMove(ZydisMnemonic mnemonic) {
@@ -60,6 +71,10 @@ class BurstTime::Processor {
       double address = std::max(entry_, ReadyAt(instruction.address));
       if (stored.key == key_) address = std::max(address, stored.ready);
       begin = std::max(begin, address + kLoadLatency);
+    }
+    if (instruction.divides) {
+      begin = std::max(begin, divider_free_);
+      divider_free_ = begin + kDividerShare * instruction.latency;
     }
     done_ = begin + instruction.latency;
     if (instruction.stores) stored = {key_, done_};
@@ -110,6 +125,7 @@ class BurstTime::Processor {
   double entry_ = 0;     // when the newest instruction entered
   double done_ = 0;      // when it was done
   double finished_ = 0;  // when all were
+  double divider_free_ = 0;
   double ready_[kRegisters] = {};
   uint32_t version_[kGprs + 1] = {};  // of no register, too
   uint64_t key_ = 0;
@@ -143,6 +159,9 @@ BurstTime::Instruction BurstTime::Describe(const trace::Block& block, unsigned n
   const bool only_stores = info.store_bytes != 0 && (info.writes & trace::kFlagBits) == 0;
   instruction.loads = pops || (has_operand && !only_stores);
   instruction.latency = LatencyOf(mnemonic);
+  instruction.divides = UsesDivider(mnemonic);
+  if (MakesZero(mnemonic) && HasSameRegisters(decoded))
+    instruction.inputs = instruction.latency = 0;
   if (IsMove(mnemonic)) {
     instruction.latency = 0;
     const bool merges = IsScalarMove(mnemonic) && !has_operand;

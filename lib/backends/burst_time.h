@@ -13,10 +13,10 @@
 //   instruction. Bursts that weigh by their instructions give the second as many executions as the
 //   time says, that is twice too many; by their time, both are right.
 //
-// Assumption: what limits the code is its width, its dependencies, mispredictions or cache misses,
-// and the processor is like those of the last ten years in these. A loop of independent divisions
-// breaks it: they share one divider. Where code of a burst is not in the cache, as in mode
-// breakpoint, an average stands for it.
+// Assumption: what limits the code is its width, its dependencies, its divisions, mispredictions or
+// cache misses, and the processor is like those of the last ten years in these. A loop of
+// independent multiplications breaks it: they share one or two multipliers. Where code of a burst
+// is not in the cache, as in mode breakpoint, an average stands for it.
 #ifndef HBBP_LIB_BACKENDS_BURST_TIME_H_
 #define HBBP_LIB_BACKENDS_BURST_TIME_H_
 
@@ -60,6 +60,7 @@ class BurstTime {
     uint8_t length = 0;   // bytes
     bool loads = false;
     bool stores = false;
+    bool divides = false;
     bool moves_stack = false;  // it changes the stack pointer in no time
   };
   struct Code {

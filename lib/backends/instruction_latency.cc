@@ -48,8 +48,8 @@ constexpr NamedLatency kLatencies[] = {
     // Floating point.
     {"div*", 13},
     {"sqrt*", 18},
-    {"add*", 4},
-    {"sub*", 4},
+    {"add*", 3},
+    {"sub*", 3},
     {"mul*", 4},
     {"fm*", 4},
     {"fnm*", 4},
@@ -110,6 +110,25 @@ uint8_t LatencyOf(ZydisMnemonic mnemonic) {
   const auto fits = [name](const NamedLatency& latency) { return Fits(latency.name, name); };
   const auto latency = std::find_if(std::begin(kLatencies), std::end(kLatencies), fits);
   return latency == std::end(kLatencies) ? kDefaultLatency : latency->cycles;
+}
+
+bool UsesDivider(ZydisMnemonic mnemonic) {
+  const char* found = ZydisMnemonicGetString(mnemonic);
+  if (found == nullptr) return false;
+  std::string_view name = found;
+  if (name.starts_with('v')) name.remove_prefix(1);
+  return name.starts_with("div") || name.starts_with("idiv") || name.starts_with("sqrt") ||
+         name.starts_with("fdiv") || name == "fsqrt";
+}
+
+bool MakesZero(ZydisMnemonic mnemonic) {
+  constexpr std::string_view kNames[] = {"xor",   "sub",   "pxor",  "xorps", "xorpd",
+                                         "psubb", "psubw", "psubd", "psubq"};
+  const char* found = ZydisMnemonicGetString(mnemonic);
+  if (found == nullptr) return false;
+  std::string_view name = found;
+  if (name.starts_with('v')) name.remove_prefix(1);
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
 bool IsMove(ZydisMnemonic mnemonic) {

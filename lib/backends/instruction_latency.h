@@ -12,6 +12,13 @@ namespace hbbp {
 
 uint8_t LatencyOf(ZydisMnemonic mnemonic);
 
+// Returns whether it occupies the divider, of which a processor has one.
+bool UsesDivider(ZydisMnemonic mnemonic);
+
+// Returns whether the result is zero, and depends on nothing, if both operands are the same
+// register.
+bool MakesZero(ZydisMnemonic mnemonic);
+
 // Returns whether it only moves a value, which takes no time between registers. All of the
 // destination is written, unless it is a scalar move between vector registers.
 bool IsMove(ZydisMnemonic mnemonic);

@@ -226,8 +226,10 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   }
   burst_branches_ = tracer_config.burst_branches;
   tracer_config.handler_share = handler_share_;
-  tracer_config.handler_reserve_ns = handler_share_ == 0 ? 0 : kDefaultHandlerReserveNs;
+  tracer_config.handler_reserve_ns =
+      config.max_overhead != 0 || handler_share_ == 0 ? 0 : kDefaultHandlerReserveNs;
   tracer_config.may_use_breakpoints = has_events_;
+  tracer_config.carries_late_samples = trigger_.IsClock();
   tracer_config.uses_real_time_signals = uses_real_time_signals_;
   tracer_config.keeps_handler_times = !config.concurrent.empty();
   const int error_number = trace::Tracer::Get().Open(tracer_config);
@@ -669,6 +671,8 @@ double SwbtBackend::PeriodOf(const trace::BurstView& view) const {
 // next burst of the thread, which stands for the code behind the cut.
 void SwbtBackend::DeliverSegments(std::span<const Segment> segments, const trace::BurstView& view,
                                   EventSink* sink) {
+  // Threads end without notice.
+  if (carried_periods_.size() > trace::Tracer::kMaxThreads) carried_periods_.clear();
   double& carried = carried_periods_[view.tid];
   double period = PeriodOf(view) + std::exchange(carried, 0);
   std::vector<double> extents;

@@ -33,13 +33,14 @@ constexpr SourceFamily FamilyOf(SourceKind source) {
   return HasStreams(source) ? SourceFamily::kStreams : SourceFamily::kEbs;
 }
 
-// Returns whether a period is a number of executions. (Periods of a clock are not, unless bursts
-// are weighed by their time, nor are instructions between branch stacks, which each stream would
-// have to share. Counts are then right up to a factor.)
+// Returns whether a period is a number of executions. (Periods of a clock are not, even where
+// bursts weigh by their time: that rests on a model. Nor are instructions between branch stacks,
+// which each stream would have to share. Counts are then right up to a factor.)
 constexpr bool CountsExecutions(SourceFamily family, EventKind event,
                                 BurstExtent extent = BurstExtent::kStreams) {
+  const bool is_clock = event == EventKind::kTaskClock || event == EventKind::kCpuClock;
   if (family == SourceFamily::kStreams) {
-    return event == EventKind::kTakenBranches || extent == BurstExtent::kEvents;
+    return event == EventKind::kTakenBranches || (extent == BurstExtent::kEvents && !is_clock);
   }
   return event == EventKind::kInstructions || event == EventKind::kUops;
 }

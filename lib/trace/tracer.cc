@@ -440,6 +440,7 @@ HBBP_SIGNAL_EDGE void Tracer::Handle(ThreadSlot* slot, Arrival arrival, ucontext
     if (arrival.kind != SignalKind::kSample) return;
     slot->Add(Counter::kSamples);
     slot->Add(Counter::kSignalWasBlocked);
+    CarryLateSample(slot, arrival.periods);
     return;
   }
   slot->in_handler.store(1);
@@ -454,6 +455,7 @@ HBBP_SIGNAL_EDGE void Tracer::Handle(ThreadSlot* slot, Arrival arrival, ucontext
         slot->Add(Counter::kSamples);
         if (arrival.was_delayed) {
           slot->Add(Counter::kSignalWasBlocked);
+          CarryLateSample(slot, arrival.periods);
         } else if (arrival.was_in_kernel) {
           slot->Add(Counter::kInKernel);
         } else {
@@ -484,6 +486,7 @@ void Tracer::OnSample(ThreadSlot* slot, uint32_t periods, ucontext_t* context) {
     if (slot->makes_progress) {
       slot->makes_progress = false;
       slot->Add(Counter::kSampleDuringBurst);
+      CarryLateSample(slot, periods);
       return;
     }
     slot->Add(Counter::kBreakpointLost);
@@ -496,6 +499,10 @@ void Tracer::OnSample(ThreadSlot* slot, uint32_t periods, ucontext_t* context) {
   }
   if (IsOverBudget(slot, periods) || !recorder_.Begin(slot, periods)) return;
   OnWalkEnd(slot, BeginWalk(slot, context));
+}
+
+void Tracer::CarryLateSample(ThreadSlot* slot, uint32_t periods) const {
+  if (config_.carries_late_samples) slot->skipped += periods;
 }
 
 // The CPU time since the last sample adds to the budget that bursts use up.

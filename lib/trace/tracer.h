@@ -58,6 +58,9 @@ struct TracerConfig {
   // with a burst for each sample.
   uint64_t handler_reserve_ns = 0;
   bool may_use_breakpoints = true;
+  // A sample that comes while it is blocked, or while a burst waits for a breakpoint, is
+  // represented by the next burst. That is right for clocks, if the time of handlers is taken out.
+  bool carries_late_samples = false;
   // Perf events send kSampleSignal and kBreakpointSignal and not SIGTRAP.
   bool uses_real_time_signals = false;
   // WasInHandler needs this.
@@ -164,6 +167,7 @@ class Tracer {
   ThreadSlot* ClaimSlot();
   void Handle(ThreadSlot* slot, Arrival arrival, ucontext_t* context);
   void OnSample(ThreadSlot* slot, uint32_t periods, ucontext_t* context);
+  void CarryLateSample(ThreadSlot* slot, uint32_t periods) const;
   bool IsOverBudget(ThreadSlot* slot, uint32_t periods);
   int64_t TakeFromReserve(int64_t ns);
   WalkEnd BeginWalk(ThreadSlot* slot, ucontext_t* context);

@@ -14,6 +14,7 @@ ROUNDS = 2_000_000
 FEW_ROUNDS = 200
 # This is allowed beyond standard errors, which are known to 18 % themselves.
 TOLERANCE = 0.02
+OF_CHANGES_OF_SPEED = 0.3
 SIGMAS = 5
 PHASE_MS = 600
 SLICE_MS = 50
@@ -110,9 +111,13 @@ class LoopsTest(record_support.RecordTest):
         loops = self.by_header()
         for name in ('MultiplyLoop', 'DivideLoop', 'NestMultiply', 'NestDivide'):
             row = loops[name]
-            slack = SIGMAS * row['trip_count_error'] + TOLERANCE * trips
+            # A burst that begins in the slow loop and ends in the fast one weighs too much for the one and too little
+            # for the other (docs/internals/estimators.md), which entries notice, and iterations do not.
+            slack = SIGMAS * row['trip_count_error'] + (TOLERANCE + OF_CHANGES_OF_SPEED) * trips
             self.assertAlmostEqual(row['trip_count'], trips, delta=slack, msg=row)
             self.assertLess(row['trip_count_error'], 0.6 * trips, row)
+        iterations = [loops[name]['iterations'] for name in ('MultiplyLoop', 'DivideLoop')]
+        self.assertAlmostEqual(iterations[0] / iterations[1], 1, delta=0.25, msg=loops)
 
     def test_loops_that_are_longer_than_bursts(self):
         self.check_turns(1000, '-c', 200_000)

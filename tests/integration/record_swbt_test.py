@@ -423,6 +423,11 @@ class RecordSwbtTest(record_support.RecordTest):
     def test_keeps_errno(self):
         self.unfriendly('errno')
 
+    def test_forbids_itself_to_read_the_time_stamp_counter(self):
+        for mode in ('lookahead', 'verify'):
+            with self.subTest(mode):
+                self.check_same(program('forbidden_ticks'), mode=mode)
+
     @needs_root
     def test_drops_privileges(self):
         self.unfriendly('setuid')

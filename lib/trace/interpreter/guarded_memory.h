@@ -56,6 +56,21 @@ fault:
   return false;
 }
 
+// Reads the time stamp counter, after all loads before it and before all after it. Returns false if
+// the thread may not (PR_SET_TSC).
+[[gnu::always_inline]] inline bool GuardedTicks(uint64_t* ticks) {
+  uint32_t low, high;
+  asm goto("lfence\n1: rdtsc\n\tlfence\n\t" HBBP_FIXUP("1b", "%l[fault]")
+           : "=a"(low), "=d"(high)
+           :
+           : "memory"
+           : fault);
+  *ticks = uint64_t{high} << 32 | low;
+  return true;
+fault:
+  return false;
+}
+
 bool GuardedCopy(void* destination, const void* source, size_t size);
 
 // Asks the kernel, which costs some hundred nanoseconds. Always returns true for page 0.

@@ -48,7 +48,7 @@ void OverlayMemory::Reset(const MemoryReader& memory_reader, bool catches_faults
   // A reader neither faults nor blocks.
   faults_are_caught = catches_faults || !is_read_in_place;
   reads_may_block = is_read_in_place && code_cache->reads_may_block();
-  times_accesses = is_read_in_place && code_cache->times_accesses();
+  times_accesses = is_read_in_place && catches_faults && code_cache->times_accesses();
   miss_ticks = 0;
   stops_at_code = true;
   stored_to_code = false;
@@ -119,14 +119,16 @@ void OverlayMemory::TimeAccess(PageEntry* entry, uint64_t address) {
   constexpr uint64_t kTicksOfNoise = 8;
   entry->special &= ~(uint64_t{1} << LineOf(address));
   uint8_t byte = 0;
-  _mm_lfence();
-  const uint64_t begin = __rdtsc();
-  _mm_lfence();
+  uint64_t begin = 0, end = 0;
+  if (!GuardedTicks(&begin)) {
+    times_accesses = false;
+    return;
+  }
   const bool is_loaded = GuardedLoad(reinterpret_cast<const uint8_t*>(address), &byte);
   asm volatile("" ::"r"(byte));
-  _mm_lfence();
-  const uint64_t ticks = __rdtsc() - begin;
-  if (!is_loaded || ticks > kMaxTicks) return;
+  if (!is_loaded || !GuardedTicks(&end)) return;
+  const uint64_t ticks = end - begin;
+  if (ticks > kMaxTicks) return;
   if (ticks_of_hit == 0 || ticks < ticks_of_hit) ticks_of_hit = ticks;
   if (ticks > ticks_of_hit + kTicksOfNoise) miss_ticks += ticks - ticks_of_hit;
 }
