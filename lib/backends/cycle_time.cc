@@ -13,15 +13,22 @@ namespace hbbp {
 namespace {
 
 constexpr int kRounds = 5;
-constexpr uint64_t kCycles = 20'000;
+constexpr uint64_t kRoundsOfLoop = 700;
 
-// Takes a cycle for each round, on any processor: each waits for the one before.
-void SpendCycles(uint64_t cycles) {
+// Multiplications that each wait for the one before take three cycles on all processors of the last
+// ten years. (Additions of constants may take none, and rounds of short loops half of one.)
+constexpr uint64_t kCyclesOfRound = 3 * 10;
+
+void SpendRounds(uint64_t rounds) {
+  uint64_t product = rounds;
   asm volatile(
       "1:\n\t"
+      ".rept 10\n\t"
+      "imul %1, %1\n\t"
+      ".endr\n\t"
       "dec %0\n\t"
       "jnz 1b"
-      : "+r"(cycles)
+      : "+r"(rounds), "+r"(product)
       :
       : "cc");
 }
@@ -42,14 +49,15 @@ CycleTime MeasureCycleTime() {
   for (int round = 0; round < kRounds; ++round) {
     const uint64_t first_tick = has_ticks ? __rdtsc() : 0;
     const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
-    SpendCycles(kCycles);
+    SpendRounds(kRoundsOfLoop);
     const uint64_t end_ns = ClockNs(CLOCK_MONOTONIC);
     const uint64_t last_tick = has_ticks ? __rdtsc() : 0;
     if (end_ns - begin_ns >= fastest_ns) continue;
     fastest_ns = end_ns - begin_ns;
     ticks_of_fastest = last_tick - first_tick;
   }
-  time.ns_per_cycle = static_cast<double>(std::max<uint64_t>(1, fastest_ns)) / kCycles;
+  time.ns_per_cycle =
+      static_cast<double>(std::max<uint64_t>(1, fastest_ns)) / (kRoundsOfLoop * kCyclesOfRound);
   if (!has_ticks || ticks_of_fastest == 0) return time;
   time.ns_per_tick = static_cast<double>(fastest_ns) / static_cast<double>(ticks_of_fastest);
   constexpr int kReads = 20;
