@@ -21,6 +21,8 @@ void hbbp_test_chain(uint64_t rounds);
 void hbbp_test_independent(uint64_t rounds);
 void hbbp_test_through_memory(uint64_t rounds, uint64_t* word);
 void hbbp_test_vector_moves(uint64_t rounds, const double* value);
+void hbbp_test_zeros(uint64_t rounds);
+void hbbp_test_divisions(uint64_t rounds);
 void hbbp_test_stride(uint64_t rounds, const uint8_t* memory);
 }
 
@@ -29,6 +31,7 @@ asm(R"(
   .p2align 6
   .globl hbbp_test_short_loop, hbbp_test_chain, hbbp_test_independent
   .globl hbbp_test_through_memory, hbbp_test_vector_moves, hbbp_test_stride
+  .globl hbbp_test_zeros, hbbp_test_divisions
 hbbp_test_short_loop:
   dec %rdi
   jne hbbp_test_short_loop
@@ -67,6 +70,24 @@ hbbp_test_vector_moves:
   .endr
   dec %rdi
   jne hbbp_test_vector_moves
+  ret
+hbbp_test_zeros:
+  .rept 16
+  pxor %xmm0, %xmm0
+  mulsd %xmm1, %xmm0
+  mulsd %xmm1, %xmm0
+  .endr
+  dec %rdi
+  jne hbbp_test_zeros
+  ret
+hbbp_test_divisions:
+  .rept 4
+  xor %edx, %edx
+  mov $100, %eax
+  div %ecx
+  .endr
+  dec %rdi
+  jne hbbp_test_divisions
   ret
 hbbp_test_stride:
   movzbl (%rsi), %eax
@@ -122,6 +143,7 @@ class Model {
     trace::MachineState state = {};
     state.rip = reinterpret_cast<uint64_t>(function);
     state.gpr[trace::kRdi] = 1 << 20;
+    state.gpr[trace::kRcx] = 7;
     ((state.gpr[trace::kRsi] = reinterpret_cast<uint64_t>(arguments)), ...);
     state.gpr[trace::kRsp] = reinterpret_cast<uint64_t>(stack_ + std::size(stack_) - 8);
     state.has_vector_state = 1;
@@ -164,6 +186,18 @@ TEST_CASE("a load into a vector register does not wait for what the register had
   CHECK(model.CyclesPerInstruction(hbbp_test_vector_moves, &value) < 0.5);
 }
 
+TEST_CASE("a register that is set to zero is not waited for") {
+  Model model;
+  CHECK(model.CyclesPerInstruction(hbbp_test_zeros) < 0.3);
+}
+
+TEST_CASE("independent divisions share the divider") {
+  Model model;
+  const double cycles_of_division = 3.5 * model.CyclesPerInstruction(hbbp_test_divisions);
+  CHECK(cycles_of_division > 5);
+  CHECK(cycles_of_division < LatencyOf(ZYDIS_MNEMONIC_DIV));
+}
+
 TEST_CASE("the time of cache misses is measured if that is asked for") {
   constexpr size_t kLines = 400;
   const std::vector<uint8_t> memory((kLines + 1) * kStride, 1);
@@ -204,8 +238,9 @@ TEST_CASE("latencies are those of the operation, whatever its width") {
   CHECK(LatencyOf(ZYDIS_MNEMONIC_LEA) == 1);
   CHECK(LatencyOf(ZYDIS_MNEMONIC_IMUL) == 3);
   CHECK(LatencyOf(ZYDIS_MNEMONIC_IDIV) == 14);
-  CHECK(LatencyOf(ZYDIS_MNEMONIC_ADDSD) == 4);
-  CHECK(LatencyOf(ZYDIS_MNEMONIC_VADDPS) == 4);
+  CHECK(LatencyOf(ZYDIS_MNEMONIC_ADDSD) == 3);
+  CHECK(LatencyOf(ZYDIS_MNEMONIC_VADDPS) == 3);
+  CHECK(LatencyOf(ZYDIS_MNEMONIC_MULSD) == 4);
   CHECK(LatencyOf(ZYDIS_MNEMONIC_VFMADD231PD) == 4);
   CHECK(LatencyOf(ZYDIS_MNEMONIC_VDIVPD) == 13);
   CHECK(LatencyOf(ZYDIS_MNEMONIC_VPADDD) == 1);
