@@ -29,7 +29,7 @@ constexpr double kVisibleOfMisses = 0.5;
 // The rest of a burst is taken to be as its first part.
 constexpr uint64_t kMaxInstructions = 4096;
 constexpr unsigned kMaxOfStream = 4096;
-constexpr size_t kMaxBlocks = 1 << 16;
+constexpr size_t kMaxBlocks = 1 << 14;  // some 6 MB
 constexpr double kDefaultCyclesPerInstruction = 0.5;
 
 // An operation of floating point reads and writes these, but does not wait for them.

@@ -130,6 +130,9 @@ trace::Mode ModeOf(TraceMode mode) {
   }
 }
 
+// libm would do it, which a preload library must not bring along.
+uint64_t Rounded(double value) { return static_cast<uint64_t>(2 * value + 1) / 2; }
+
 uint32_t DefaultBranches(TraceMode mode) {
   switch (mode) {
     case TraceMode::kBreakpoint:
@@ -638,6 +641,7 @@ void SwbtBackend::DeliverBurst(const trace::BurstView& view, EventSink* sink) {
   if (view.end == trace::PartEnd::kAfterGap) segments.emplace_back();
   if (view.end != trace::PartEnd::kLast) return;
   std::vector<Segment> finished;
+  finished.reserve(segments.size());
   for (const UnfinishedSegment& part : segments) {
     finished.push_back({part.branches, part.instructions});
   }
@@ -676,6 +680,7 @@ void SwbtBackend::DeliverSegments(std::span<const Segment> segments, const trace
   double& carried = carried_periods_[view.tid];
   double period = PeriodOf(view) + std::exchange(carried, 0);
   std::vector<double> extents;
+  extents.reserve(segments.size());
   double extent = 0;
   size_t branches = 0;
   for (const Segment& segment : segments) {
@@ -698,10 +703,10 @@ void SwbtBackend::DeliverSegments(std::span<const Segment> segments, const trace
     burst.pid = static_cast<uint32_t>(::getpid());
     burst.tid = view.tid;
     burst.time_ns = view.time_ns;
-    burst.period = static_cast<uint64_t>(period * share + 0.5);
+    burst.period = Rounded(period * share);
     burst.branches = segments[i].branches;
     if (burst_extent_ == BurstExtent::kEvents) {
-      burst.extent = std::max(uint64_t{1}, static_cast<uint64_t>(with_misses * share + 0.5));
+      burst.extent = std::max(uint64_t{1}, Rounded(with_misses * share));
     }
     sink->OnBurst(burst);
   }
