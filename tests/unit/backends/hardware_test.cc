@@ -732,7 +732,7 @@ TEST_CASE(
   const SourceChoice choice = machine.Start(kind, EventKind::kAuto);
   CAPTURE(choice.note);
   CHECK(choice.event == EventKind::kTaskClock);
-  CHECK(choice.burst_extent == BurstExtent::kEvents);
+  CHECK((choice.burst_extent == BurstExtent::kEvents) == (kind == SourceKind::kSwbt));
   CHECK(choice.note.find("makes each context switch ") != std::string::npos);
   CHECK(choice.note.find(" longer here, so the default is task-clock") != std::string::npos);
 }
