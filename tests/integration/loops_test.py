@@ -116,8 +116,10 @@ class LoopsTest(record_support.RecordTest):
             slack = SIGMAS * row['trip_count_error'] + (TOLERANCE + OF_CHANGES_OF_SPEED) * trips
             self.assertAlmostEqual(row['trip_count'], trips, delta=slack, msg=row)
             self.assertLess(row['trip_count_error'], 0.6 * trips, row)
-        iterations = [loops[name]['iterations'] for name in ('MultiplyLoop', 'DivideLoop')]
-        self.assertAlmostEqual(iterations[0] / iterations[1], 1, delta=0.25, msg=loops)
+        multiply, divide = loops['MultiplyLoop'], loops['DivideLoop']
+        errors = [row['iterations_error'] / row['iterations'] for row in (multiply, divide)]
+        self.assertAlmostEqual(multiply['iterations'] / divide['iterations'], 1,
+                               delta=SIGMAS * sum(errors) + OF_CHANGES_OF_SPEED, msg=loops)
 
     def test_loops_that_are_longer_than_bursts(self):
         self.check_turns(1000, '-c', 200_000)
