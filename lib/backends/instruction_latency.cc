@@ -87,6 +87,14 @@ constexpr NamedLatency kLatencies[] = {
     {"fprem*", 30},
 };
 
+// Returns the name without the v of AVX, or nothing for an unknown mnemonic.
+std::string_view NameWithoutV(ZydisMnemonic mnemonic) {
+  const char* found = ZydisMnemonicGetString(mnemonic);
+  std::string_view name = found == nullptr ? "" : found;
+  if (name.starts_with('v')) name.remove_prefix(1);
+  return name;
+}
+
 bool Fits(std::string_view pattern, std::string_view name) {
   if (!pattern.ends_with('*')) return pattern == name;
   pattern.remove_suffix(1);
@@ -102,21 +110,15 @@ bool IsIntegerArithmetic(std::string_view name) {
 }  // namespace
 
 uint8_t LatencyOf(ZydisMnemonic mnemonic) {
-  const char* found = ZydisMnemonicGetString(mnemonic);
-  if (found == nullptr) return kDefaultLatency;
-  std::string_view name = found;
+  const std::string_view name = NameWithoutV(mnemonic);
   if (IsIntegerArithmetic(name)) return kDefaultLatency;
-  if (name.starts_with('v')) name.remove_prefix(1);
   const auto fits = [name](const NamedLatency& latency) { return Fits(latency.name, name); };
   const auto latency = std::find_if(std::begin(kLatencies), std::end(kLatencies), fits);
   return latency == std::end(kLatencies) ? kDefaultLatency : latency->cycles;
 }
 
 bool UsesDivider(ZydisMnemonic mnemonic) {
-  const char* found = ZydisMnemonicGetString(mnemonic);
-  if (found == nullptr) return false;
-  std::string_view name = found;
-  if (name.starts_with('v')) name.remove_prefix(1);
+  const std::string_view name = NameWithoutV(mnemonic);
   return name.starts_with("div") || name.starts_with("idiv") || name.starts_with("sqrt") ||
          name.starts_with("fdiv") || name == "fsqrt";
 }
@@ -124,10 +126,7 @@ bool UsesDivider(ZydisMnemonic mnemonic) {
 bool MakesZero(ZydisMnemonic mnemonic) {
   constexpr std::string_view kNames[] = {"xor",   "sub",   "pxor",  "xorps", "xorpd",
                                          "psubb", "psubw", "psubd", "psubq"};
-  const char* found = ZydisMnemonicGetString(mnemonic);
-  if (found == nullptr) return false;
-  std::string_view name = found;
-  if (name.starts_with('v')) name.remove_prefix(1);
+  const std::string_view name = NameWithoutV(mnemonic);
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
@@ -136,10 +135,7 @@ bool IsMove(ZydisMnemonic mnemonic) {
       "mov",     "movzx",    "movsx",    "movsxd",   "movabs", "movaps", "movapd",   "movups",
       "movupd",  "movdqa",   "movdqu",   "movsd",    "movss",  "lddqu",  "movdqa32", "movdqa64",
       "movdqu8", "movdqu16", "movdqu32", "movdqu64", "push",   "pop"};
-  const char* found = ZydisMnemonicGetString(mnemonic);
-  if (found == nullptr) return false;
-  std::string_view name = found;
-  if (name.starts_with('v')) name.remove_prefix(1);
+  const std::string_view name = NameWithoutV(mnemonic);
   return std::find(std::begin(kMoves), std::end(kMoves), name) != std::end(kMoves);
 }
 
