@@ -7,7 +7,7 @@
 // has no such entries: a reader is asked for each access.
 //
 // The first access of a burst to each line is timed, because it finds the caches as the program has
-// left them. That costs 30 ns a line.
+// left them. That costs two reads of the time stamp counter a line.
 //
 // Contract: async-signal-safe; one thread at a time uses it; it is in zeroed memory. When it is
 // full, accesses return kOverlayFull.
