@@ -135,7 +135,8 @@ class RecordSwbtTest(record_support.RecordTest):
         # If there are only some dozens, as where most bursts end early, many may be resolved by the code alone.
         if mode == 'breakpoint' and source['taken_branches'] >= 1000:
             self.assertGreaterEqual(source['breakpoints'], source['taken_branches'] / 2)
-        if mode == 'verify':
+        # Where no breakpoint may be, as in a restartable sequence, bursts end with nothing to verify.
+        if mode == 'verify' and min_bursts > 0:
             self.assertGreater(source['verified_branches'], 0, source)
         self.assertGreater(source['handler_ns'], 0)
 
