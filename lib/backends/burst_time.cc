@@ -2,6 +2,8 @@
 // FindCode describes the blocks of the interpreter's cache for it, each once.
 #include "backends/burst_time.h"
 
+#include <emmintrin.h>
+
 #include <algorithm>
 #include <string_view>
 
@@ -14,9 +16,7 @@ namespace {
 using trace::InstructionInfo;
 
 constexpr unsigned kRegisters = 64;
-constexpr double kWidth = 6;  // instructions a cycle
 constexpr unsigned kWindow = 512;
-constexpr double kLoadLatency = 5;
 constexpr double kMispredictionCycles = 20;
 // Of streams that the predictor knows nothing of, this share is mispredicted.
 constexpr double kMispredictedOfUnknown = 0.05;
@@ -24,8 +24,9 @@ constexpr double kMispredictedOfUnknown = 0.05;
 constexpr double kDividerShare = 0.4;
 // A taken branch ends the group of instructions that flow in together.
 constexpr double kTakenBranchCycles = 0.5;
-// Of the time of cache misses, this share is not hidden by other work.
-constexpr double kVisibleOfMisses = 0.5;
+// A line that a burst uses for the first time is often not in the first cache but in the next one,
+// which costs so much in the mean. Only longer misses are measured.
+constexpr double kFirstUseCycles = 2;
 // The rest of a burst is taken to be as its first part.
 constexpr uint64_t kMaxInstructions = 4096;
 constexpr unsigned kMaxOfStream = 4096;
@@ -50,6 +51,12 @@ bool HasSameRegisters(const ZydisDecodedInstruction& decoded) {
   return !has_prefix_bits && modrm.reg == modrm.rm && decoded.raw.rex.R == decoded.raw.rex.B;
 }
 
+// Returns whether a conditional branch behind the instruction executes with it, in no time of its
+// own.
+bool FusesWithBranch(ZydisMnemonic mnemonic) {
+  return mnemonic == ZYDIS_MNEMONIC_CMP || mnemonic == ZYDIS_MNEMONIC_TEST;
+}
+
 bool IsScalarMove(ZydisMnemonic mnemonic) {
   return mnemonic == ZYDIS_MNEMONIC_MOVSD || mnemonic == ZYDIS_MNEMONIC_MOVSS ||
          mnemonic == ZYDIS_MNEMONIC_VMOVSD || mnemonic == ZYDIS_MNEMONIC_VMOVSS;
@@ -59,25 +66,32 @@ bool IsScalarMove(ZydisMnemonic mnemonic) {
 
 class BurstTime::Processor {
  public:
+  explicit Processor(const ProcessorTiming& timing)
+      : timing_(timing), entry_cycles_(1 / timing.instructions_per_cycle) {}
+
   uint64_t instructions() const { return instructions_; }
   double cycles() const { return std::max(entry_, finished_); }
 
   void Execute(const Instruction& instruction) {
     // The window is full until the instruction that was so many before it has finished.
-    entry_ = std::max(entry_ + 1 / kWidth, window_[instructions_ % kWindow]);
+    const double entry_cycles = instruction.is_fused ? 0 : entry_cycles_;
+    entry_ = std::max(entry_ + entry_cycles, window_[instructions_ % kWindow]);
     double begin = std::max(entry_, ReadyAt(instruction.inputs));
     Stored& stored = FindStored(instruction);
     if (instruction.loads) {
-      double address = std::max(entry_, ReadyAt(instruction.address));
-      if (stored.key == key_) address = std::max(address, stored.ready);
-      begin = std::max(begin, address + kLoadLatency);
+      const bool is_forwarded = stored.key == key_;
+      begin = std::max(begin, is_forwarded
+                                  ? std::max(entry_, stored.ready) + timing_.forward
+                                  : std::max(entry_, ReadyAt(instruction.address)) + timing_.load);
     }
+    if (instruction.x87.is_any) begin = std::max(begin, x87_.ReadyAt(instruction.x87));
     if (instruction.divides) {
       begin = std::max(begin, divider_free_);
       divider_free_ = begin + kDividerShare * instruction.latency;
     }
     done_ = begin + instruction.latency;
     if (instruction.stores) stored = {key_, done_};
+    if (instruction.x87.is_any) x87_.Apply(instruction.x87, done_);
     for (uint64_t outputs = instruction.outputs; outputs != 0; outputs &= outputs - 1) {
       const auto number = static_cast<unsigned>(__builtin_ctzll(outputs));
       if (number < kGprs) ++version_[number];
@@ -121,6 +135,8 @@ class BurstTime::Processor {
     return stored_[key_ >> (64 - kStoredBits)];
   }
 
+  const ProcessorTiming& timing_;
+  const double entry_cycles_;
   uint64_t instructions_ = 0;
   double entry_ = 0;     // when the newest instruction entered
   double done_ = 0;      // when it was done
@@ -130,10 +146,11 @@ class BurstTime::Processor {
   uint32_t version_[kGprs + 1] = {};  // of no register, too
   uint64_t key_ = 0;
   Stored stored_[size_t{1} << kStoredBits];
+  X87Stack x87_;
   double window_[kWindow] = {};
 };
 
-BurstTime::Instruction BurstTime::Describe(const trace::Block& block, unsigned number) {
+BurstTime::Instruction BurstTime::Describe(const trace::Block& block, unsigned number) const {
   const InstructionInfo& info = block.infos()[number];
   const bool is_last = number + 1u == block.instruction_count;
   const unsigned end = is_last ? block.code_bytes : block.infos()[number + 1].offset;
@@ -158,8 +175,12 @@ BurstTime::Instruction BurstTime::Describe(const trace::Block& block, unsigned n
   // What stores and changes flags has loaded the operand before.
   const bool only_stores = info.store_bytes != 0 && (info.writes & trace::kFlagBits) == 0;
   instruction.loads = pops || (has_operand && !only_stores);
-  instruction.latency = LatencyOf(mnemonic);
+  instruction.latency = LatencyOf(mnemonic, processor_);
   instruction.divides = UsesDivider(mnemonic);
+  instruction.x87 = EffectOnX87(decoded);
+  instruction.may_fuse = FusesWithBranch(mnemonic);
+  instruction.is_conditional =
+      info.effect == trace::Effect::kBranch && (info.reads & trace::kFlagBits) != 0;
   if (MakesZero(mnemonic) && HasSameRegisters(decoded))
     instruction.inputs = instruction.latency = 0;
   if (IsMove(mnemonic)) {
@@ -191,7 +212,10 @@ const BurstTime::Code* BurstTime::FindCode(uint64_t ip) {
   Code& code = code_[ip];
   code.end = block.ip + block.code_bytes;
   for (unsigned i = 0; i < block.instruction_count; ++i) {
-    code.instructions.push_back(Describe(block, i));
+    Instruction instruction = Describe(block, i);
+    instruction.is_fused =
+        instruction.is_conditional && i != 0 && code.instructions.back().may_fuse;
+    code.instructions.push_back(instruction);
   }
   return &code;
 }
@@ -212,7 +236,7 @@ void BurstTime::Execute(const TakenBranch& first, const TakenBranch& last, Proce
 }
 
 double BurstTime::StreamsNs(std::span<const TakenBranch> branches, uint64_t instructions) {
-  Processor processor;
+  Processor processor(processor_);
   predictor_.StartBurst();
   for (size_t i = 0; i < branches.size(); ++i) {
     // The predictor learns from all of them.
@@ -225,11 +249,20 @@ double BurstTime::StreamsNs(std::span<const TakenBranch> branches, uint64_t inst
       processor.instructions() == 0
           ? kDefaultCyclesPerInstruction
           : processor.cycles() / static_cast<double>(processor.instructions());
-  return static_cast<double>(instructions) * per_instruction * cycle_time_.ns_per_cycle;
+  return static_cast<double>(instructions) * per_instruction * processor_.ns_per_cycle;
 }
 
-double BurstTime::MissesNs(uint64_t miss_ticks) const {
-  return kVisibleOfMisses * static_cast<double>(miss_ticks) * cycle_time_.ns_per_tick;
+double BurstTime::WithMissesNs(double streams_ns, const trace::MissTicks& misses) {
+  all_misses_.Add(misses);
+  const auto early = static_cast<double>(all_misses_.early + all_misses_.early_again);
+  const double share = early == 0 ? 0 : static_cast<double>(all_misses_.early) / early;
+  const double ticks = static_cast<double>(misses.early) + share * static_cast<double>(misses.late);
+  const double misses_ns = ticks * processor_.ns_per_tick;
+  const double computing_ns =
+      streams_ns + kFirstUseCycles * static_cast<double>(misses.lines) * processor_.ns_per_cycle;
+  // libm would do it, which a preload library must not bring along.
+  const __m128d sum = _mm_set_sd(computing_ns * computing_ns + misses_ns * misses_ns);
+  return _mm_cvtsd_f64(_mm_sqrt_sd(sum, sum));
 }
 
 }  // namespace hbbp

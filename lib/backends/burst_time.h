@@ -5,18 +5,21 @@
 // window limits how far the newest may be ahead of the oldest that is not finished; and a
 // mispredicted branch stops the flow until it is resolved. StreamPredictor says which branches
 // those are. Cache misses are not modelled but measured, by the look-ahead that recorded the burst,
-// which met the caches as the program had left them; half of their time is taken to be hidden by
-// other work.
+// which met the caches as the program had left them (trace/interpreter/missed_lines.h). A processor
+// computes while it waits, so that the longer of both hides most of the shorter: together they take
+// the root of the sum of their squares.
 //
 //   A loop of "dec; jnz": each dec waits for the one before, so a round takes a cycle, 0.5 an
 //   instruction. A loop of 400 "lea" that each wait for the one before takes 400 cycles, 1 an
 //   instruction. Bursts that weigh by their instructions give the second as many executions as the
 //   time says, that is twice too many; by their time, both are right.
 //
+//   C = 300 ns and M = 400 ns of misses take 500 ns; C = 300 and M = 100 take 316.
+//
 // Assumption: what limits the code is its width, its dependencies, its divisions, mispredictions or
-// cache misses, and the processor is like those of the last ten years in these. A loop of
-// independent multiplications breaks it: they share one or two multipliers. Where code of a burst
-// is not in the cache, as in mode breakpoint, an average stands for it.
+// cache misses; what differs most between processors in these is measured (ProcessorTiming). A loop
+// of independent multiplications breaks it: they share one or two multipliers. Where code of a
+// burst is not in the cache, as in mode breakpoint, an average stands for it.
 #ifndef HBBP_LIB_BACKENDS_BURST_TIME_H_
 #define HBBP_LIB_BACKENDS_BURST_TIME_H_
 
@@ -25,8 +28,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "backends/cycle_time.h"
+#include "backends/processor_timing.h"
 #include "backends/stream_predictor.h"
+#include "backends/x87_stack.h"
 #include "base/taken_branch.h"
 #include "trace/interpreter/code_cache.h"
 
@@ -35,14 +39,16 @@ namespace hbbp {
 class BurstTime {
  public:
   // Blocks are found in `code_cache`, which must outlive it.
-  BurstTime(const trace::CodeCache* code_cache, const CycleTime& cycle_time)
-      : code_cache_(*code_cache), cycle_time_(cycle_time) {}
+  BurstTime(const trace::CodeCache* code_cache, const ProcessorTiming& processor)
+      : code_cache_(*code_cache), processor_(processor) {}
 
   // Returns the ns of the streams between these branches, in which are so many instructions,
   // without cache misses. Call it before the cache is flushed.
   double StreamsNs(std::span<const TakenBranch> branches, uint64_t instructions);
-  // Returns the ns that cache misses add, of which the look-ahead measured so many ticks.
-  double MissesNs(uint64_t miss_ticks) const;
+  // Returns the ns of a burst whose streams take so many without cache misses. Call it once for
+  // each burst: of misses that may be the interpreter's, it takes the share that bursts had up to
+  // now.
+  double WithMissesNs(double streams_ns, const trace::MissTicks& misses);
 
   // Call it when the code cache is flushed.
   void Reset() { code_.clear(); }
@@ -62,6 +68,10 @@ class BurstTime {
     bool stores = false;
     bool divides = false;
     bool moves_stack = false;  // it changes the stack pointer in no time
+    bool may_fuse = false;     // a conditional branch behind it executes as a part of it
+    bool is_conditional = false;
+    bool is_fused = false;  // it is such a branch
+    X87Effect x87;
   };
   struct Code {
     uint64_t end = 0;
@@ -70,13 +80,14 @@ class BurstTime {
   class Processor;
 
   const Code* FindCode(uint64_t ip);
-  static Instruction Describe(const trace::Block& block, unsigned number);
+  Instruction Describe(const trace::Block& block, unsigned number) const;
   void Execute(const TakenBranch& first, const TakenBranch& last, Processor* processor);
 
   const trace::CodeCache& code_cache_;
-  const CycleTime cycle_time_;
+  const ProcessorTiming processor_;
   std::unordered_map<uint64_t, Code> code_;
   StreamPredictor predictor_;
+  trace::MissTicks all_misses_;
 };
 
 }  // namespace hbbp

@@ -7,6 +7,10 @@
 namespace hbbp {
 namespace {
 
+// These latencies are measured, and no number of cycles.
+constexpr uint8_t kOfAddition = 254;
+constexpr uint8_t kOfMultiplication = 255;
+
 struct NamedLatency {
   std::string_view name;  // of the mnemonic, without the v of AVX; a last * stands for any ending
   uint8_t cycles;
@@ -48,9 +52,9 @@ constexpr NamedLatency kLatencies[] = {
     // Floating point.
     {"div*", 13},
     {"sqrt*", 18},
-    {"add*", 3},
-    {"sub*", 3},
-    {"mul*", 4},
+    {"add*", kOfAddition},
+    {"sub*", kOfAddition},
+    {"mul*", kOfMultiplication},
     {"fm*", 4},
     {"fnm*", 4},
     {"comis*", 4},
@@ -109,12 +113,21 @@ bool IsIntegerArithmetic(std::string_view name) {
 
 }  // namespace
 
-uint8_t LatencyOf(ZydisMnemonic mnemonic) {
+uint8_t LatencyOf(ZydisMnemonic mnemonic, const ProcessorTiming& processor) {
   const std::string_view name = NameWithoutV(mnemonic);
   if (IsIntegerArithmetic(name)) return kDefaultLatency;
   const auto fits = [name](const NamedLatency& latency) { return Fits(latency.name, name); };
   const auto latency = std::find_if(std::begin(kLatencies), std::end(kLatencies), fits);
-  return latency == std::end(kLatencies) ? kDefaultLatency : latency->cycles;
+  if (latency == std::end(kLatencies)) return kDefaultLatency;
+  const auto rounded = [](double cycles) { return static_cast<uint8_t>(cycles + 0.5); };
+  switch (latency->cycles) {
+    case kOfAddition:
+      return rounded(processor.add);
+    case kOfMultiplication:
+      return rounded(processor.multiply);
+    default:
+      return latency->cycles;
+  }
 }
 
 bool UsesDivider(ZydisMnemonic mnemonic) {

@@ -1,16 +1,18 @@
 // LatencyOf returns how many cycles an instruction takes from its inputs to its results, without
 // loading them from memory. Current processors of Intel and AMD differ little in these (Fog,
-// "Instruction tables").
+// "Instruction tables"), but for additions and multiplications of floating point, which are
+// measured.
 #ifndef HBBP_LIB_BACKENDS_INSTRUCTION_LATENCY_H_
 #define HBBP_LIB_BACKENDS_INSTRUCTION_LATENCY_H_
 
 #include <cstdint>
 
+#include "backends/processor_timing.h"
 #include "isa/zydis_decode.h"
 
 namespace hbbp {
 
-uint8_t LatencyOf(ZydisMnemonic mnemonic);
+uint8_t LatencyOf(ZydisMnemonic mnemonic, const ProcessorTiming& processor);
 
 // Returns whether it occupies the divider, of which a processor has one.
 bool UsesDivider(ZydisMnemonic mnemonic);

@@ -290,11 +290,11 @@ void SwbtBackend::PrepareForClock() {
   trace::CodeCache* code_cache = trace::Tracer::Get().code_cache();
   burst_time_.reset();
   carried_periods_.clear();
-  code_cache->SetTimesAccesses(false);
+  code_cache->SetAccessTiming({});
   if (!trigger_.IsClock()) return;
-  const CycleTime cycle_time = MeasureCycleTime();
-  burst_time_ = std::make_unique<BurstTime>(code_cache, cycle_time);
-  code_cache->SetTimesAccesses(cycle_time.may_read_ticks);
+  const ProcessorTiming timing = MeasureProcessor();
+  burst_time_ = std::make_unique<BurstTime>(code_cache, timing);
+  code_cache->SetAccessTiming(timing.accesses);
 }
 
 // Chooses the best sampler that options and machine allow, and describes it in method_.
@@ -695,7 +695,7 @@ void SwbtBackend::DeliverSegments(std::span<const Segment> segments, const trace
   }
   if (extent == 0) return;
   const double with_misses =
-      burst_time_ == nullptr ? extent : extent + burst_time_->MissesNs(view.cost.miss_ticks);
+      burst_time_ == nullptr ? extent : burst_time_->WithMissesNs(extent, view.cost.misses);
   for (size_t i = 0; i < segments.size(); ++i) {
     if (extents[i] == 0) continue;
     const double share = extents[i] / extent;

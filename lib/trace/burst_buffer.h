@@ -16,6 +16,7 @@
 
 #include "base/taken_branch.h"
 #include "trace/interpreter/large_memory.h"
+#include "trace/interpreter/missed_lines.h"
 
 namespace hbbp::trace {
 
@@ -30,13 +31,13 @@ enum class PartEnd : uint16_t {
 struct BurstCost {
   // CPU time of the handlers of the thread since the burst before it began, without its own.
   uint64_t handlers_ns = 0;
-  uint64_t miss_ticks = 0;  // LookAheadStats::miss_ticks
+  MissTicks misses;
   // It ended before it was full: bursts that begin after the location where it ended are too few.
   bool is_cut = false;
 };
 
 // A header precedes the branches of a burst, or of a part of one.
-struct BurstHeader {
+struct alignas(sizeof(TakenBranch)) BurstHeader {
   uint64_t time_ns = 0;       // CLOCK_MONOTONIC when the burst began
   uint64_t instructions = 0;  // instructions in the streams that end in this part
   uint32_t branches = 0;

@@ -70,7 +70,7 @@ void LookAheadPool::CountWork(const LookAhead& look_ahead, ThreadSlot* slot) {
   slot->Add(Counter::kInstructions, look_ahead.stats().instructions);
   slot->Add(Counter::kDecoded, look_ahead.stats().decoded_instructions);
   slot->Add(Counter::kMissingPage, look_ahead.stats().missing_pages);
-  slot->miss_ticks += look_ahead.stats().miss_ticks;
+  slot->misses.Add(look_ahead.stats().misses);
 }
 
 }  // namespace hbbp::trace

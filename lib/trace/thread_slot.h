@@ -37,7 +37,7 @@ struct alignas(64) ThreadSlot {
   uint64_t
       last_branch;  // `instructions` after the last branch; kNoBranch if none since the last gap
   uint64_t in_streams;  // instructions between branches of this part
-  uint64_t miss_ticks;  // LookAheadStats::miss_ticks of the burst
+  MissTicks misses;     // of the burst
   bool is_limited;      // its end is a limit of the interpreter, wherever it may begin
   uint64_t stack_pointer;
   Breakpoint breakpoint;

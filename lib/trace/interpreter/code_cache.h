@@ -13,6 +13,7 @@
 
 #include "trace/interpreter/large_memory.h"
 #include "trace/interpreter/micro_op.h"
+#include "trace/interpreter/missed_lines.h"
 #include "trace/interpreter/xsave_layout.h"
 
 namespace hbbp::trace {
@@ -44,10 +45,11 @@ class CodeCache {
   void SetReadsMayBlock() { reads_may_block_.store(true, std::memory_order_relaxed); }
   bool reads_may_block() const { return reads_may_block_.load(std::memory_order_relaxed); }
 
-  // For the worker: has bursts time their first access to each line of memory from now on, with the
-  // time stamp counter.
-  void SetTimesAccesses(bool times) { times_accesses_.store(times, std::memory_order_relaxed); }
-  bool times_accesses() const { return times_accesses_.load(std::memory_order_relaxed); }
+  // For the worker: has bursts time their first load of each line of memory from now on.
+  void SetAccessTiming(AccessTiming timing) {
+    access_timing_.store(timing, std::memory_order_relaxed);
+  }
+  AccessTiming access_timing() const { return access_timing_.load(std::memory_order_relaxed); }
 
   // For the worker, at intervals: empties the cache if it is nearly full and no burst runs in it
   // now. Returns whether it did.
@@ -113,7 +115,8 @@ class CodeCache {
   uint64_t vdso_start_ = 0;
   uint64_t vdso_bytes_ = 0;
   std::atomic<bool> reads_may_block_{false};
-  std::atomic<bool> times_accesses_{false};
+  std::atomic<AccessTiming> access_timing_{AccessTiming()};
+  static_assert(std::atomic<AccessTiming>::is_always_lock_free);
   XsaveLayout xsave_layout_;
 
   // These are written now and then, so they do not share a cache line with members that are only

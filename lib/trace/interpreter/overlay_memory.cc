@@ -48,8 +48,10 @@ void OverlayMemory::Reset(const MemoryReader& memory_reader, bool catches_faults
   // A reader neither faults nor blocks.
   faults_are_caught = catches_faults || !is_read_in_place;
   reads_may_block = is_read_in_place && code_cache->reads_may_block();
-  times_accesses = is_read_in_place && catches_faults && code_cache->times_accesses();
-  miss_ticks = 0;
+  timing = code_cache->access_timing();
+  times_accesses = is_read_in_place && catches_faults && timing.hit != 0;
+  first_tick = 0;
+  missed_lines.Reset();
   stops_at_code = true;
   stored_to_code = false;
   line_count = 0;
@@ -111,26 +113,38 @@ OverlayMemory::PageEntry* OverlayMemory::EnterPage(uint64_t address) {
   return entry;
 }
 
-// Loads from the line, which is not special afterwards.
-void OverlayMemory::TimeAccess(PageEntry* entry, uint64_t address) {
-  // No cache and no page walk takes longer; what does is an interrupt or a page fault.
-  constexpr uint64_t kMaxTicks = 2000;
-  // Times of hits vary by so much.
-  constexpr uint64_t kTicksOfNoise = 8;
-  entry->special &= ~(uint64_t{1} << LineOf(address));
-  uint8_t byte = 0;
+// Loads from the line, which remains special if it missed and is watched.
+void OverlayMemory::TimeLoad(PageEntry* entry, uint64_t address) {
+  const uint64_t line = address - address % kLineBytes;
+  const uint64_t bit = uint64_t{1} << LineOf(address);
   uint64_t begin = 0, end = 0;
   if (!GuardedTicks(&begin)) {
     times_accesses = false;
+    entry->special &= ~bit;
     return;
   }
+  if (missed_lines.IsWatched(line)) {
+    if (!missed_lines.RecordLoad(line, begin, timing.reuse)) entry->special &= ~bit;
+    return;
+  }
+  entry->special &= ~bit;
+  missed_lines.CountUse();
+  if (first_tick == 0) first_tick = begin;
+  uint8_t byte = 0;
   const bool is_loaded = GuardedLoad(reinterpret_cast<const uint8_t*>(address), &byte);
   asm volatile("" ::"r"(byte));
   if (!is_loaded || !GuardedTicks(&end)) return;
   const uint64_t ticks = end - begin;
-  if (ticks > kMaxTicks) return;
-  if (ticks_of_hit == 0 || ticks < ticks_of_hit) ticks_of_hit = ticks;
-  if (ticks > ticks_of_hit + kTicksOfNoise) miss_ticks += ticks - ticks_of_hit;
+  if (ticks < uint64_t{timing.hit} + timing.least || ticks > uint64_t{timing.hit} + timing.most) {
+    return;
+  }
+  if (missed_lines.Add(line, ticks - timing.hit, end)) entry->special |= bit;
+}
+
+MissTicks OverlayMemory::Misses() const {
+  uint64_t now = 0;
+  if (first_tick == 0 || !GuardedTicks(&now)) return MissTicks();
+  return missed_lines.Sum(first_tick, now);
 }
 
 Access OverlayMemory::Read(uint64_t address, size_t size, void* value, uint64_t* unknown_bytes) {
@@ -141,7 +155,7 @@ Access OverlayMemory::Read(uint64_t address, size_t size, void* value, uint64_t*
     PageEntry* entry = EnterPage(address);
     if (entry == nullptr) return Access::kUnreadable;
     const uint64_t untimed = entry->special & ~entry->dirty;
-    if ((untimed >> LineOf(address)) & 1) TimeAccess(entry, address);
+    if ((untimed >> LineOf(address)) & 1) TimeLoad(entry, address);
     if ((entry->dirty >> LineOf(address)) & 1) {
       const unsigned copy = entry->page->lines[LineOf(address)];
       const uint64_t offset = address % kLineBytes;
@@ -171,8 +185,10 @@ Access OverlayMemory::PrepareWrite(uint64_t address, size_t size) {
         stored_to_code = true;
       }
       if (line_count == kLines) return Access::kOverlayFull;
-      if ((entry->special >> line) & 1) TimeAccess(entry, address);
       const uint64_t line_address = address - address % kLineBytes;
+      const bool is_unused = times_accesses && ((entry->special >> line) & 1) != 0;
+      if (is_unused && !missed_lines.IsWatched(line_address)) missed_lines.CountUse();
+      missed_lines.RecordStore(line_address);
       if (!Copy(lines[line_count], line_address, kLineBytes)) return Access::kUnreadable;
       if (logs_reads) LogRead(line_address, lines[line_count], kLineBytes, false);
       if (entry->page == nullptr) {

@@ -6,7 +6,7 @@
 // lines that has a copy, so that the usual load costs one look-up. The memory of another process
 // has no such entries: a reader is asked for each access.
 //
-// The first access of a burst to each line is timed, because it finds the caches as the program has
+// The first load of a burst from each line is timed, because it finds the caches as the program has
 // left them. That costs two reads of the time stamp counter a line.
 //
 // Contract: async-signal-safe; one thread at a time uses it; it is in zeroed memory. When it is
@@ -19,6 +19,7 @@
 
 #include "base/linux_constants.h"
 #include "trace/interpreter/guarded_memory.h"
+#include "trace/interpreter/missed_lines.h"
 #include "trace/interpreter/program_reader.h"
 
 namespace hbbp::trace {
@@ -61,7 +62,7 @@ struct OverlayMemory {
     uint64_t tag;      // address of the page | epoch
     uint64_t dirty;    // the same bits as in `page`
     DirtyPage* page;   // nullptr if there are no stores
-    uint64_t special;  // `dirty`, and lines whose first access is to be timed
+    uint64_t special;  // `dirty`, and lines that are to be timed or that are watched
   };
   struct DirtySlot {
     uint64_t tag;
@@ -84,10 +85,10 @@ struct OverlayMemory {
   bool is_read_in_place;  // it is this process's memory; otherwise `reader` reads it
   uint16_t line_count;
   uint16_t dirty_page_count;
-  bool keeps_pages;       // pages have entries; otherwise each load is logged, or read by `reader`
-  bool times_accesses;    // the first one to each line is timed
-  uint64_t ticks_of_hit;  // the least ticks of the time stamp counter that such an access ever took
-  uint64_t miss_ticks;    // ticks of all such accesses since Reset, less those of hits
+  bool keeps_pages;     // pages have entries; otherwise each load is logged, or read by `reader`
+  bool times_accesses;  // the first load of each line is timed, in ticks of the time stamp counter
+  AccessTiming timing;
+  uint64_t first_tick;  // of the burst: its first timed load; 0 before
   uint64_t probed_pages;
   uint64_t missing_pages;
   uint64_t read_count;     // reads since Reset; `reads` has the newest
@@ -100,6 +101,7 @@ struct OverlayMemory {
   alignas(64) uint8_t lines[kLines][kLineBytes];
   LoggedRead reads[kReads];
   MemoryReader reader;
+  MissedLines missed_lines;
 
   // Discards stores and pages.
   void Reset(const MemoryReader& memory_reader, bool catches_faults);
@@ -192,6 +194,8 @@ struct OverlayMemory {
   // Logs reads from now on.
   void LogReads();
   void LogRead(uint64_t address, const void* bytes, size_t size, bool is_code);
+  // Returns what cache misses took since Reset.
+  MissTicks Misses() const;
   // Returns whether all reads were kept.
   bool KeptAllReads() const { return logs_reads && read_count <= kReads; }
   // Finds out whether something else changed what was read or stored. The program must be where the
@@ -202,7 +206,7 @@ struct OverlayMemory {
   PageEntry* EnterPage(uint64_t address);
 
  private:
-  void TimeAccess(PageEntry* entry, uint64_t address);
+  void TimeLoad(PageEntry* entry, uint64_t address);
   [[gnu::cold]] bool CopyByReader(void* to, uint64_t address, size_t size) const;
   ReadChange FindChangeOf(const LoggedRead& read);
   bool HasOtherStores();

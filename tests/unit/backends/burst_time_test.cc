@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "backends/cycle_time.h"
 #include "backends/instruction_latency.h"
+#include "backends/processor_timing.h"
 #include "support/catch.h"
 #include "trace/interpreter/look_ahead.h"
 
@@ -23,15 +23,20 @@ void hbbp_test_through_memory(uint64_t rounds, uint64_t* word);
 void hbbp_test_vector_moves(uint64_t rounds, const double* value);
 void hbbp_test_zeros(uint64_t rounds);
 void hbbp_test_divisions(uint64_t rounds);
-void hbbp_test_stride(uint64_t rounds, const uint8_t* memory);
+void hbbp_test_scattered(uint64_t rounds, const uint8_t* memory);
+void hbbp_test_ring(uint64_t rounds, const uint8_t* memory);
+void hbbp_test_compare(uint64_t rounds);
+void hbbp_test_x87_chain(uint64_t rounds);
+void hbbp_test_x87_independent(uint64_t rounds);
 }
 
 asm(R"(
   .text
   .p2align 6
   .globl hbbp_test_short_loop, hbbp_test_chain, hbbp_test_independent
-  .globl hbbp_test_through_memory, hbbp_test_vector_moves, hbbp_test_stride
-  .globl hbbp_test_zeros, hbbp_test_divisions
+  .globl hbbp_test_through_memory, hbbp_test_vector_moves, hbbp_test_scattered
+  .globl hbbp_test_zeros, hbbp_test_divisions, hbbp_test_ring
+  .globl hbbp_test_compare, hbbp_test_x87_chain, hbbp_test_x87_independent
 hbbp_test_short_loop:
   dec %rdi
   jne hbbp_test_short_loop
@@ -89,11 +94,45 @@ hbbp_test_divisions:
   dec %rdi
   jne hbbp_test_divisions
   ret
-hbbp_test_stride:
-  movzbl (%rsi), %eax
-  add $158656, %rsi
+hbbp_test_scattered:
+  imul $167, %edi, %eax
+  and $255, %eax
+  imul $158656, %rax, %rax
+  movzbl (%rsi,%rax), %eax
   dec %rdi
-  jne hbbp_test_stride
+  jne hbbp_test_scattered
+  ret
+hbbp_test_ring:
+  mov %edi, %eax
+  and $15, %eax
+  shl $6, %eax
+  movzbl (%rsi,%rax), %eax
+  dec %rdi
+  jne hbbp_test_ring
+  ret
+hbbp_test_compare:
+  .rept 4
+  lea 1(%rcx), %rax
+  .endr
+  dec %rdi
+  cmp $0, %rdi
+  jne hbbp_test_compare
+  ret
+hbbp_test_x87_chain:
+  .rept 16
+  fadd %st(0), %st(0)
+  .endr
+  dec %rdi
+  jne hbbp_test_x87_chain
+  ret
+hbbp_test_x87_independent:
+  .rept 16
+  fld1
+  fadd %st(0), %st(0)
+  fstp %st(0)
+  .endr
+  dec %rdi
+  jne hbbp_test_x87_independent
   ret
 )");
 
@@ -120,20 +159,22 @@ class Model {
     std::vector<TakenBranch> branches(40);
     const trace::RunResult result = Run(&branches, function, arguments...);
     const uint64_t instructions = result.last_branch - result.first_branch;
-    BurstTime time(cache_, {1, 1, true});
+    BurstTime time(cache_, processor_);
     (void)time.StreamsNs(branches, instructions);  // the predictor learns
     return time.StreamsNs(branches, instructions) / static_cast<double>(instructions);
   }
 
   template <typename... Arguments>
-  uint64_t MissTicks(size_t rounds, void (*function)(uint64_t, Arguments...),
-                     Arguments... arguments) {
+  trace::MissTicks Misses(size_t rounds, void (*function)(uint64_t, Arguments...),
+                          Arguments... arguments) {
     std::vector<TakenBranch> branches(rounds);
     (void)Run(&branches, function, arguments...);
-    return look_ahead_->stats().miss_ticks;
+    return look_ahead_->stats().misses;
   }
 
-  void SetTimesAccesses(bool times) { cache_->SetTimesAccesses(times); }
+  void SetAccessTiming(trace::AccessTiming timing) { cache_->SetAccessTiming(timing); }
+  // Its cycle takes a nanosecond.
+  ProcessorTiming& processor() { return processor_; }
 
  private:
   // Runs until there are as many branches.
@@ -155,6 +196,7 @@ class Model {
     return result;
   }
 
+  ProcessorTiming processor_{.ns_per_cycle = 1, .ns_per_tick = 1};
   trace::CodeCache* cache_ = nullptr;
   std::vector<uint8_t> memory_;
   trace::LookAhead* look_ahead_ = nullptr;
@@ -195,68 +237,143 @@ TEST_CASE("independent divisions share the divider") {
   Model model;
   const double cycles_of_division = 3.5 * model.CyclesPerInstruction(hbbp_test_divisions);
   CHECK(cycles_of_division > 5);
-  CHECK(cycles_of_division < LatencyOf(ZYDIS_MNEMONIC_DIV));
+  CHECK(cycles_of_division < LatencyOf(ZYDIS_MNEMONIC_DIV, {}));
+}
+
+TEST_CASE("what a value through memory costs is that of the processor") {
+  Model model;
+  model.processor().forward = 0;
+  uint64_t word = 0;
+  // An addition remains, and the taken branch, for five instructions.
+  CHECK(model.CyclesPerInstruction(hbbp_test_through_memory, &word) < 0.4);
+}
+
+TEST_CASE("a wide processor executes more instructions in a cycle") {
+  Model model;
+  model.processor().instructions_per_cycle = 8;
+  CHECK(model.CyclesPerInstruction(hbbp_test_independent) == Approx(1.0 / 8).epsilon(0.1));
+}
+
+TEST_CASE("a conditional branch executes with the comparison before it") {
+  Model model;
+  model.processor().instructions_per_cycle = 1;
+  // Seven instructions and the taken branch, of which the last two are one.
+  CHECK(model.CyclesPerInstruction(hbbp_test_compare) == Approx(6.5 / 7).epsilon(0.02));
+}
+
+TEST_CASE("registers of the x87 stack are waited for") {
+  Model model;
+  const double chain = model.CyclesPerInstruction(hbbp_test_x87_chain);
+  const double independent = model.CyclesPerInstruction(hbbp_test_x87_independent);
+  // Each addition waits for the one before, or for a load of its own.
+  CHECK(chain == Approx(LatencyOf(ZYDIS_MNEMONIC_FADD, model.processor())).epsilon(0.15));
+  CHECK(independent < 0.5);
 }
 
 TEST_CASE("the time of cache misses is measured if that is asked for") {
-  constexpr size_t kLines = 400;
+  // They are loaded in an order that no prefetcher foresees.
+  constexpr size_t kLines = 256;
   const std::vector<uint8_t> memory((kLines + 1) * kStride, 1);
-  const auto ticks_of = [&memory](bool is_timed, bool is_flushed) {
+  const auto early_ticks = [&memory](trace::AccessTiming timing, bool is_flushed) {
     Model model;
-    model.SetTimesAccesses(is_timed);
+    model.SetAccessTiming(timing);
     uint64_t ticks = UINT64_MAX;
     for (int i = 0; i < 5; ++i) {
       for (size_t line = 0; is_flushed && line < kLines; ++line) {
         _mm_clflush(&memory[line * kStride]);
       }
       _mm_mfence();
-      ticks = std::min(ticks, model.MissTicks(kLines, hbbp_test_stride, memory.data()));
+      const trace::MissTicks misses = model.Misses(kLines, hbbp_test_scattered, memory.data());
+      CHECK(misses.lines == (timing.hit == 0 ? 0 : kLines));
+      ticks = std::min(ticks, misses.early + misses.late);
     }
     return ticks;
   };
-  CHECK(ticks_of(false, true) == 0);
-  if (!MeasureCycleTime().may_read_ticks) HBBP_SKIP("the time stamp counter is slow here");
-  const uint64_t of_hits = ticks_of(true, false);
-  const uint64_t of_misses = ticks_of(true, true);
+  CHECK(early_ticks({}, true) == 0);
+  const ProcessorTiming processor = MeasureProcessor();
+  if (!processor.may_read_ticks) HBBP_SKIP("the time stamp counter is slow here");
+  const trace::AccessTiming timing = processor.accesses;
+  const uint64_t of_hits = early_ticks(timing, false);
+  const uint64_t of_misses = early_ticks(timing, true);
   CAPTURE(of_hits, of_misses);
-  CHECK(of_misses > kLines * 20);
+  CHECK(of_misses > kLines * timing.least);
   CHECK(of_misses > 2 * of_hits);
 }
 
-TEST_CASE("code that the cache does not have takes an average") {
+TEST_CASE("misses of lines that a burst comes back to are not the program's") {
+  const ProcessorTiming processor = MeasureProcessor();
+  if (!processor.may_read_ticks) HBBP_SKIP("the time stamp counter is slow here");
+  trace::AccessTiming timing = processor.accesses;
+  timing.reuse = 1000;
+  // 16 lines, again and again.
+  alignas(64) const uint8_t memory[16 * 64] = {};
+  Model model;
+  model.SetAccessTiming(timing);
+  trace::MissTicks all;
+  for (int i = 0; i < 20; ++i) {
+    for (size_t line = 0; line < 16; ++line) _mm_clflush(&memory[line * 64]);
+    _mm_mfence();
+    all.Add(model.Misses(5000, hbbp_test_ring, memory + 0));
+  }
+  CAPTURE(all.early, all.early_again, all.late);
+  CHECK(all.early_again > 16 * 20 * timing.least / 2);
+  CHECK(all.early < all.early_again / 4);
+}
+
+TEST_CASE("of misses and computing the longer hides most of the shorter") {
   Model model;
   trace::CodeCache* empty = trace::CodeCache::Create(4 << 20, nullptr);
-  BurstTime time(empty, {0.25, 0.5, true});
+  BurstTime time(empty, {.ns_per_cycle = 0.25, .ns_per_tick = 0.5});
+  // Code that the cache does not have takes an average.
   const std::vector<TakenBranch> branches = {{0x1000, 0x2000}, {0x2010, 0x3000}};
   CHECK(time.StreamsNs(branches, 100) == Approx(100 * 0.5 * 0.25));
-  CHECK(time.MissesNs(1000) == Approx(250));
+  CHECK(time.WithMissesNs(300, {}) == Approx(300));
+  CHECK(time.WithMissesNs(300, {.early = 800}) == Approx(500));
+  // A line that is used for the first time costs two cycles.
+  CHECK(time.WithMissesNs(300, {.lines = 20}) == Approx(310));
+  // Now half of the early ones were the program's: so is half of the late ones.
+  CHECK(time.WithMissesNs(300, {.early_again = 800}) == Approx(300));
+  CHECK(time.WithMissesNs(300, {.late = 1600}) == Approx(500));
   trace::CodeCache::Destroy(empty);
 }
 
 TEST_CASE("latencies are those of the operation, whatever its width") {
-  CHECK(LatencyOf(ZYDIS_MNEMONIC_ADD) == 1);
-  CHECK(LatencyOf(ZYDIS_MNEMONIC_LEA) == 1);
-  CHECK(LatencyOf(ZYDIS_MNEMONIC_IMUL) == 3);
-  CHECK(LatencyOf(ZYDIS_MNEMONIC_IDIV) == 14);
-  CHECK(LatencyOf(ZYDIS_MNEMONIC_ADDSD) == 3);
-  CHECK(LatencyOf(ZYDIS_MNEMONIC_VADDPS) == 3);
-  CHECK(LatencyOf(ZYDIS_MNEMONIC_MULSD) == 4);
-  CHECK(LatencyOf(ZYDIS_MNEMONIC_VFMADD231PD) == 4);
-  CHECK(LatencyOf(ZYDIS_MNEMONIC_VDIVPD) == 13);
-  CHECK(LatencyOf(ZYDIS_MNEMONIC_VPADDD) == 1);
+  CHECK(LatencyOf(ZYDIS_MNEMONIC_ADD, {}) == 1);
+  CHECK(LatencyOf(ZYDIS_MNEMONIC_LEA, {}) == 1);
+  CHECK(LatencyOf(ZYDIS_MNEMONIC_IMUL, {}) == 3);
+  CHECK(LatencyOf(ZYDIS_MNEMONIC_IDIV, {}) == 14);
+  CHECK(LatencyOf(ZYDIS_MNEMONIC_ADDSD, {}) == 3);
+  CHECK(LatencyOf(ZYDIS_MNEMONIC_VADDPS, {}) == 3);
+  CHECK(LatencyOf(ZYDIS_MNEMONIC_MULSD, {}) == 4);
+  CHECK(LatencyOf(ZYDIS_MNEMONIC_VFMADD231PD, {}) == 4);
+  CHECK(LatencyOf(ZYDIS_MNEMONIC_VDIVPD, {}) == 13);
+  CHECK(LatencyOf(ZYDIS_MNEMONIC_VPADDD, {}) == 1);
+  const ProcessorTiming fast = {.add = 2, .multiply = 3};
+  CHECK(LatencyOf(ZYDIS_MNEMONIC_ADDSD, fast) == 2);
+  CHECK(LatencyOf(ZYDIS_MNEMONIC_VMULPS, fast) == 3);
+  CHECK(LatencyOf(ZYDIS_MNEMONIC_ADD, fast) == 1);
   CHECK(IsMove(ZYDIS_MNEMONIC_VMOVDQU));
   CHECK(IsMove(ZYDIS_MNEMONIC_MOV));
   CHECK_FALSE(IsMove(ZYDIS_MNEMONIC_LEA));
 }
 
-TEST_CASE("a cycle takes a plausible time") {
-  const CycleTime time = MeasureCycleTime();
-  CHECK(time.ns_per_cycle > 0.1);
-  CHECK(time.ns_per_cycle < 20);
-  if (time.may_read_ticks) {
-    CHECK(time.ns_per_tick > 0.1);
-    CHECK(time.ns_per_tick < 10);
+TEST_CASE("the processor is measured plausibly") {
+  const ProcessorTiming timing = MeasureProcessor();
+  CHECK(timing.ns_per_cycle > 0.1);
+  CHECK(timing.ns_per_cycle < 20);
+  CHECK(timing.instructions_per_cycle >= 3);
+  CHECK(timing.load > timing.forward / 2);
+  CHECK(timing.add >= 2);
+  CHECK(timing.multiply >= 3);
+  if (!timing.may_read_ticks) {
+    CHECK(timing.accesses == trace::AccessTiming());
+    return;
   }
+  CHECK(timing.ns_per_tick > 0.1);
+  CHECK(timing.ns_per_tick < 10);
+  CHECK(timing.accesses.hit > 0);
+  CHECK(timing.accesses.hit < timing.accesses.most);
+  CHECK(timing.accesses.least < timing.accesses.reuse);
 }
 
 }  // namespace

@@ -1,0 +1,237 @@
+// Each quantity is measured by a loop that nothing else limits, five times; the fastest run was not
+// interrupted. Cycles are counted by multiplications of integers that each wait for the one before,
+// which take three on all processors of the last ten years. (Additions of constants may take none,
+// and rounds of short loops half of one.)
+#include "backends/processor_timing.h"
+
+#include <sys/prctl.h>
+#include <time.h>
+#include <x86intrin.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/clock.h"
+
+namespace hbbp {
+namespace {
+
+constexpr int kRuns = 5;
+constexpr uint64_t kRounds = 300;
+constexpr uint64_t kRoundsOfCycles = 700;
+constexpr uint64_t kStepsOfRound = 8;
+constexpr uint64_t kCyclesOfMultiplication = 3;
+// A loop's own instructions are hidden by what it measures, unless that is how many it executes.
+constexpr uint64_t kRoundsOfWidth = 100;
+constexpr uint64_t kInstructionsOfWidth = 5 * 32 + 2;
+
+void MultiplyIntegers(uint64_t rounds) {
+  uint64_t product = rounds;
+  asm volatile(
+      "1:\n\t"
+      ".rept 8\n\t"
+      "imul %1, %1\n\t"
+      ".endr\n\t"
+      "dec %0\n\t"
+      "jnz 1b"
+      : "+r"(rounds), "+r"(product)
+      :
+      : "cc");
+}
+
+// A typical mixture: a load, a move, and operations that wait for nothing.
+void ExecuteIndependent(uint64_t rounds) {
+  const uint32_t word = 0;
+  asm volatile(
+      "1:\n\t"
+      ".rept 32\n\t"
+      "mov %1, %%eax\n\t"
+      "lea 1(%%rdi), %%rdx\n\t"
+      "mov %%rdi, %%rsi\n\t"
+      "xor %%r8d, %%r8d\n\t"
+      "nop\n\t"
+      ".endr\n\t"
+      "dec %0\n\t"
+      "jnz 1b"
+      : "+r"(rounds)
+      : "m"(word)
+      : "cc", "rax", "rdx", "rsi", "r8");
+}
+
+// Four lines point at each other in a ring.
+void LoadAddresses(uint64_t rounds) {
+  struct alignas(64) Line {
+    Line* next;
+  } lines[4];
+  for (int i = 0; i < 4; ++i) lines[i].next = &lines[(i + 1) % 4];
+  Line* line = lines;
+  asm volatile(
+      "1:\n\t"
+      ".rept 8\n\t"
+      "mov (%1), %1\n\t"
+      ".endr\n\t"
+      "dec %0\n\t"
+      "jnz 1b"
+      : "+r"(rounds), "+r"(line)
+      :
+      : "cc", "memory");
+}
+
+void AddInMemory(uint64_t rounds) {
+  uint64_t word = 0;
+  asm volatile(
+      "1:\n\t"
+      ".rept 8\n\t"
+      "mov %1, %%rax\n\t"
+      "add %%rdi, %%rax\n\t"
+      "mov %%rax, %1\n\t"
+      ".endr\n\t"
+      "dec %0\n\t"
+      "jnz 1b"
+      : "+r"(rounds), "+m"(word)
+      :
+      : "cc", "rax");
+}
+
+void AddFloats(uint64_t rounds) {
+  double sum = 1;
+  asm volatile(
+      "1:\n\t"
+      ".rept 8\n\t"
+      "addsd %1, %1\n\t"
+      ".endr\n\t"
+      "dec %0\n\t"
+      "jnz 1b"
+      : "+r"(rounds), "+x"(sum)
+      :
+      : "cc");
+}
+
+void MultiplyFloats(uint64_t rounds) {
+  double product = 1;
+  asm volatile(
+      "1:\n\t"
+      ".rept 8\n\t"
+      "mulsd %1, %1\n\t"
+      ".endr\n\t"
+      "dec %0\n\t"
+      "jnz 1b"
+      : "+r"(rounds), "+x"(product)
+      :
+      : "cc");
+}
+
+// Returns the ns of the fastest run, with those of reading the clock.
+double FastestNs(void (*loop)(uint64_t), uint64_t rounds) {
+  uint64_t fastest = UINT64_MAX;
+  for (int run = 0; run < kRuns; ++run) {
+    const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
+    loop(rounds);
+    fastest = std::min(fastest, ClockNs(CLOCK_MONOTONIC) - begin_ns);
+  }
+  return static_cast<double>(std::max<uint64_t>(1, fastest));
+}
+
+bool MayReadTicks() {
+  int mode = PR_TSC_ENABLE;
+  const bool is_refused = ::prctl(PR_GET_TSC, &mode) == 0 && mode == PR_TSC_SIGSEGV;
+  if (is_refused) return false;
+  constexpr int kReads = 20;
+  constexpr double kMaxNsOfRead = 100;
+  const auto read = [](uint64_t) {
+    for (int i = 0; i < kReads; ++i) (void)__rdtsc();
+  };
+  return FastestNs(read, 0) <= kReads * kMaxNsOfRead;
+}
+
+double NsPerTick() {
+  double fastest_ns = 0, ticks_of_fastest = 0;
+  for (int run = 0; run < kRuns; ++run) {
+    const uint64_t first_tick = __rdtsc();
+    const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
+    MultiplyIntegers(kRoundsOfCycles);
+    const auto ns = static_cast<double>(ClockNs(CLOCK_MONOTONIC) - begin_ns);
+    const auto ticks = static_cast<double>(__rdtsc() - first_tick);
+    if (run != 0 && ns >= fastest_ns) continue;
+    fastest_ns = ns;
+    ticks_of_fastest = ticks;
+  }
+  return fastest_ns / std::max(1.0, ticks_of_fastest);
+}
+
+// Returns the mean of what timing a load takes whose line is in the first cache. The counter of
+// some processors counts in steps of 26 and more, so that single readings say little.
+double TicksOfHit() {
+  constexpr int kReadings = 64;
+  const volatile uint8_t byte = 0;
+  uint64_t fewest = UINT64_MAX;
+  for (int run = 0; run < kRuns; ++run) {
+    uint64_t sum = 0;
+    for (int i = 0; i < kReadings; ++i) {
+      _mm_lfence();
+      const uint64_t begin = __rdtsc();
+      _mm_lfence();
+      (void)byte;
+      _mm_lfence();
+      const uint64_t end = __rdtsc();
+      _mm_lfence();
+      sum += end - begin;
+    }
+    fewest = std::min(fewest, sum);
+  }
+  return static_cast<double>(fewest) / kReadings;
+}
+
+// These separate what the model hides anyway (a line in the second cache), misses, and what is none
+// (an interrupt, a page fault).
+constexpr double kMinMissNs = 20;
+constexpr double kMaxMissNs = 1500;
+// The interpreter executes some hundred instructions in this time. Loads of a line that belong
+// together, as of the members of an object, are nearer.
+constexpr double kReuseNs = 2000;
+
+trace::AccessTiming TimingOfAccesses(double ns_per_tick) {
+  const auto ticks = [ns_per_tick](double ns) {
+    return static_cast<uint16_t>(std::min(65535.0, ns / ns_per_tick));
+  };
+  trace::AccessTiming timing;
+  timing.hit = static_cast<uint16_t>(std::clamp(TicksOfHit(), 1.0, 65535.0));
+  timing.least = ticks(kMinMissNs);
+  timing.most = ticks(kMaxMissNs);
+  timing.reuse = ticks(kReuseNs);
+  return timing;
+}
+
+}  // namespace
+
+ProcessorTiming MeasureProcessor() {
+  ProcessorTiming timing;
+  const double clock_ns = FastestNs([](uint64_t) {}, 0);
+  const auto ns_of_round = [clock_ns](void (*loop)(uint64_t), uint64_t rounds) {
+    return std::max(1.0, FastestNs(loop, rounds) - clock_ns) / static_cast<double>(rounds);
+  };
+  timing.ns_per_cycle = ns_of_round(MultiplyIntegers, kRoundsOfCycles) /
+                        static_cast<double>(kStepsOfRound * kCyclesOfMultiplication);
+  const auto cycles_of_round = [&](void (*loop)(uint64_t), uint64_t rounds) {
+    return ns_of_round(loop, rounds) / timing.ns_per_cycle;
+  };
+  const auto cycles_of_step = [&cycles_of_round](void (*loop)(uint64_t)) {
+    return cycles_of_round(loop, kRounds) / static_cast<double>(kStepsOfRound);
+  };
+  // A machine that others use makes a loop seem slow.
+  timing.instructions_per_cycle =
+      std::clamp(static_cast<double>(kInstructionsOfWidth) /
+                     cycles_of_round(ExecuteIndependent, kRoundsOfWidth),
+                 3.0, 8.0);
+  timing.load = std::clamp(cycles_of_step(LoadAddresses), 2.0, 6.0);
+  timing.forward = std::clamp(cycles_of_step(AddInMemory) - 1, 0.0, 6.0);
+  timing.add = std::clamp(cycles_of_step(AddFloats), 2.0, 5.0);
+  timing.multiply = std::clamp(cycles_of_step(MultiplyFloats), 3.0, 6.0);
+  timing.may_read_ticks = MayReadTicks();
+  if (!timing.may_read_ticks) return timing;
+  timing.ns_per_tick = NsPerTick();
+  timing.accesses = TimingOfAccesses(timing.ns_per_tick);
+  return timing;
+}
+
+}  // namespace hbbp

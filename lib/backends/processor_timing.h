@@ -1,0 +1,32 @@
+// MeasureProcessor measures how fast the processor is at what differs most between processors: its
+// frequency, how many instructions it executes in a cycle, what a value costs that goes through
+// memory, and additions and multiplications of floating point. BurstTime computes with these.
+#ifndef HBBP_LIB_BACKENDS_PROCESSOR_TIMING_H_
+#define HBBP_LIB_BACKENDS_PROCESSOR_TIMING_H_
+
+#include "trace/interpreter/missed_lines.h"
+
+namespace hbbp {
+
+// The defaults are those of most processors of the last ten years.
+struct ProcessorTiming {
+  double ns_per_cycle = 0.3;
+  double ns_per_tick = 0.4;  // of the time stamp counter
+  // Where a hypervisor emulates it, reading the time stamp counter takes a microsecond or more, and
+  // where the thread may not read it, SIGSEGV.
+  bool may_read_ticks = false;
+  trace::AccessTiming accesses = {};  // if it may read ticks
+  // The others are cycles, but for the first one.
+  double instructions_per_cycle = 6;
+  double load = 5;     // from the address to the value, of the first cache
+  double forward = 5;  // from a value that is stored to the same that is loaded
+  double add = 3;      // of floating point
+  double multiply = 4;
+};
+
+// Takes some 100 microseconds.
+ProcessorTiming MeasureProcessor();
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_BACKENDS_PROCESSOR_TIMING_H_
