@@ -32,6 +32,8 @@ struct BranchWord {
 };
 inline bool IsSpeculative(const BranchWord& entry) { return entry.is_speculative; }
 inline bool IsAbort(const BranchWord&) { return false; }
+// Text mostly does not name the event, so cycles may be another unit than that of its periods.
+inline uint16_t CyclesOf(const BranchWord&) { return 0; }
 std::optional<BranchWord> ParseBranchWord(std::string_view word);
 
 // SampleLine is what a line says of a sample, which may have several: call chains have a line an
