@@ -404,6 +404,33 @@ class ImportTest(record_support.RecordTest):
         for start in ('0x1190', '0x1210', '0x1225', '0x1270', '0x12c9'):
             self.assertAlmostEqual(counts[start] / iterations, 1, delta=0.08, msg=start)
 
+    def test_text_with_events_and_periods_counts_as_its_recording(self):
+        if shutil.which('perf') is None:
+            raise unittest.SkipTest('no perf here')
+        recorded = self.data('autofdo/propeller_sample.perfdata')
+        binary = recorded.with_name('propeller_sample.bin')
+        text = self.directory / 'perf.txt'
+
+        def weighed(recording):
+            self.import_it(recording, '--file', f'propeller_sample.bin={binary}')
+            source, = (source for source in self.info()['sources'] if source['kind'] == 'lbr')
+            keys = ('event', 'event_name', 'samples', 'smallest_period', 'largest_period',
+                    'extent_in_events')
+            counts = {row['start']: round(row['count'])
+                      for row in self.rows('blocks', '--estimator', 'streams', self.file)
+                      if row['module'].endswith('.bin')}
+            self.assertGreater(len(counts), 9)
+            return {key: source[key] for key in keys}, counts
+        fields = 'comm,pid,tid,time,period,event,ip,brstack'
+        text.write_text(self.run_command('perf', 'script', '-i', recorded, '--show-mmap-events',
+                                         '-F', fields))
+        self.assertEqual(weighed(text), weighed(recorded))
+        text.write_text(self.run_command('perf', 'script', '-i', recorded, '--show-mmap-events',
+                                         '-F', fields.replace(',period', '')))
+        source, _ = weighed(text)
+        self.assertEqual((source['event'], source['event_name'], source['extent_in_events']),
+                         ('other', 'cycles', False))
+
     def test_profiles_of_stacks_with_and_without_cycles_stay_apart(self):
         profiles = []
         for cycles in (0, 5, 5):
