@@ -80,7 +80,7 @@ Status PerfBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   correction_ = IpCorrection();
   excluded_ = excluded;
   HBBP_ASSIGN_OR_RETURN(plan_, MakePlan(config));
-  bursts_ = BranchStackBursts(EventOfStacks(plan_));
+  bursts_.BeginRun(EventOfStacks(plan_));
   HBBP_ASSIGN_OR_RETURN(cpus_, ListOnlineCpus());
   only_threads_ = config.threads;
   period_mode_ = config.period_mode;

@@ -68,6 +68,13 @@ class BranchStackBursts {
   explicit BranchStackBursts(EventKind event = EventKind::kOther)
       : is_by_cycles_(event == EventKind::kCycles) {}
 
+  // Counts losses anew. Stacks of the same event go on with the same unit, since another run adds
+  // to the same source.
+  void BeginRun(EventKind event) {
+    if (is_by_cycles_ != (event == EventKind::kCycles)) *this = BranchStackBursts(event);
+    losses_ = {};
+  }
+
   // Calls visit(std::span<const TakenBranch> branches, uint64_t extent, StackPart part) for
   // each part of `stack`, oldest branch first. All parts have the extent of the stack, so that its
   // streams have the period together: the sum over all parts, or 0 if there are no streams. A Stack

@@ -188,6 +188,19 @@ TEST_CASE("the first stack with a stream decides, so that no two units are mixed
   CHECK(counters == Counters{{"stacks-of-unused-cycles", 1}});
 }
 
+TEST_CASE("another run of the same event goes on with the unit of the first") {
+  BranchStackBursts bursts;
+  bursts.BeginRun(EventKind::kCycles);
+  CHECK(FindExtents(&bursts, StackOfCycles({9, 10, 30})) == std::vector<uint64_t>{40});
+  CHECK(FindExtents(&bursts, StackOfCycles({9, 0, 0})) == std::vector<uint64_t>{40});
+  bursts.BeginRun(EventKind::kCycles);
+  CHECK(bursts.losses().stacks_without_cycles == 0);
+  CHECK(FindExtents(&bursts, StackOfCycles({9, 0, 0, 0})) == std::vector<uint64_t>{60});
+  bursts.BeginRun(EventKind::kTakenBranches);
+  CHECK(FindExtents(&bursts, StackOfCycles({9, 10, 30})) == std::vector<uint64_t>{2});
+  CHECK(bursts.extent_unit() == BurstExtent::kStreams);
+}
+
 TEST_CASE("all parts of a stack have the cycles of all their streams, and of no others") {
   BranchStackBursts bursts(EventKind::kCycles);
   std::vector<Entry> entries = StackOfCycles({90, 10, 70, 80, 20, 30});
