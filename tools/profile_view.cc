@@ -103,8 +103,10 @@ void AddLagNote(const std::vector<SourceView>& sources, std::vector<std::string>
 }
 
 bool CountsExecutions(const SourceView& source) {
-  if (source.kind == HBBP_SOURCE_SWBT && source.unit == HBBP_UNIT_INSTRUCTIONS) return true;
-  if (HasStreams(source.kind)) return source.unit == HBBP_UNIT_TAKEN_BRANCHES;
+  if (HasStreams(source.kind)) {
+    const bool is_clock = source.unit == HBBP_UNIT_NANOSECONDS;
+    return source.unit == HBBP_UNIT_TAKEN_BRANCHES || (source.extent_in_events != 0 && !is_clock);
+  }
   return source.unit == HBBP_UNIT_INSTRUCTIONS || source.unit == HBBP_UNIT_UOPS;
 }
 

@@ -16,14 +16,15 @@
  * nanoseconds and the library assumes one instruction a nanosecond: counts are then proportional
  * to time and exact only up to a factor. hbbp_source_info.unit says which holds.
  *
- * With SWBT a burst of N taken branches has N - 1 streams, the code between one branch and the
- * next, and each adds P / extent to every block that it crosses. The extent is N - 1, or the
- * instructions of the burst where the event is instructions, or the nanoseconds that its code takes
- * where the event is a clock (hbbp_source_info.extent_in_events). These are estimated by a model of
- * the processor: counts are executions, but their sum may be off by a factor of two or so, shares
- * are nearer the truth, and standard errors do not have the model's error. Bursts are independent,
- * the streams of a burst are not, and standard errors allow for that. Where both sources saw a
- * module, SWBT counts its blocks and EBS does not: counts of sources are never added to each other.
+ * With SWBT and LBR a burst of N taken branches has N - 1 streams, the code between one branch and
+ * the next, and each adds P / extent to every block that it crosses. The extent is N - 1, or, if
+ * hbbp_source_info.extent_in_events is 1, what the burst covers of the event: its instructions; the
+ * cycles that the processor counted in a branch stack; of a clock, the nanoseconds that its code
+ * takes. These are estimated by a model of the processor: counts are executions, but their sum may
+ * be off by a factor of two or so, shares are nearer the truth, and standard errors do not have the
+ * model's error. Bursts are independent, the streams of a burst are not, and standard errors allow
+ * for that. Where both sources saw a module, SWBT counts its blocks and EBS does not: counts of
+ * sources are never added to each other.
  */
 #ifndef HBBP_ANALYSIS_H_
 #define HBBP_ANALYSIS_H_

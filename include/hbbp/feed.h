@@ -106,8 +106,9 @@ typedef struct hbbp_feed_source {
 } hbbp_feed_source;
 
 /* A taken branch, as struct perf_branch_entry of Linux, so that the kernel's array can be handed
- * over as it lies. The flags are its bit-fields, the first at bit 0; 0 if nothing is known. Of
- * fixed size. */
+ * over as it lies. The flags are its bit-fields, the first at bit 0; 0 if nothing is known. Bits 4
+ * to 19 are the cycles since the branch before, by which stacks weigh that HBBP_EVENT_CYCLES
+ * sampled (hbbp_source_info.extent_in_events). Of fixed size. */
 typedef struct hbbp_branch_entry {
   uint64_t from; /* of the branch instruction; 0 with `to` 0: no entry, the stack is cut here */
   uint64_t to;
@@ -128,7 +129,8 @@ typedef struct hbbp_feed_sample {
   uint64_t ip;      /* EBS and IBS */
   uint64_t period;  /* occurrences of the event that it stands for; 0: the source's */
   uint64_t extent;  /* SWBT: occurrences of the event in what the burst covers; 0: its streams, as
-                       where bursts start at taken branches. Of other kinds 0 */
+                       where bursts start at taken branches. Of other kinds 0: stacks have theirs
+                       in their entries, or the streams are it */
   uint32_t pid;
   uint32_t tid;
   const hbbp_branch_entry *branches; /* LBR: all of the stack, the newest branch first; SWBT: the

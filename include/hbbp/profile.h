@@ -51,7 +51,8 @@ enum {
   HBBP_UNIT_NANOSECONDS = 1,    /* a period counts time: block counts are up to a factor, or, if
                                    hbbp_source_info.extent_in_events is 1, executions by a model of
                                    how long code takes */
-  HBBP_UNIT_CYCLES = 2,         /* a period counts cycles: block counts are up to a factor */
+  HBBP_UNIT_CYCLES = 2,         /* a period counts cycles: block counts are up to a factor, or, of
+                                   branch stacks whose extent_in_events is 1, absolute */
   HBBP_UNIT_TAKEN_BRANCHES = 3, /* a period counts taken branches: block counts are absolute */
   HBBP_UNIT_EVENTS = 4,         /* as CYCLES; also instructions between bursts of SWBT that
                                    were not weighed by their instructions (older profiles) */
@@ -105,8 +106,9 @@ typedef struct hbbp_source_info {
   uint64_t smallest_period;   /* of the samples of an imported source; 0: it has none */
   uint64_t largest_period;
   /* SWBT and LBR: what the weight of a burst is its period divided by. 1: the occurrences of the
-     event in what it covers; of a clock, how long that takes by a model of the processor. 0: the
-     number of its streams */
+     event in what it covers; of a clock, how long that takes by a model of the processor; of
+     cycles, those in the branch stack. 0: the number of its streams. Of LBR it is known, and stays,
+     when the first stack with a stream was counted */
   uint32_t extent_in_events;
   uint32_t reserved;
 } hbbp_source_info;

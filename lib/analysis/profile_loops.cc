@@ -31,8 +31,10 @@ CountEstimate EstimateOf(const ReplicatedCount& count) {
 double StreamsByBurst(const ProfileData& data) {
   const bool are_by_executions =
       std::all_of(data.sources.begin(), data.sources.end(), [](const SourceRecord& source) {
+        const bool is_by_time = source.event == EventKind::kCycles;
         return !HasStreams(source.kind) ||
-               CountsExecutions(SourceFamily::kStreams, source.event, source.burst_extent);
+               (!is_by_time &&
+                CountsExecutions(SourceFamily::kStreams, source.event, source.burst_extent));
       });
   uint64_t bursts = 0, streams = 0;
   for (const BranchCount& branch : data.branches) {

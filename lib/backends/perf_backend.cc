@@ -37,6 +37,13 @@ uint64_t DescriptorBudget() {
   return std::max<uint64_t>(64, std::min<uint64_t>(limit.rlim_cur / 4, 8192));
 }
 
+EventKind EventOfStacks(const EventPlan& plan) {
+  for (const PlannedEvent& planned : plan.events) {
+    if (planned.HasStack()) return planned.choice.event;
+  }
+  return EventKind::kOther;
+}
+
 bool Contains(const std::vector<int>& cpus, int cpu) {
   return std::find(cpus.begin(), cpus.end(), cpu) != cpus.end();
 }
@@ -70,10 +77,10 @@ StatusOr<EventPlan> PerfBackend::MakePlan(const BackendConfig& config) const {
 Status PerfBackend::Start(const BackendConfig& config, pid_t excluded, BackendChoice* choice) {
   target_ = config.pid;
   pid_ = target_ != 0 ? target_ : ::getpid();
-  bursts_ = BranchStackBursts();
   correction_ = IpCorrection();
   excluded_ = excluded;
   HBBP_ASSIGN_OR_RETURN(plan_, MakePlan(config));
+  bursts_.BeginRun(EventOfStacks(plan_));
   HBBP_ASSIGN_OR_RETURN(cpus_, ListOnlineCpus());
   only_threads_ = config.threads;
   period_mode_ = config.period_mode;
@@ -226,6 +233,9 @@ void PerfBackend::ReportLosses(EventSink* sink) {
     TraceStatistics statistics;
     if (plan_.events[i].HasStack()) {
       bursts_.losses().AppendTo(&statistics.counters);
+      if (bursts_.extent_unit() == BurstExtent::kEvents) {
+        sink->OnBurstExtent(i, BurstExtent::kEvents);
+      }
     } else if (plan_.events[i].choice.ebs_method == EbsMethod::kIpPlusOne) {
       correction_.AppendTo(&statistics.counters);
     } else {

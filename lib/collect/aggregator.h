@@ -66,6 +66,9 @@ class Aggregator final : public ForwardingSink {
   void OnTraceStatistics(uint32_t source, const TraceStatistics& statistics) override {
     sources_[source].trace = statistics;
   }
+  void OnBurstExtent(uint32_t source, BurstExtent extent) override {
+    sources_[source].burst_extent = extent;
+  }
   // Counts samples that were dropped for want of memory before they came here.
   void Drop(uint32_t source, uint64_t samples);
   // A dropped burst counts once for each repeat. The counter "no-memory" has those of a source.

@@ -36,8 +36,10 @@ void ImportMessages::LogSource(const SourceRecord& source) {
   if (source.frequency_hz != 0) {
     log_.Log(LogLevel::kInfo, "samples of %s, %" PRIu64 " times a second", event,
              source.frequency_hz);
-  } else {
+  } else if (source.period != 0) {
     log_.Log(LogLevel::kInfo, "samples of %s, each %" PRIu64, event, source.period);
+  } else {
+    log_.Log(LogLevel::kInfo, "samples of %s", event);
   }
 }
 

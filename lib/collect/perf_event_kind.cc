@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
+#include <iterator>
+#include <string>
 
 namespace hbbp {
 namespace {
@@ -37,6 +39,25 @@ EventKind KindOfCode(const RawEvent (&events)[size], uint64_t config) {
   return EventKind::kOther;
 }
 
+// Takes "cycles:u" and "cpu_core/cycles:ppp/", but not "ref-cycles", whose cycles are not the
+// core's, nor "cycles-t", which counts some of them.
+bool CountsCoreCycles(std::string_view name) {
+  constexpr std::string_view kNames[] = {"cycles",
+                                         "cpu-cycles",
+                                         "cpu_cycles",
+                                         "cpu_clk_unhalted.core",
+                                         "cpu_clk_unhalted.core_p",
+                                         "cpu_clk_unhalted.thread",
+                                         "cpu_clk_unhalted.thread_p",
+                                         "ls_not_halted_cyc"};
+  for (size_t start = 0; start < name.size();) {
+    const size_t end = std::min(name.find_first_of("/:,", start), name.size());
+    if (std::ranges::find(kNames, name.substr(start, end - start)) != std::end(kNames)) return true;
+    start = end + 1;
+  }
+  return false;
+}
+
 EventKind KindOfName(std::string_view name) {
   std::string lower(name);
   std::transform(lower.begin(), lower.end(), lower.begin(),
@@ -56,11 +77,7 @@ EventKind KindOfName(std::string_view name) {
   }
   if (has("task-clock")) return EventKind::kTaskClock;
   if (has("cpu-clock")) return EventKind::kCpuClock;
-  if (lower.starts_with("cycles") || has("/cycles") || has("cpu-cycles") || has("cpu_cycles") ||
-      has("cpu_clk_unhalted")) {
-    return EventKind::kCycles;
-  }
-  return EventKind::kOther;
+  return CountsCoreCycles(lower) ? EventKind::kCycles : EventKind::kOther;
 }
 
 }  // namespace

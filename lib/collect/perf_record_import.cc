@@ -65,6 +65,7 @@ PerfRecordImport::EventImport& PerfRecordImport::WithSources(const PerfEvent& ev
   }
   if (has_branches) {
     source.kind = SourceKind::kLbr;
+    state.bursts = BranchStackBursts(source.event);
     state.lbr = target_.add_source(source);
   }
   ReportLosses(&state);
@@ -74,6 +75,7 @@ PerfRecordImport::EventImport& PerfRecordImport::WithSources(const PerfEvent& ev
 void PerfRecordImport::AddSource(const PerfEvent& event, const SourceRecord& source, IbsKind ibs) {
   EventImport& state = imports_[event.index];
   state.ibs_kind = ibs;
+  state.bursts = BranchStackBursts(source.event);
   (HasStreams(source.kind) ? state.lbr : state.ebs) = target_.add_source(source);
 }
 
@@ -271,6 +273,9 @@ void PerfRecordImport::ReportStatistics() {
         state.bursts.losses().AppendTo(counters);
       }
       jit_.OnTraceStatistics(*source, statistics);
+    }
+    if (state.bursts.extent_unit() == BurstExtent::kEvents) {
+      jit_.OnBurstExtent(*state.lbr, BurstExtent::kEvents);
     }
   }
 }

@@ -3,7 +3,8 @@
 // An event whose samples have branch stacks is a source of streams (LBR). Its instruction pointers
 // make a source of their own (EBS), unless it counts taken branches: where those retire does not
 // show where instructions do (Nowak et al., "Hybrid Basic Block Profiling", section V.A, which
-// samples two events at once for that).
+// samples two events at once for that). Whether the cycles of a stack weigh it is known when the
+// first one has come (perf/branch_stack_bursts.h), and reported with the statistics.
 #ifndef HBBP_LIB_COLLECT_PERF_RECORD_IMPORT_H_
 #define HBBP_LIB_COLLECT_PERF_RECORD_IMPORT_H_
 

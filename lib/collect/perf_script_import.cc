@@ -1,7 +1,13 @@
+// ImportPerfScript takes text line by line: ReadLine recognizes a line, AddMapping maps files, and
+// AddBranches cuts the branch stack of a sample into bursts, of the source that WithSource has for
+// its event. Finish completes the sources and makes the profile. ImportRecording calls it for what
+// is not a recording of perf.
 #include <fcntl.h>
+#include <linux/perf_event.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -16,8 +22,10 @@
 #include "collect/import_messages.h"
 #include "collect/importer.h"
 #include "collect/memory_note.h"
+#include "collect/perf_event_kind.h"
 #include "collect/perf_import.h"
 #include "collect/recorded_files.h"
+#include "collect/recorded_periods.h"
 #include "image/elf_file.h"
 #include "image/segments.h"
 #include "perf/branch_stack_bursts.h"
@@ -37,15 +45,7 @@ class PerfScriptImport {
         files_(options.files),
         check_(options.work.cancel),
         binary_(options.binary),
-        log_(options.log) {
-    SourceRecord source;
-    source.kind = SourceKind::kLbr;
-    source.event = EventKind::kOther;
-    source.period_mode = PeriodMode::kFixed;
-    source.period = 1;
-    source.note = "perf script text: it has no periods, so samples count as one event each";
-    source_ = importer_.AddSource(std::move(source));
-  }
+        log_(options.log) {}
 
   void ReadLine(std::string_view line) {
     if (const auto mmap = ParseMmapLine(line)) return AddMapping(*mmap);
@@ -58,7 +58,10 @@ class PerfScriptImport {
       if (line.find_first_not_of(" \t\r") != std::string_view::npos) ++other_lines_;
       return;
     }
-    if (!sample->event.empty()) event_ = sample->event;
+    if (!sample->event.empty()) {
+      event_ = sample->event;
+      period_ = sample->period;
+    }
     // The addresses of a call chain come before the branches.
     if (sample->branches.empty()) return;
     AddBranches(*sample);
@@ -68,16 +71,19 @@ class PerfScriptImport {
   const Status& status() const { return status_; }
 
   StatusOr<ProfileData> Finish() {
-    SourceRecord& source = importer_.source(source_);
-    source.event_name = event_;
-    Counters& counters = source.trace.counters;
-    bursts_.losses().AppendTo(&counters);
-    AddCounter("other-lines", other_lines_, &counters);
-    AppendNote(MemoryNote(importer_.dropped(), importer_.aggregator().has_widened_slices()),
-               &source.note);
+    const std::string memory_note =
+        MemoryNote(importer_.dropped(), importer_.aggregator().has_widened_slices());
     ImportMessages messages(&log_);
-    messages.LogSource(source);
-    log_.Log(LogLevel::kWarning, "%s", source.note.c_str());
+    for (const auto& [name, event] : events_) {
+      SourceRecord& source = importer_.source(event.source);
+      event.bursts.losses().AppendTo(&source.trace.counters);
+      if (event.source == 0) AddCounter("other-lines", other_lines_, &source.trace.counters);
+      if (event.has_periods) CompletePeriods(event.periods, &source);
+      source.burst_extent = event.bursts.extent_unit();
+      AppendNote(memory_note, &source.note);
+      messages.LogSource(source);
+      if (!source.note.empty()) log_.Log(LogLevel::kWarning, "%s", source.note.c_str());
+    }
     messages.LogMemory(importer_);
     ProfileData data = importer_.Snapshot();
     files_.Find(&data, &log_, &check_);
@@ -88,6 +94,44 @@ class PerfScriptImport {
 
  private:
   static constexpr uint32_t kUnknownPid = 0;
+
+  // Without periods it is not known what samples count, so their stacks weigh by their streams.
+  struct ScriptEvent {
+    uint32_t source = 0;
+    bool has_periods = false;
+    RecordedPeriods periods;
+    BranchStackBursts bursts;
+  };
+
+  static void CompletePeriods(const RecordedPeriods& periods, SourceRecord* source) {
+    source->smallest_period = periods.smallest();
+    source->largest_period = periods.largest();
+    if (periods.smallest() == periods.largest()) source->period = periods.largest();
+    source->period_mode = periods.ModeOf(source->period);
+  }
+
+  ScriptEvent& WithSource() {
+    const auto [found, is_new] = events_.try_emplace(event_);
+    ScriptEvent& event = found->second;
+    if (!is_new) return event;
+    SourceRecord source;
+    source.kind = SourceKind::kLbr;
+    source.event = EventKind::kOther;
+    source.event_name = event_;
+    source.period_mode = PeriodMode::kFixed;
+    event.has_periods = period_.has_value();
+    if (event.has_periods) {
+      perf_event_attr attr = {};
+      attr.type = PERF_TYPE_RAW;
+      source.event = KindOfPerfEvent(attr, event_, "");
+    } else {
+      source.period = 1;
+      source.note = "perf script text: it has no periods, so samples count as one event each";
+    }
+    event.bursts = BranchStackBursts(source.event);
+    event.source = importer_.AddSource(std::move(source));
+    return event;
+  }
 
   void AddMapping(const MmapRecord& mmap) {
     if (mmap.protection == 0) return;
@@ -131,13 +175,15 @@ class PerfScriptImport {
   void AddBranches(const SampleLine& sample) {
     if (!has_branches_ && pids_.empty() && !binary_.empty()) status_ = MapBinary(binary_);
     has_branches_ = true;
+    ScriptEvent& event = WithSource();
     BurstSample burst;
     burst.pid = PidOf(sample);
     burst.tid = sample.tid.value_or(burst.pid);
-    burst.period = 1;
-    burst.source = source_;
+    burst.period = event.has_periods ? period_.value_or(1) : 1;
+    burst.source = event.source;
     burst.repeats = std::exchange(repeats_, 1);
-    bursts_.Visit(sample.branches, [&](auto branches, uint64_t extent, StackPart part) {
+    if (event.has_periods) event.periods.Add(burst.period);
+    event.bursts.Visit(sample.branches, [&](auto branches, uint64_t extent, StackPart part) {
       burst.stack = part;
       burst.extent = extent;
       burst.branches = branches;
@@ -152,13 +198,13 @@ class PerfScriptImport {
   const std::string binary_;
   SessionLog log_;
   Status status_;
-  uint32_t source_ = 0;
+  std::map<std::string, ScriptEvent> events_;
   std::set<uint32_t> pids_;
-  std::string event_;
+  std::string event_;  // of the last line that had one; empty: none
+  std::optional<uint64_t> period_;
   uint32_t repeats_ = 1;
   uint64_t other_lines_ = 0;
   bool has_branches_ = false;
-  BranchStackBursts bursts_;
 };
 
 }  // namespace

@@ -33,9 +33,10 @@ constexpr SourceFamily FamilyOf(SourceKind source) {
   return HasStreams(source) ? SourceFamily::kStreams : SourceFamily::kEbs;
 }
 
-// Returns whether a period is a number of executions. (Periods of a clock are not, even where
-// bursts weigh by their time: that rests on a model. Nor are instructions between branch stacks,
-// which each stream would have to share. Counts are then right up to a factor.)
+// Returns whether counts are numbers of executions. (By a clock they are not, even where bursts
+// weigh by their time: that rests on a model, while the cycles of branch stacks are measured. Nor
+// are they by instructions between branch stacks, which each stream would have to share. Counts are
+// then right up to a factor.)
 constexpr bool CountsExecutions(SourceFamily family, EventKind event,
                                 BurstExtent extent = BurstExtent::kStreams) {
   const bool is_clock = event == EventKind::kTaskClock || event == EventKind::kCpuClock;

@@ -49,6 +49,8 @@ class EventSink {
   virtual void OnThrottled(uint32_t /*source*/) {}
   // Replaces what was reported before.
   virtual void OnTraceStatistics(uint32_t /*source*/, const TraceStatistics&) {}
+  // Replaces what the source was added with, where only its bursts show what their extent is.
+  virtual void OnBurstExtent(uint32_t /*source*/, BurstExtent) {}
 };
 
 // Passes everything on; derived classes change or keep some of it.
@@ -82,6 +84,9 @@ class ForwardingSink : public EventSink {
   void OnTraceStatistics(uint32_t source, const TraceStatistics& statistics) override {
     next_.OnTraceStatistics(source, statistics);
   }
+  void OnBurstExtent(uint32_t source, BurstExtent extent) override {
+    next_.OnBurstExtent(source, extent);
+  }
 
  protected:
   EventSink& next() { return next_; }
@@ -111,6 +116,9 @@ class RenumberedSources : public ForwardingSink {
   void OnThrottled(uint32_t source) override { next().OnThrottled(numbers_[source]); }
   void OnTraceStatistics(uint32_t source, const TraceStatistics& statistics) override {
     next().OnTraceStatistics(numbers_[source], statistics);
+  }
+  void OnBurstExtent(uint32_t source, BurstExtent extent) override {
+    next().OnBurstExtent(numbers_[source], extent);
   }
 
  private:

@@ -1,3 +1,6 @@
+// Each function parses a line, or a word of one, by what is typical of it: ParseMmapLine of a
+// mapping, ParseSampleLine of a sample, whose words are branches (ParseBranchWord), labels that end
+// in a colon (ParseLabelledWords), or an address and a process. PerfScriptImport calls them.
 #include "perf_data/perf_script_line.h"
 
 #include <sys/mman.h>
@@ -91,15 +94,19 @@ void ParsePidTid(std::string_view word, SampleLine* sample) {
 }
 
 // Parses "comm 7/8 [001] 12.5: 1000 cycles:u: 40062f main": what ends in a colon divides what is
-// the thread's from what is the address'.
+// the thread's from what is the address'. Without a time, a number in front of the event may be a
+// thread.
 void ParseLabelledWords(std::span<const std::string_view> words, SampleLine* sample) {
   bool is_of_thread = true;
   std::string_view after_labels;
   for (const std::string_view word : words) {
     if (word.ends_with(':')) {
       is_of_thread = false;
+      if (!IsTime(word)) {
+        sample->event = word.substr(0, word.size() - 1);
+        sample->period = ParseWhole<uint64_t>(after_labels, 10);
+      }
       after_labels = {};
-      if (!IsTime(word)) sample->event = word.substr(0, word.size() - 1);
     } else if (is_of_thread) {
       ParsePidTid(word, sample);
     } else if (after_labels.empty()) {
@@ -158,6 +165,10 @@ std::optional<BranchWord> ParseBranchWord(std::string_view word) {
   BranchWord branch = {*from, *to};
   // These come behind the prediction: in transaction, aborted, cycles, type, speculation.
   const std::string_view flags = to_size == std::string_view::npos ? "" : word.substr(to_size);
+  constexpr int kCyclesField = 4;
+  std::string_view rest = flags;
+  for (int field = 0; field < kCyclesField; ++field) (void)TakeUpTo("/", &rest);
+  branch.cycles = ParseWhole<uint16_t>(rest.substr(0, rest.find('/')), 10).value_or(0);
   branch.is_speculative = flags.find("WRONG_PATH") != std::string_view::npos &&
                           flags.find("NON_SPEC") == std::string_view::npos;
   return branch;

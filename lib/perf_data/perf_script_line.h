@@ -3,6 +3,7 @@
 //   perf script -F ip,brstack --show-mmap-events        (llvm-profgen; also with call chains)
 //   perf script -F pid,brstack                          (BOLT)
 //   perf script -F comm,pid,tid,time,event,ip,brstack
+//   perf script -F comm,pid,tid,time,period,event,ip,brstack
 //
 // Text gives no types to its fields, so they are recognized by their looks.
 #ifndef HBBP_LIB_PERF_DATA_PERF_SCRIPT_LINE_H_
@@ -29,9 +30,11 @@ struct BranchWord {
   uint64_t from = 0;
   uint64_t to = 0;
   bool is_speculative = false;  // on a path that was not taken after all
+  uint16_t cycles = 0;          // since the branch before; 0: not known
 };
 inline bool IsSpeculative(const BranchWord& entry) { return entry.is_speculative; }
 inline bool IsAbort(const BranchWord&) { return false; }
+inline uint16_t CyclesOf(const BranchWord& entry) { return entry.cycles; }
 std::optional<BranchWord> ParseBranchWord(std::string_view word);
 
 // SampleLine is what a line says of a sample, which may have several: call chains have a line an
@@ -43,6 +46,7 @@ struct SampleLine {
   // This is a number by itself, which is an address for llvm-profgen and a process for BOLT.
   std::optional<uint32_t> ip_or_pid;
   std::string event;
+  std::optional<uint64_t> period;    // the number in front of the event
   std::vector<BranchWord> branches;  // newest first
 };
 

@@ -14,6 +14,7 @@ HEADER_BYTES = 104
 ATTR_BYTES = 112
 IP, TID, TIME, PERIOD, BRANCH_STACK = 1 << 0, 1 << 1, 1 << 2, 1 << 8, 1 << 11
 ANY_BRANCH, ANY_CALL = 1 << 3, 1 << 4
+CYCLES, INSTRUCTIONS, REF_CYCLES = 0, 1, 9  # PERF_COUNT_HW_*
 USER = 2
 EXACT_IP = 1 << 14
 BUILD_ID_RECORD, BUILD_ID_FEATURE = 67, 2
@@ -33,8 +34,8 @@ def mapping(pid, start, size, path):
                   name + struct.pack('<IIQ', pid, pid, 1))
 
 
-def sample(ip, pid, time, period, branches, misc=USER):
-    stack = b''.join(struct.pack('<QQQ', source, target, 0) for source, target in branches)
+def sample(ip, pid, time, period, branches, misc=USER, cycles=0):
+    stack = b''.join(struct.pack('<QQQ', source, target, cycles << 4) for source, target in branches)
     return record(9, misc, struct.pack('<QIIQQQ', ip, pid, pid, time, period, len(branches)) + stack)
 
 
@@ -45,12 +46,13 @@ def build_id_record(build_id, path):
     return record(BUILD_ID_RECORD, USER, struct.pack('<i', -1) + build_id.ljust(24, b'\0') + name)
 
 
-def recording(*records, branch_kinds=ANY_BRANCH, period=1000, precise_ip=0, build_ids=()):
-    """Makes a recording like perf record: one event, instructions, with branch stacks."""
+def recording(*records, branch_kinds=ANY_BRANCH, period=1000, precise_ip=0, build_ids=(),
+              event=INSTRUCTIONS):
+    """Makes a recording like perf record: one event with branch stacks."""
     sample_type = IP | TID | TIME | PERIOD | BRANCH_STACK
     sample_id_all = 1 << 18
     flags = sample_id_all | precise_ip << 15
-    attr = struct.pack('<IIQQQQQIIQQQ', 0, ATTR_BYTES, 1, period, sample_type, 0, flags, 0, 0, 0, 0,
+    attr = struct.pack('<IIQQQQQIIQQQ', 0, ATTR_BYTES, event, period, sample_type, 0, flags, 0, 0, 0, 0,
                        branch_kinds)
     attr = attr.ljust(ATTR_BYTES, b'\0') + struct.pack('<QQ', 0, 0)
     data = b''.join(records)
@@ -349,6 +351,101 @@ class ImportTest(record_support.RecordTest):
         self.import_it(self.recording)
         lbr = self.info()['sources'][1]
         self.assertEqual((lbr['samples'], lbr['counters']), (1, {'kernel-crossing-streams': 1}))
+
+    def two_loops(self):
+        """Makes a library with two loops, of two instructions each. Returns it and the loops: their first
+        instruction, and their branch."""
+        if shutil.which('cc') is None:
+            raise unittest.SkipTest('no compiler')
+        library = self.directory / 'loops.so'
+        source = library.with_suffix('.s')
+        source.write_text('.globl quick, slow\n' + ''.join(
+            f'.type {name}, @function\n{name}: dec %rdi\n{name}_branch: jnz {name}\nret\n'
+            f'.size {name}, . - {name}\n' for name in ('quick', 'slow')))
+        self.run_command('cc', '-shared', '-nostdlib', '-o', library, source)
+        symbols = {words[2]: int(words[0], 16) for words in
+                   map(str.split, self.run_command('nm', library).splitlines()) if len(words) == 3}
+        return library, [(symbols[name], symbols[f'{name}_branch']) for name in ('quick', 'slow')]
+
+    def test_loops_of_other_cycles_an_iteration_are_counted_right_by_the_cycles_of_stacks(self):
+        """Both take as many cycles, 50 samples, and an iteration takes 2 of them or 20."""
+        library, loops = self.two_loops()
+        base, period, samples = 0x400000, 1_000_000, 50
+
+        def counts(event, with_cycles):
+            self.recording.write_bytes(recording(
+                mapping(7, base, 0x8000, '/opt/loops.so'),
+                *(sample(base + start, 7, 10 + i, period, [(base + branch, base + start)] * 32,
+                         cycles=cycles * with_cycles)
+                  for i in range(samples) for (start, branch), cycles in zip(loops, (2, 20))),
+                event=event, period=period))
+            self.import_it(self.recording, '--file', f'loops.so={library}')
+            listing = json.loads(self.run_tool('blocks', '--estimator', 'streams', '--format', 'json',
+                                               self.file).stdout)
+            rows = {row['function']: row['count'] for row in listing['rows']}
+            is_by_factor = any('are proportional to these' in note for note in listing['notes'])
+            return (round(rows['quick']), round(rows['slow']), is_by_factor,
+                    self.info()['sources'][1]['extent_in_events'])
+        cycles = samples * period
+        self.assertEqual(counts(CYCLES, True), (cycles // 2, cycles // 20, False, True))
+        self.assertEqual(counts(CYCLES, False), (cycles, cycles, True, False))
+        for event in (INSTRUCTIONS, REF_CYCLES):
+            quick, slow, _, is_by_event = counts(event, True)
+            self.assertEqual((quick / slow, is_by_event), (1, False))
+
+    def test_iterations_of_a_recording_of_cycles_are_as_many_as_its_code_says(self):
+        """The loop of each of three processes ends after 0x2faf0800 iterations. There is a sample each 14
+        million cycles, and the newest entry of a quarter of the stacks is there twice."""
+        recorded = self.data('autofdo/propeller_sample.perfdata')
+        binary = recorded.with_name('propeller_sample.bin')
+        self.import_it(recorded, '--file', f'propeller_sample.bin={binary}')
+        iterations = 3 * 0x2faf0800
+        counts = {row['start']: row['count'] for row in self.rows('blocks', self.file)}
+        for start in ('0x1190', '0x1210', '0x1225', '0x1270', '0x12c9'):
+            self.assertAlmostEqual(counts[start] / iterations, 1, delta=0.08, msg=start)
+
+    def test_text_with_events_and_periods_counts_as_its_recording(self):
+        if shutil.which('perf') is None:
+            raise unittest.SkipTest('no perf here')
+        recorded = self.data('autofdo/propeller_sample.perfdata')
+        binary = recorded.with_name('propeller_sample.bin')
+        text = self.directory / 'perf.txt'
+
+        def weighed(recording):
+            self.import_it(recording, '--file', f'propeller_sample.bin={binary}')
+            source, = (source for source in self.info()['sources'] if source['kind'] == 'lbr')
+            keys = ('event', 'event_name', 'samples', 'smallest_period', 'largest_period',
+                    'extent_in_events')
+            counts = {row['start']: round(row['count'])
+                      for row in self.rows('blocks', '--estimator', 'streams', self.file)
+                      if row['module'].endswith('.bin')}
+            self.assertGreater(len(counts), 9)
+            return {key: source[key] for key in keys}, counts
+        fields = 'comm,pid,tid,time,period,event,ip,brstack'
+        text.write_text(self.run_command('perf', 'script', '-i', recorded, '--show-mmap-events',
+                                         '-F', fields))
+        self.assertEqual(weighed(text), weighed(recorded))
+        text.write_text(self.run_command('perf', 'script', '-i', recorded, '--show-mmap-events',
+                                         '-F', fields.replace(',period', '')))
+        source, _ = weighed(text)
+        self.assertEqual((source['event'], source['event_name'], source['extent_in_events']),
+                         ('other', 'cycles', False))
+
+    def test_profiles_of_stacks_with_and_without_cycles_stay_apart(self):
+        profiles = []
+        for cycles in (0, 5, 5):
+            self.recording.write_bytes(recording(
+                mapping(7, 0x400000, 0x1000, '/opt/server'),
+                sample(0x400010, 7, 10, 1000, [(0x400030, 0x400010)] * 3, cycles=cycles),
+                event=CYCLES))
+            self.import_it(self.recording)
+            profiles.append(self.directory / f'{len(profiles)}.hbbp')
+            self.file.rename(profiles[-1])
+        result = self.run_tool('merge', '-o', self.file, *profiles)
+        self.assertEqual(result.returncode, 0, result)
+        self.assertEqual([(source['samples'], source['extent_in_events'])
+                          for source in self.info()['sources'] if source['kind'] == 'lbr'],
+                         [(1, False), (2, True)])
 
     def test_samples_of_ibs_are_counted_for_what_they_were(self):
         self.import_it(self.data('ibs/zen4_genoa.ibs.perf.data'))

@@ -268,7 +268,7 @@ std::string SourceText(const SourceView& source) {
   if (source.period != 0) {
     text += ", a sample every " + FormatCount(source.period) + " " + UnitName(source.unit) + " (" +
             PeriodModeName(source.period_mode) + ")";
-  } else {
+  } else if (source.frequency_hz != 0) {
     text += ", " + FormatCount(source.frequency_hz) + " samples a second";
   }
   if (source.smallest_period != source.largest_period) {

@@ -717,6 +717,20 @@ class TableTest(unittest.TestCase):
             said, = profile.caveats()
             self.assertTrue(said.startswith(note), said)
 
+    def test_listings_say_if_stacks_of_cycles_could_not_be_weighed_by_them(self):
+        for cycles in (0, 20):
+            branch = (support.LOOP_ADDRESS + 2, support.LOOP_ADDRESS, cycles << 4)
+            with hbbp.Feed(order='as-added') as feed:
+                source = feed.add_source('lbr', 'cycles', period=1000)
+                feed.add_events([support.generated_code()])
+                feed.add_samples(source, [hbbp.FeedSample(pid=support.PID, tid=1,
+                                                          branches=[branch] * 3)])
+                feed.flush()
+                profile = feed.profile()
+            self.assertEqual(profile.sources()[0].extent_in_events, cycles != 0)
+            self.assertEqual(any('counts cycles, so counts are proportional' in each
+                                 for each in profile.caveats()), cycles == 0)
+
     def test_listings_warn_of_samples_that_are_not_precise(self):
         for name, is_said in (('ex_ret_instr:u', True), (None, False)):
             with hbbp.Feed(order='as-added') as feed:

@@ -194,6 +194,38 @@ TEST_CASE("entries without a branch cut a stack, and its parts have the extent o
   backend.Close();
 }
 
+// Refuses what counts branches.
+PerfStandIn::Answer PmuOfCycles() {
+  return Pmu([](const perf_event_attr& attr) {
+    const bool is_cycles =
+        attr.type == PERF_TYPE_HARDWARE && attr.config == PERF_COUNT_HW_CPU_CYCLES;
+    return HasStack(attr) && !is_cycles ? EINVAL : 0;
+  });
+}
+
+TEST_CASE("stacks that are sampled by cycles weigh by theirs if they have any") {
+  for (const uint16_t cycles : {uint16_t{0}, uint16_t{20}}) {
+    PerfStandIn pmu(PmuOfCycles());
+    Session session(std::make_unique<PerfBackend>(SourceKind::kLbr, kSkylake), {});
+    REQUIRE(session.Start().ok());
+    Play stacks(&pmu, FindEvent(pmu, true));
+    BranchEntry branch = Branch(0x400050, 0x400010);
+    branch.cycles = cycles;
+    REQUIRE(stacks.Stack(std::vector<BranchEntry>(5, branch)));
+    REQUIRE(session.Stop().ok());
+    const ProfileData data = session.Snapshot();
+    REQUIRE(data.sources.size() == 2);
+    CHECK(data.sources[1].event == EventKind::kCycles);
+    CHECK(data.sources[1].burst_extent ==
+          (cycles != 0 ? BurstExtent::kEvents : BurstExtent::kStreams));
+    CHECK(data.sources[0].burst_extent == BurstExtent::kStreams);
+    const auto period = static_cast<double>(data.sources[1].period);
+    double weights = 0;
+    for (const BranchCount& count : data.branches) weights += count.weights;
+    CHECK(weights == Approx(cycles != 0 ? 4 * period / 80 : period));
+  }
+}
+
 TEST_CASE("samples of user code alone are never in the kernel, even if the interrupt came late") {
   PerfStandIn pmu(WholePmu());
   PerfBackend backend(SourceKind::kEbs, kSkylake);

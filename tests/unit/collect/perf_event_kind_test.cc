@@ -52,5 +52,23 @@ TEST_CASE("events of other PMUs are known by their names") {
   CHECK(FindKind(10, 0, "cpu_core/cycles:ppp/") == EventKind::kCycles);
 }
 
+TEST_CASE("cycles are those of the core, and all of them") {
+  for (const char* name :
+       {"cycles", "cycles:u", "CPU_CLK_UNHALTED.THREAD", "cpu_clk_unhalted.thread_p:pp",
+        "cpu/cpu-cycles/u", "cpu/cycles,period=1000/", "cpu_atom/cycles/", "ls_not_halted_cyc"}) {
+    CAPTURE(name);
+    CHECK(FindKind(PERF_TYPE_RAW, 0, name) == EventKind::kCycles);
+  }
+  for (const char* name :
+       {"ref-cycles", "cpu/ref-cycles/u", "cpu_clk_unhalted.ref_tsc", "cpu_clk_unhalted.ref_p",
+        "cpu_clk_unhalted.one_thread_active", "cycles-t", "cpu/cycles-ct/", "bus-cycles",
+        "cycle_activity.cycles_l1d_miss"}) {
+    CAPTURE(name);
+    CHECK(FindKind(PERF_TYPE_RAW, 0, name) == EventKind::kOther);
+  }
+  CHECK(FindKind(PERF_TYPE_HARDWARE, PERF_COUNT_HW_REF_CPU_CYCLES) == EventKind::kOther);
+  CHECK(FindKind(PERF_TYPE_HARDWARE, PERF_COUNT_HW_BUS_CYCLES) == EventKind::kOther);
+}
+
 }  // namespace
 }  // namespace hbbp

@@ -106,6 +106,31 @@ TEST_CASE(
   CHECK(BranchesFromTo(data, module, kMain + 0xe4, kMain + 0xe9) == 21980);
 }
 
+// The sum is made of the periods and cycles that perf script prints.
+TEST_CASE("stacks of Skylake that were sampled by cycles weigh by their cycles") {
+  const std::string recording = Recording("autofdo/propeller_sample.perfdata");
+  if (recording.empty()) HBBP_SKIP("no recordings (HBBP_TEST_DATA)");
+  const ProfileData data = Import(recording, "propeller_sample.bin", "propeller_sample.bin");
+  REQUIRE(data.sources.size() == 2);
+  CHECK(data.sources[1].event == EventKind::kCycles);
+  CHECK(data.sources[0].burst_extent == BurstExtent::kStreams);
+  CHECK(data.sources[1].burst_extent == BurstExtent::kEvents);
+  CHECK(data.sources[1].trace.counters == Counters{{"empty-entries", 366}});
+  double weights = 0;
+  for (const BranchCount& branch : data.branches) weights += branch.weights;
+  CHECK(weights == Approx(16494043672.408154).epsilon(1e-9));
+}
+
+TEST_CASE("stacks of processors without cycles weigh by their streams, whatever sampled them") {
+  const std::string name = "hierarchical_discriminator_test.x86_64";
+  const std::string recording = Recording("autofdo/" + name + ".perf.data");
+  if (recording.empty()) HBBP_SKIP("no recordings (HBBP_TEST_DATA)");
+  const ProfileData data = Import(recording, name, name);
+  REQUIRE(data.sources.size() == 2);
+  CHECK(data.sources[1].event == EventKind::kCycles);
+  CHECK(data.sources[1].burst_extent == BurstExtent::kStreams);
+}
+
 using Counts = std::map<std::pair<uint64_t, uint64_t>, uint64_t>;
 
 // Holds ranges and branches inside the module, as llvm-profgen --skip-symbolization prints them.

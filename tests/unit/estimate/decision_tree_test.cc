@@ -141,6 +141,8 @@ TEST_CASE("instructions between branch stacks are not executions of streams") {
   CHECK_FALSE(CountsExecutions(SourceFamily::kStreams, kTaskClock));
   CHECK(CountsExecutions(SourceFamily::kStreams, kInstructions, BurstExtent::kEvents));
   CHECK_FALSE(CountsExecutions(SourceFamily::kStreams, kTaskClock, BurstExtent::kEvents));
+  CHECK(CountsExecutions(SourceFamily::kStreams, EventKind::kCycles, BurstExtent::kEvents));
+  CHECK_FALSE(CountsExecutions(SourceFamily::kStreams, EventKind::kCycles));
   CHECK(CountsExecutions(SourceFamily::kEbs, kInstructions));
   CHECK(CountsExecutions(SourceFamily::kEbs, kUops));
   CHECK_FALSE(CountsExecutions(SourceFamily::kEbs, kTakenBranches));

@@ -47,6 +47,12 @@ TEST_CASE("branches have the fields that their perf knew") {
   CHECK(branch->from == 0x40062f);
   CHECK(branch->to == 0x4005b0);
   CHECK(!branch->is_speculative);
+  CHECK(branch->cycles == 9);
+  CHECK(ParseBranchWord("0x1/0x2/M/X/A/65535/COND/-")->cycles == 65535);
+  for (const char* word : {"0x1/0x2", "0x1/0x2/P", "0x1/0x2/P/-/-", "0x1/0x2/P/-/-/70000"}) {
+    REQUIRE(ParseBranchWord(word));
+    CHECK(ParseBranchWord(word)->cycles == 0);
+  }
   CHECK(ParseBranchWord("0x40062f/0x4005b0"));
   CHECK(ParseBranchWord("0x1/0x2/M/-/-/1/COND/SPEC_WRONG_PATH")->is_speculative);
   CHECK(!ParseBranchWord("0x1/0x2/M/-/-/1/COND/NON_SPEC_CORRECT_PATH")->is_speculative);
@@ -75,8 +81,15 @@ TEST_CASE("samples are recognized by their looks") {
   CHECK(sample->pid == 7);
   CHECK(sample->tid == 8);
   CHECK(sample->event == "cycles:u");
+  CHECK(sample->period == 1000);
   CHECK(sample->ip == 0x40062f);
   CHECK(sample->branches.size() == 1);
+
+  sample = ParseSampleLine("server 8 12.000345: cycles:u: 40062f 0x4/0x3/P");
+  CHECK(sample->tid == 8);
+  CHECK(sample->event == "cycles:u");
+  CHECK(!sample->period);
+  CHECK(!ParseSampleLine("server 8 cycles:u: 40062f 0x4/0x3/P")->period);
 
   CHECK(ParseSampleLine("\t  40062f")->ip == 0x40062f);
   for (const char* line : {"", "   ", "// a comment", "// 0x40062f/0x4005b0/P/-/-/0 in one",

@@ -432,6 +432,50 @@ TEST_CASE("decoded branch stacks are counted as those of records") {
   }
 }
 
+TEST_CASE("stacks that cycles sampled weigh by their cycles, decoded or in records") {
+  constexpr uint64_t kCycles = uint64_t{30} << 4;
+  for (const EventKind event : {EventKind::kCycles, EventKind::kInstructions}) {
+    Feed session(AsFed());
+    SourceRecord source = SourceOf(SourceKind::kLbr);
+    source.event = event;
+    const uint32_t decoded = *session.AddSampleSource(source, IbsKind::kNone);
+    perf_event_attr attr =
+        Attr(event == EventKind::kCycles ? PERF_COUNT_HW_CPU_CYCLES : PERF_COUNT_HW_INSTRUCTIONS);
+    attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
+    attr.branch_sample_type = PERF_SAMPLE_BRANCH_ANY;
+    AddSource(&session, attr);
+    FeedEvents(&session, {MakeMapping(10, "/bin/a")});
+    const Bytes stack = Stack({{0x400050, 0x400010, kCycles},
+                               {0x400050, 0x400010, kCycles},
+                               {0x400050, 0x400010, kCycles}});
+    FeedSample sample = MakeSample(20);
+    sample.branches = stack;
+    sample.period = 600;
+    FeedSamples(&session, decoded, {sample});
+    BranchEntry entry;
+    entry.from = 0x400050, entry.to = 0x400010, entry.cycles = 30;
+    RecordFormat format = {.sample_type = attr.sample_type};
+    format.branch_sample_type = attr.branch_sample_type;
+    format.sample_id_all = true;
+    PerfRecordBuilder record(format);
+    record.Pid(kPid).Tid(kPid).Time(30).Id(1).Period(600).Ip(kIp);
+    FeedRecords(&session, {record.Branches({entry, entry, entry}, 0, {}).Sample()});
+    const ProfileData data = session.Snapshot();
+    REQUIRE(data.sources.size() == 3);
+    double weights[3] = {};
+    for (const BranchCount& branch : data.branches) weights[branch.source] += branch.weights;
+    const bool is_by_cycles = event == EventKind::kCycles;
+    for (const uint32_t number : {0u, 2u}) {
+      CHECK(data.sources[number].kind == SourceKind::kLbr);
+      CHECK(data.sources[number].event == event);
+      CHECK(data.sources[number].burst_extent ==
+            (is_by_cycles ? BurstExtent::kEvents : BurstExtent::kStreams));
+      CHECK(weights[number] == Approx(2 * 600.0 / (is_by_cycles ? 60 : 2)));
+    }
+    CHECK(data.sources[1].burst_extent == BurstExtent::kStreams);
+  }
+}
+
 TEST_CASE("registers of IBS are decoded, in either order") {
   for (const bool waits : {false, true}) {
     Feed session(waits ? FeedOptions() : AsFed());

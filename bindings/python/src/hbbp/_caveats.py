@@ -8,10 +8,9 @@ STREAMS = {SourceKind.LBR, SourceKind.SWBT}
 
 
 def _counts_executions(source: SourceInfo) -> bool:
-    if source.kind == SourceKind.SWBT and source.unit == Unit.INSTRUCTIONS:
-        return True
     if source.kind in STREAMS:
-        return source.unit == Unit.TAKEN_BRANCHES
+        is_clock = source.unit == Unit.NANOSECONDS
+        return bool(source.unit == Unit.TAKEN_BRANCHES or (source.extent_in_events and not is_clock))
     return source.unit in (Unit.INSTRUCTIONS, Unit.UOPS)
 
 

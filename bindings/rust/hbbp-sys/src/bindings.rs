@@ -248,7 +248,8 @@ pub const HBBP_UNIT_INSTRUCTIONS: hbbp_unit = 0;
 /// hbbp_source_info.extent_in_events is 1, executions by a model of
 /// how long code takes
 pub const HBBP_UNIT_NANOSECONDS: hbbp_unit = 1;
-/// a period counts cycles: block counts are up to a factor
+/// a period counts cycles: block counts are up to a factor, or, of
+/// branch stacks whose extent_in_events is 1, absolute
 pub const HBBP_UNIT_CYCLES: hbbp_unit = 2;
 /// a period counts taken branches: block counts are absolute
 pub const HBBP_UNIT_TAKEN_BRANCHES: hbbp_unit = 3;
@@ -337,8 +338,9 @@ pub struct hbbp_source_info {
     /// `uint64_t largest_period` in C.
     pub largest_period: u64,
     /// SWBT and LBR: what the weight of a burst is its period divided by. 1: the occurrences of the
-    /// event in what it covers; of a clock, how long that takes by a model of the processor. 0: the
-    /// number of its streams
+    /// event in what it covers; of a clock, how long that takes by a model of the processor; of
+    /// cycles, those in the branch stack. 0: the number of its streams. Of LBR it is known, and stays,
+    /// when the first stack with a stream was counted
     pub extent_in_events: u32,
     /// `uint32_t reserved` in C.
     pub reserved: u32,
@@ -1094,8 +1096,9 @@ pub struct hbbp_feed_source {
 sized!(hbbp_feed_source);
 
 /// A taken branch, as struct perf_branch_entry of Linux, so that the kernel's array can be handed
-/// over as it lies. The flags are its bit-fields, the first at bit 0; 0 if nothing is known. Of
-/// fixed size.
+/// over as it lies. The flags are its bit-fields, the first at bit 0; 0 if nothing is known. Bits 4
+/// to 19 are the cycles since the branch before, by which stacks weigh that HBBP_EVENT_CYCLES
+/// sampled (hbbp_source_info.extent_in_events). Of fixed size.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hbbp_branch_entry {
@@ -1131,7 +1134,8 @@ pub struct hbbp_feed_sample {
     /// occurrences of the event that it stands for; 0: the source's
     pub period: u64,
     /// SWBT: occurrences of the event in what the burst covers; 0: its streams, as
-    /// where bursts start at taken branches. Of other kinds 0
+    /// where bursts start at taken branches. Of other kinds 0: stacks have theirs
+    /// in their entries, or the streams are it
     pub extent: u64,
     /// `uint32_t pid` in C.
     pub pid: u32,
@@ -1621,6 +1625,7 @@ extern "C" {
     /// Reads a recording of \`perf record\`, of any version and architecture of the recording perf, whose
     /// samples are of x86-64 code; or text of \`perf script\` with branch stacks, as llvm-profgen and BOLT
     /// take it (-F ip,brstack --show-mmap-events), which has no periods: a sample counts as one event.
+    /// It has them with -F comm,pid,tid,time,period,event,ip,brstack, and a source for each event.
     /// Sources of the profile: for each event with branch stacks of all kinds of branches one of
     /// HBBP_SOURCE_LBR; for each event one of HBBP_SOURCE_EBS (HBBP_SOURCE_IBS for ibs_op and
     /// ibs_fetch), but not for taken branches with stacks. What of a damaged recording was dropped is

@@ -93,7 +93,7 @@ values! {
         Instructions = HBBP_UNIT_INSTRUCTIONS,
         /// Time: block counts are up to a factor.
         Nanoseconds = HBBP_UNIT_NANOSECONDS,
-        /// Like `Nanoseconds`.
+        /// Like `Nanoseconds`, but absolute by branch stacks that weigh by their cycles.
         Cycles = HBBP_UNIT_CYCLES,
         /// Taken branches: block counts are absolute.
         TakenBranches = HBBP_UNIT_TAKEN_BRANCHES,
