@@ -289,12 +289,20 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
 void SwbtBackend::PrepareForClock() {
   trace::CodeCache* code_cache = trace::Tracer::Get().code_cache();
   burst_time_.reset();
+  cycle_time_.reset();
   carried_periods_.clear();
   code_cache->SetTimesAccesses(false);
   if (!trigger_.IsClock()) return;
-  const CycleTime cycle_time = MeasureCycleTime();
-  burst_time_ = std::make_unique<BurstTime>(code_cache, cycle_time);
-  code_cache->SetTimesAccesses(cycle_time.may_read_ticks);
+  cycle_time_ = MeasureCycleTime();
+  code_cache->SetTimesAccesses(cycle_time_->may_read_ticks);
+}
+
+// Returns nullptr if bursts do not weigh by their time.
+BurstTime* SwbtBackend::FindBurstTime() {
+  if (burst_time_ == nullptr && cycle_time_) {
+    burst_time_ = std::make_unique<BurstTime>(trace::Tracer::Get().code_cache(), *cycle_time_);
+  }
+  return burst_time_.get();
 }
 
 // Chooses the best sampler that options and machine allow, and describes it in method_.
@@ -655,8 +663,9 @@ double SwbtBackend::ExtentOf(const Segment& segment) {
   if (burst_extent_ == BurstExtent::kStreams) {
     return static_cast<double>(segment.branches.size() - 1);
   }
-  return burst_time_ == nullptr ? static_cast<double>(segment.instructions)
-                                : burst_time_->StreamsNs(segment.branches, segment.instructions);
+  BurstTime* const burst_time = FindBurstTime();
+  return burst_time == nullptr ? static_cast<double>(segment.instructions)
+                               : burst_time->StreamsNs(segment.branches, segment.instructions);
 }
 
 // Returns the occurrences of the event in the program that the burst stands for. A clock also runs
@@ -694,8 +703,9 @@ void SwbtBackend::DeliverSegments(std::span<const Segment> segments, const trace
     carried = whole - period;
   }
   if (extent == 0) return;
+  const BurstTime* const burst_time = FindBurstTime();
   const double with_misses =
-      burst_time_ == nullptr ? extent : extent + burst_time_->MissesNs(view.cost.miss_ticks);
+      burst_time == nullptr ? extent : extent + burst_time->MissesNs(view.cost.miss_ticks);
   for (size_t i = 0; i < segments.size(); ++i) {
     if (extents[i] == 0) continue;
     const double share = extents[i] / extent;

@@ -17,12 +17,14 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "backends/backend.h"
 #include "backends/burst_time.h"
+#include "backends/cycle_time.h"
 #include "backends/perf_backend.h"
 #include "backends/rseq_sections.h"
 #include "backends/sample_cost.h"
@@ -90,6 +92,7 @@ class SwbtBackend : public Backend {
   void EndEarly(const char* reason);
   void EndForFilter();
   void DeliverBurst(const trace::BurstView& view, EventSink* sink);
+  BurstTime* FindBurstTime();
   double ExtentOf(const Segment& segment);
   double PeriodOf(const trace::BurstView& view) const;
   void DeliverSegments(std::span<const Segment> segments, const trace::BurstView& view,
@@ -111,7 +114,8 @@ class SwbtBackend : public Backend {
   uint64_t period_ = 0;
   BurstExtent burst_extent_ = BurstExtent::kStreams;
   uint32_t burst_branches_ = 0;                 // of a burst that is not cut
-  std::unique_ptr<BurstTime> burst_time_;       // of clocks
+  std::optional<CycleTime> cycle_time_;         // of clocks, whose bursts weigh by their time
+  std::unique_ptr<BurstTime> burst_time_;       // made for the first of these, as it is large
   std::map<uint32_t, double> carried_periods_;  // by thread, of its last burst
   bool draws_periods_ = false;
   PeriodDraw draw_{1};
