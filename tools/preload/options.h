@@ -31,6 +31,10 @@ inline constexpr char kFiltersVariable[] = "HBBP_PRELOAD_FILTERS";
 // [event-name]".
 inline constexpr char kSessionVariable[] = "HBBP_PRELOAD_SESSION";
 
+// A file in the directory, which exists once a perf event was opened, or could not be. The first
+// one of a machine takes the kernel some 10 ms, which the requested program does not wait for.
+inline constexpr char kFirstEventFile[] = "first-event";
+
 inline constexpr char kProfileSuffix[] = ".hbbp";
 inline constexpr char kPartialSuffix[] = ".partial";
 inline constexpr char kErrorSuffix[] = ".error";
