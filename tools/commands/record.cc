@@ -177,10 +177,7 @@ int RecordInside(const RecordOptions& record) {
   const Status writable = directory->TryToWrite();
   if (!writable.ok()) return Fail(kName, writable.message());
   LaunchHooks hooks;
-  hooks.before_it_runs = [&keeper](pid_t program) {
-    keeper->Watch(program);
-    return OkStatus();
-  };
+  hooks.before_exec = [&keeper](pid_t program) { keeper->Watch(program); };
   StatusOr<ProgramEnd> end =
       RunProgram(record.command, EnvironmentFor(record, *preload_library, directory->path()),
                  preload::kRootVariable, hooks);

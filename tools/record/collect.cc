@@ -107,6 +107,7 @@ Status Store(const ProcessParts& parts, const hbbp::profile& profile, const std:
 
 constexpr char kPartsInfix[] = ".parts-";
 constexpr char kUnsavedInfix[] = ".unsaved-";
+constexpr char kProbeFile[] = "/probe";
 
 // The name cannot be guessed.
 StatusOr<std::string> RandomName() {
@@ -205,7 +206,7 @@ std::string PartsDirectory::Outer() const { return fs::path(path_).parent_path()
 
 Status PartsDirectory::TryToWrite() const {
   constexpr size_t kBytes = 4096;
-  return WriteFileAtomically(path_ + "/probe", std::vector<uint8_t>(kBytes));
+  return WriteFileAtomically(path_ + kProbeFile, std::vector<uint8_t>(kBytes));
 }
 
 std::string PartsDirectory::KeepIfAnyProfile() {
@@ -316,7 +317,8 @@ StatusOr<std::vector<ProcessProfile>> StoreProfiles(const PartsDirectory& direct
   std::error_code ignored;
   if (!parts->empty() && !fs::exists(mark, ignored)) {
     RemoveEarlierChildren(output);
-    (void)WriteFileAtomically(mark, {});
+    const std::string probe = directory.path() + kProbeFile;
+    if (std::rename(probe.c_str(), mark.c_str()) != 0) (void)WriteFileAtomically(mark, {});
   }
   std::vector<ProcessProfile> stored;
   for (auto& [pid, process] : *parts) {

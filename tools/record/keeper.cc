@@ -74,6 +74,17 @@ void StartToPrepare(const std::function<void()>& prepare) {
   End();
 }
 
+// Runs `keep` in a grandchild, so that the program is the only child of the starting process.
+// Returns the child, which shares the memory of the starting process and suspends it until it has
+// ended: only the grandchild has a copy, and may change it.
+[[gnu::noinline]] pid_t StartGrandchild(const std::function<void()>& keep) {
+  const pid_t pid = ::vfork();
+  if (pid != 0) return pid;
+  const pid_t keeper = ::fork();
+  if (keeper == 0) keep();
+  ::_exit(keeper < 0 ? errno : 0);
+}
+
 }  // namespace
 
 StatusOr<Keeper> Keeper::Start(const std::function<void()>& prepare,
@@ -83,16 +94,12 @@ StatusOr<Keeper> Keeper::Start(const std::function<void()>& prepare,
   UniqueFd reader(ends[0]), writer(ends[1]);
   if (::pipe2(life_ends, O_CLOEXEC) != 0) return ErrnoStatus(errno, "pipe");
   UniqueFd life_reader(life_ends[0]), life_writer(life_ends[1]);
-  const pid_t pid = ::fork();
-  if (pid < 0) return ErrnoStatus(errno, "fork");
-  if (pid == 0) {
+  const pid_t pid = StartGrandchild([&] {
     writer.Reset();
     life_reader.Reset();
-    // The keeper is a grandchild, so that the program is the only child of the starting process.
-    const pid_t keeper = ::fork();
-    if (keeper == 0) Keep(reader, prepare, finish);
-    ::_exit(keeper < 0 ? errno : 0);
-  }
+    Keep(reader, prepare, finish);
+  });
+  if (pid < 0) return ErrnoStatus(errno, "fork");
   int wait_status = 0;
   while (::waitpid(pid, &wait_status, 0) < 0 && errno == EINTR) {
   }
