@@ -169,7 +169,10 @@ int RecordInside(const RecordOptions& record) {
   if (!parts_path.ok()) return Fail(kName, parts_path.status().message());
   // The keeper starts before there is anything to clean up.
   StatusOr<Keeper> keeper = Keeper::Start(
-      [&] { OpenFirstEvent(*parts_path + "/" + preload::kFirstEventFile); },
+      [&] {
+        OpenFirstEvent(*parts_path + "/" + preload::kProbeFile,
+                       *parts_path + "/" + preload::kFirstEventFile);
+      },
       [&](pid_t program) { FinishForKilledCommand(record.output, *parts_path, program); });
   if (!keeper.ok()) return Fail(kName, keeper.status().message());
   StatusOr<PartsDirectory> directory = PartsDirectory::Create(*parts_path);

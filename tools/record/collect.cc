@@ -107,7 +107,6 @@ Status Store(const ProcessParts& parts, const hbbp::profile& profile, const std:
 
 constexpr char kPartsInfix[] = ".parts-";
 constexpr char kUnsavedInfix[] = ".unsaved-";
-constexpr char kProbeFile[] = "/probe";
 
 // The name cannot be guessed.
 StatusOr<std::string> RandomName() {
@@ -206,7 +205,9 @@ std::string PartsDirectory::Outer() const { return fs::path(path_).parent_path()
 
 Status PartsDirectory::TryToWrite() const {
   constexpr size_t kBytes = 4096;
-  return WriteFileAtomically(path_ + kProbeFile, std::vector<uint8_t>(kBytes));
+  constexpr mode_t kForOneUser = 0600;
+  return WriteFileAtomically(path_ + "/" + preload::kProbeFile, std::vector<uint8_t>(kBytes),
+                             kForOneUser);
 }
 
 std::string PartsDirectory::KeepIfAnyProfile() {
@@ -317,7 +318,7 @@ StatusOr<std::vector<ProcessProfile>> StoreProfiles(const PartsDirectory& direct
   std::error_code ignored;
   if (!parts->empty() && !fs::exists(mark, ignored)) {
     RemoveEarlierChildren(output);
-    const std::string probe = directory.path() + kProbeFile;
+    const std::string probe = directory.path() + "/" + preload::kProbeFile;
     if (std::rename(probe.c_str(), mark.c_str()) != 0) (void)WriteFileAtomically(mark, {});
   }
   std::vector<ProcessProfile> stored;
