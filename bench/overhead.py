@@ -4,6 +4,10 @@
     bench/overhead.py build/release/tools/hbbp [--pairs N] [--scale N] [--period NS] [--only NAME]
 
 Prints a table: the median of the ratios pair by pair, with the quartiles.
+
+    bench/overhead.py build/release/tools/hbbp --start [--against OTHER] [--pairs N] [--pause S]
+
+Prints the milliseconds that it takes to run `true` alone and recorded, by the command OTHER as well, in turn.
 """
 
 import argparse
@@ -32,6 +36,29 @@ def percent(ratio):
     return f"{100 * (ratio - 1):+.2f} %"
 
 
+def measure_start(arguments, directory):
+    """Prints the medians of running `true`, with the quartiles of wall-clock time."""
+    commands = {"`true`": ["true"]}
+    for name, hbbp in (("recorded", arguments.hbbp), ("recorded by the other", arguments.against)):
+        if hbbp:
+            output = os.path.join(directory, name.replace(" ", "-"))
+            commands[name] = [os.path.abspath(hbbp), "record", "-o", output, "--", "true"]
+    runs = {name: [] for name in commands}
+    for command in commands.values():
+        run(command)
+    for _ in range(arguments.pairs):
+        for name, command in commands.items():
+            time.sleep(arguments.pause)
+            runs[name].append(run(command))
+    print("| | ms of CPU time | ms of wall-clock time (quartiles) |")
+    print("|---|---|---|")
+    for name, times in runs.items():
+        walls, cpus = zip(*[(1000 * wall, 1000 * cpu) for wall, cpu in times])
+        low, _, high = statistics.quantiles(walls, n=4)
+        print(f"| {name} | {statistics.median(cpus):.2f} | "
+              f"{statistics.median(walls):.2f} ({low:.2f} to {high:.2f}) |")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("hbbp")
@@ -39,8 +66,16 @@ def main():
     parser.add_argument("--scale", type=int, default=1, help="about so many seconds a run")
     parser.add_argument("--period", type=int, help="ns; default: that of hbbp")
     parser.add_argument("--only", help="a workload")
+    parser.add_argument("--start", action="store_true", help="measure start and end alone")
+    parser.add_argument("--against", metavar="HBBP", help="with --start: another command")
+    parser.add_argument("--pause", type=float, default=1.5, metavar="S",
+                        help="with --start: before each run. After a second without perf events, "
+                             "the kernel is slow to open the next one")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
+        if arguments.start:
+            measure_start(arguments, directory)
+            return
         output = os.path.join(directory, "profile")
         record = [os.path.abspath(arguments.hbbp), "record", "-o", output]
         if arguments.period:

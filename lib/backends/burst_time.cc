@@ -175,7 +175,7 @@ BurstTime::Instruction BurstTime::Describe(const trace::Block& block, unsigned n
   // What stores and changes flags has loaded the operand before.
   const bool only_stores = info.store_bytes != 0 && (info.writes & trace::kFlagBits) == 0;
   instruction.loads = pops || (has_operand && !only_stores);
-  instruction.latency = LatencyOf(mnemonic, processor_);
+  instruction.latency = FindLatency(mnemonic, processor_);
   instruction.divides = UsesDivider(mnemonic);
   instruction.x87 = EffectOnX87(decoded);
   instruction.may_fuse = FusesWithBranch(mnemonic);

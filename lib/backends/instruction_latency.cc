@@ -113,7 +113,7 @@ bool IsIntegerArithmetic(std::string_view name) {
 
 }  // namespace
 
-uint8_t LatencyOf(ZydisMnemonic mnemonic, const ProcessorTiming& processor) {
+uint8_t FindLatency(ZydisMnemonic mnemonic, const ProcessorTiming& processor) {
   const std::string_view name = NameWithoutV(mnemonic);
   if (IsIntegerArithmetic(name)) return kDefaultLatency;
   const auto fits = [name](const NamedLatency& latency) { return Fits(latency.name, name); };

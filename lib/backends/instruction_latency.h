@@ -1,4 +1,4 @@
-// LatencyOf returns how many cycles an instruction takes from its inputs to its results, without
+// FindLatency returns how many cycles an instruction takes from its inputs to its results, without
 // loading them from memory. Current processors of Intel and AMD differ little in these (Fog,
 // "Instruction tables"), but for additions and multiplications of floating point, which are
 // measured.
@@ -12,7 +12,7 @@
 
 namespace hbbp {
 
-uint8_t LatencyOf(ZydisMnemonic mnemonic, const ProcessorTiming& processor);
+uint8_t FindLatency(ZydisMnemonic mnemonic, const ProcessorTiming& processor);
 
 // Returns whether it occupies the divider, of which a processor has one.
 bool UsesDivider(ZydisMnemonic mnemonic);

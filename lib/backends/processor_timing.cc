@@ -196,8 +196,8 @@ trace::AccessTiming TimingOfAccesses(double ns_per_tick) {
   };
   trace::AccessTiming timing;
   timing.hit = static_cast<uint16_t>(std::clamp(TicksOfHit(), 1.0, 65535.0));
-  timing.least = ticks(kMinMissNs);
-  timing.most = ticks(kMaxMissNs);
+  timing.min_miss = ticks(kMinMissNs);
+  timing.max_miss = ticks(kMaxMissNs);
   timing.reuse = ticks(kReuseNs);
   return timing;
 }

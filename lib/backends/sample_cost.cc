@@ -1,6 +1,5 @@
 #include "backends/sample_cost.h"
 
-#include <cpuid.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 
 #include "backends/threads.h"
 #include "base/clock.h"
+#include "base/cpuid.h"
 #include "base/files.h"
 
 namespace hbbp {
@@ -27,9 +27,7 @@ bool IsVirtual() {
   static std::atomic<Answer> known{kNotAsked};
   if (known == kNotAsked) {
     constexpr unsigned kHypervisor = 1u << 31;
-    unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-    const bool is_virtual = __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & kHypervisor) != 0;
-    known = is_virtual ? kYes : kNo;
+    known = (ReadCpuid(1).ecx & kHypervisor) != 0 ? kYes : kNo;
   }
   return known == kYes;
 }

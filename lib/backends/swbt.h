@@ -7,6 +7,11 @@
 // Perf events make each context switch longer. By default, if the threads switch so often that this
 // takes 1 % of their CPU time, timers replace the events, which cost nothing at a switch.
 //
+// Where perf events may be slow to open at first (BackendConfig::first_event_mark), timers start
+// the bursts until one of them has done so and events are fast. Then an event replaces each timer,
+// with its identity; what a timer has counted since it expired is carried over to the next burst of
+// its thread.
+//
 // The sampling events are not stopped during a burst; a sample that comes then is counted and
 // dropped. (Those of the paper are one-shot and re-armed by the handler. That would need their
 // descriptors in the table of the program, which may close them, and which counts them.)
@@ -17,6 +22,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,11 +30,13 @@
 #include "backends/backend.h"
 #include "backends/burst_time.h"
 #include "backends/perf_backend.h"
+#include "backends/processor_timing.h"
 #include "backends/rseq_sections.h"
 #include "backends/sample_cost.h"
 #include "backends/thread_sampler.h"
 #include "backends/trace_trigger.h"
 #include "events/period.h"
+#include "image/process_maps.h"
 #include "trace/tracer.h"
 
 namespace hbbp {
@@ -80,8 +88,15 @@ class SwbtBackend : public Backend {
   void LengthenPeriod(double max_overhead);
   void KeepOutOfStep(const std::vector<ConcurrentSampler>& others, EventKind event);
   int ChooseDrainInterval() const;
+  bool ShouldDeferEvents(const BackendConfig& config) const;
+  void StartObserver();
+  void BeginComparisons();
+  bool HasFirstEvent() const;
+  void ReplaceTimersWhenEventsAreFast(EventSink* sink);
+  StatusOr<std::map<pid_t, ThreadSampler>> OpenEvents();
   Status AttachThreads();
   Status AttachNewThreads(size_t* found);
+  void CarryCpuTime(pid_t tid);
   Status AttachThread(pid_t tid);
   bool ThreadsMayHaveChanged();
   void ReplaceEventsIfSwitchesAreExpensive(EventSink* sink);
@@ -90,6 +105,7 @@ class SwbtBackend : public Backend {
   void EndEarly(const char* reason);
   void EndForFilter();
   void DeliverBurst(const trace::BurstView& view, EventSink* sink);
+  BurstTime* FindBurstTime();
   double ExtentOf(const Segment& segment);
   double PeriodOf(const trace::BurstView& view) const;
   void DeliverSegments(std::span<const Segment> segments, const trace::BurstView& view,
@@ -97,7 +113,9 @@ class SwbtBackend : public Backend {
   void DeliverStatistics(EventSink* sink);
   void AppendDisagreements(Counters* counters);
   void DeliverNewMappings(EventSink* sink);
-  void CompareMappings(EventSink* sink);
+  void CompareMappings(uint64_t since_ns, EventSink* sink);
+  void DeliverUnknownMappings(const std::vector<Mapping>& mappings, uint64_t since_ns,
+                              EventSink* sink);
   Status RefreshMappings();
   void CheckUserfaultfd();
 
@@ -106,12 +124,16 @@ class SwbtBackend : public Backend {
   bool uses_real_time_signals_ = false;
   bool has_events_ = false;        // perf_event_open works
   bool samples_by_event_ = false;  // false: by timers
+  bool defers_events_ = false;     // by timers until events are fast
+  bool may_defer_events_ = false;
+  std::string first_event_mark_;
   perf_event_attr attr_;
   TraceTrigger trigger_;
   uint64_t period_ = 0;
   BurstExtent burst_extent_ = BurstExtent::kStreams;
   uint32_t burst_branches_ = 0;                 // of a burst that is not cut
-  std::unique_ptr<BurstTime> burst_time_;       // of clocks
+  std::optional<ProcessorTiming> processor_;    // of clocks, whose bursts weigh by their time
+  std::unique_ptr<BurstTime> burst_time_;       // made for the first of these, as it is large
   std::map<uint32_t, double> carried_periods_;  // by thread, of its last burst
   bool draws_periods_ = false;
   PeriodDraw draw_{1};

@@ -11,8 +11,7 @@
 #include "session/feed.h"
 
 struct hbbp_feed {
-  explicit hbbp_feed(std::unique_ptr<hbbp::Feed> given)
-      : owned(std::move(given)), feed(*owned) {}
+  explicit hbbp_feed(std::unique_ptr<hbbp::Feed> given) : owned(std::move(given)), feed(*owned) {}
   explicit hbbp_feed(hbbp::Feed* of_session) : feed(*of_session) {}
 
   const std::unique_ptr<hbbp::Feed> owned;  // null: it is the session's

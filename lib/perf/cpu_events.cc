@@ -1,6 +1,5 @@
 #include "perf/cpu_events.h"
 
-#include <cpuid.h>
 #include <linux/perf_event.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <span>
 
 #include "base/cpu_list.h"
+#include "base/cpuid.h"
 #include "base/files.h"
 
 namespace hbbp {
@@ -120,20 +120,30 @@ CpuEvents GenericEvents() {
 
 }  // namespace
 
-CpuIdentity ThisCpu() {
+namespace {
+
+CpuIdentity IdentifyCpu() {
   CpuIdentity cpu;
-  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-  if (__get_cpuid(0, &eax, &ebx, &ecx, &edx) == 0) return cpu;
+  const CpuidLeaf names = ReadCpuid(0);
+  if (names.ebx == 0) return cpu;
   char vendor[12];
-  std::memcpy(vendor, &ebx, 4);
-  std::memcpy(vendor + 4, &edx, 4);
-  std::memcpy(vendor + 8, &ecx, 4);
+  std::memcpy(vendor, &names.ebx, 4);
+  std::memcpy(vendor + 4, &names.edx, 4);
+  std::memcpy(vendor + 8, &names.ecx, 4);
   cpu.vendor.assign(vendor, sizeof(vendor));
-  if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0) return cpu;
-  cpu.family = eax >> 8 & 0xf;
-  cpu.model = eax >> 4 & 0xf;
-  if (cpu.family == 6 || cpu.family == 15) cpu.model |= eax >> 12 & 0xf0;
-  if (cpu.family == 15) cpu.family += eax >> 20 & 0xff;
+  const uint32_t signature = ReadCpuid(1).eax;
+  cpu.family = signature >> 8 & 0xf;
+  cpu.model = signature >> 4 & 0xf;
+  if (cpu.family == 6 || cpu.family == 15) cpu.model |= signature >> 12 & 0xf0;
+  if (cpu.family == 15) cpu.family += signature >> 20 & 0xff;
+  return cpu;
+}
+
+}  // namespace
+
+// It is asked once, because a hypervisor takes some microseconds for it.
+CpuIdentity ThisCpu() {
+  static const CpuIdentity cpu = IdentifyCpu();
   return cpu;
 }
 

@@ -16,6 +16,7 @@
 #include "preload/options.h"
 #include "profile_view.h"
 #include "record/collect.h"
+#include "record/first_event.h"
 #include "record/keeper.h"
 #include "record/launch.h"
 #include "record/outside.h"
@@ -168,6 +169,10 @@ int RecordInside(const RecordOptions& record) {
   if (!parts_path.ok()) return Fail(kName, parts_path.status().message());
   // The keeper starts before there is anything to clean up.
   StatusOr<Keeper> keeper = Keeper::Start(
+      [&] {
+        OpenFirstEvent(*parts_path + "/" + preload::kProbeFile,
+                       *parts_path + "/" + preload::kFirstEventFile);
+      },
       [&](pid_t program) { FinishForKilledCommand(record.output, *parts_path, program); });
   if (!keeper.ok()) return Fail(kName, keeper.status().message());
   StatusOr<PartsDirectory> directory = PartsDirectory::Create(*parts_path);
@@ -175,10 +180,7 @@ int RecordInside(const RecordOptions& record) {
   const Status writable = directory->TryToWrite();
   if (!writable.ok()) return Fail(kName, writable.message());
   LaunchHooks hooks;
-  hooks.before_it_runs = [&keeper](pid_t program) {
-    keeper->Watch(program);
-    return OkStatus();
-  };
+  hooks.before_exec = [&keeper](pid_t program) { keeper->Watch(program); };
   StatusOr<ProgramEnd> end =
       RunProgram(record.command, EnvironmentFor(record, *preload_library, directory->path()),
                  preload::kRootVariable, hooks);

@@ -90,16 +90,19 @@ bool IsRoot() {
 class RootMarks {
  public:
   explicit RootMarks(const std::string& directory)
-      : starting_(directory + "/" + std::to_string(::getpid()) + kStartingSuffix),
+      : probe_(directory + "/" + kProbeFile),
+        starting_(directory + "/" + std::to_string(::getpid()) + kStartingSuffix),
         started_(directory + "/" + std::to_string(::getpid()) + kStartedSuffix) {}
 
   bool HasStarted() const { return ::access(started_.c_str(), F_OK) == 0; }
   void SetStarting() const {
+    if (::link(probe_.c_str(), starting_.c_str()) == 0) return;
     ::close(::open(starting_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   }
   void SetStarted() const { ::rename(starting_.c_str(), started_.c_str()); }
 
  private:
+  const std::string probe_;
   const std::string starting_;
   const std::string started_;
 };
@@ -124,6 +127,9 @@ void StartImage() {
   const bool is_root = IsRoot();
   ImageSettings settings = SettingsFromEnvironment();
   settings.session.has_checkpoint_at_start = is_root;
+  if (is_root) {
+    settings.session.backend.first_event_mark = std::string(directory) + "/" + kFirstEventFile;
+  }
   current = new ImageProfile(directory, ImageName(), settings);
   if (is_root) {
     StartRoot(directory);

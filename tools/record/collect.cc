@@ -205,7 +205,9 @@ std::string PartsDirectory::Outer() const { return fs::path(path_).parent_path()
 
 Status PartsDirectory::TryToWrite() const {
   constexpr size_t kBytes = 4096;
-  return WriteFileAtomically(path_ + "/probe", std::vector<uint8_t>(kBytes));
+  constexpr mode_t kForOneUser = 0600;
+  return WriteFileAtomically(path_ + "/" + preload::kProbeFile, std::vector<uint8_t>(kBytes),
+                             kForOneUser);
 }
 
 std::string PartsDirectory::KeepIfAnyProfile() {
@@ -316,7 +318,8 @@ StatusOr<std::vector<ProcessProfile>> StoreProfiles(const PartsDirectory& direct
   std::error_code ignored;
   if (!parts->empty() && !fs::exists(mark, ignored)) {
     RemoveEarlierChildren(output);
-    (void)WriteFileAtomically(mark, {});
+    const std::string probe = directory.path() + "/" + preload::kProbeFile;
+    if (std::rename(probe.c_str(), mark.c_str()) != 0) (void)WriteFileAtomically(mark, {});
   }
   std::vector<ProcessProfile> stored;
   for (auto& [pid, process] : *parts) {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 
 namespace hbbp::tools {
 namespace {
@@ -30,41 +32,74 @@ void WaitForEnd(const UniqueFd& process) {
   }
 }
 
-[[noreturn]] void Keep(const UniqueFd& reader, const std::function<void(pid_t)>& finish) {
+// Ends at once, but for what `prepare` may still do in the kernel, which no one waits for.
+[[noreturn]] void End() {
+  (void)::syscall(SYS_close_range, 0u, UINT_MAX, 0);
+  ::_exit(0);
+}
+
+void* Prepare(void* prepare) {
+  (*static_cast<const std::function<void()>*>(prepare))();
+  return nullptr;
+}
+
+void StartToPrepare(const std::function<void()>& prepare) {
+  sigset_t all, previous;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &previous);
+  pthread_t thread;
+  if (::pthread_create(&thread, nullptr, &Prepare, const_cast<std::function<void()>*>(&prepare)) ==
+      0) {
+    ::pthread_detach(thread);
+  }
+  ::pthread_sigmask(SIG_SETMASK, &previous, nullptr);
+}
+
+[[noreturn]] void Keep(const UniqueFd& reader, const std::function<void()>& prepare,
+                       const std::function<void(pid_t)>& finish) {
   ::prctl(PR_SET_NAME, "hbbp-keeper");
   // Signals of the terminal and of process groups are for others; this process ends by itself.
   for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(number, SIG_IGN);
   pid_t program = 0, message = 0;
   UniqueFd process;
   while (Receive(reader, &message)) {
-    if (message == kDismissed) ::_exit(0);
+    if (message == kDismissed) End();
+    if (program == 0) StartToPrepare(prepare);
     program = message;
     // Until the process that sent the id has waited for it, the id belongs to the program.
     process = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, program, 0)));
   }
   if (process.valid()) WaitForEnd(process);
   finish(program);
-  ::_exit(0);
+  End();
+}
+
+// Runs `keep` in a grandchild, so that the program is the only child of the starting process.
+// Returns the child, which shares the memory of the starting process and suspends it until it has
+// ended: only the grandchild has a copy, and may change it.
+[[gnu::noinline]] pid_t StartGrandchild(const std::function<void()>& keep) {
+  const pid_t pid = ::vfork();
+  if (pid != 0) return pid;
+  const pid_t keeper = ::fork();
+  if (keeper == 0) keep();
+  ::_exit(keeper < 0 ? errno : 0);
 }
 
 }  // namespace
 
-StatusOr<Keeper> Keeper::Start(const std::function<void(pid_t program)>& finish) {
+StatusOr<Keeper> Keeper::Start(const std::function<void()>& prepare,
+                               const std::function<void(pid_t program)>& finish) {
   int ends[2], life_ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return ErrnoStatus(errno, "pipe");
   UniqueFd reader(ends[0]), writer(ends[1]);
   if (::pipe2(life_ends, O_CLOEXEC) != 0) return ErrnoStatus(errno, "pipe");
   UniqueFd life_reader(life_ends[0]), life_writer(life_ends[1]);
-  const pid_t pid = ::fork();
-  if (pid < 0) return ErrnoStatus(errno, "fork");
-  if (pid == 0) {
+  const pid_t pid = StartGrandchild([&] {
     writer.Reset();
     life_reader.Reset();
-    // The keeper is a grandchild, so that the program is the only child of the starting process.
-    const pid_t keeper = ::fork();
-    if (keeper == 0) Keep(reader, finish);
-    ::_exit(keeper < 0 ? errno : 0);
-  }
+    Keep(reader, prepare, finish);
+  });
+  if (pid < 0) return ErrnoStatus(errno, "fork");
   int wait_status = 0;
   while (::waitpid(pid, &wait_status, 0) < 0 && errno == EINTR) {
   }

@@ -6,8 +6,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <cstdlib>
+#include <charconv>
+#include <deque>
+#include <span>
+#include <string_view>
 
 #include "base/clock.h"
 #include "base/unique_fd.h"
@@ -30,24 +34,83 @@ void SetHandler(int signal_number, void (*handler)(int)) {
   ::sigaction(signal_number, &action, nullptr);
 }
 
-// Runs in the child. Returns only if exec failed, with errno.
-void Exec(const std::vector<std::string>& words, const Environment& environment,
-          const std::string& pid_variable) {
-  for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
-  if (!pid_variable.empty()) {
-    ::setenv(pid_variable.c_str(), std::to_string(::getpid()).c_str(), 1);
+// The arguments of exec.
+class Call {
+ public:
+  Call(const std::vector<std::string>& words, const Environment& environment,
+       const std::string& pid_variable) {
+    for (const std::string& word : words) arguments_.push_back(const_cast<char*>(word.c_str()));
+    arguments_.push_back(nullptr);
+    for (char** variable = environ; *variable != nullptr; ++variable) {
+      environment_.push_back(*variable);
+    }
+    for (const auto& [name, value] : environment) Set(name + "=" + value);
+    if (!pid_variable.empty()) {
+      constexpr size_t kMaxDigits = 10;
+      char* const text = Set(pid_variable + "=" + std::string(kMaxDigits, '\0'));
+      pid_digits_ = {text + pid_variable.size() + 1, kMaxDigits};
+    }
+    environment_.push_back(nullptr);
   }
-  std::vector<char*> arguments;
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  ::execvp(arguments[0], arguments.data());
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  // Makes system calls only. Returns if exec failed, with errno.
+  void Execute() {
+    if (!pid_digits_.empty()) {
+      std::to_chars(pid_digits_.data(), pid_digits_.data() + pid_digits_.size(), ::getpid());
+    }
+    ::execvpe(arguments_[0], arguments_.data(), environment_.data());
+  }
+
+ private:
+  // Adds the variable, or replaces the one of its name.
+  char* Set(std::string text) {
+    const std::string_view name(text.data(), text.find('=') + 1);
+    const auto known = std::find_if(
+        environment_.begin(), environment_.end(),
+        [name](const char* other) { return std::string_view(other).starts_with(name); });
+    char* const kept = texts_.emplace_back(std::move(text)).data();
+    if (known != environment_.end()) {
+      *known = kept;
+    } else {
+      environment_.push_back(kept);
+    }
+    return kept;
+  }
+
+  std::vector<char*> arguments_;
+  std::vector<char*> environment_;
+  std::deque<std::string> texts_;  // whose addresses stay
+  std::span<char> pid_digits_;
+};
+
+// Starts the program in a child that shares the memory of this process until then, which is
+// suspended meanwhile: copying it takes longer than all else here.
+[[gnu::noinline]] pid_t StartSharing(Call* call, const LaunchHooks& hooks,
+                                     volatile int* exec_error) {
+  const pid_t pid = ::vfork();
+  if (pid != 0) return pid;
+  if (hooks.before_exec) hooks.before_exec(::getpid());
+  call->Execute();
+  *exec_error = errno;
+  ::_exit(127);
 }
 
-}  // namespace
+void PassSignalsTo(pid_t program) {
+  program_pid = program;
+  SetHandler(SIGINT, SIG_IGN);
+  SetHandler(SIGQUIT, SIG_IGN);
+  SetHandler(SIGTERM, &PassOn);
+  SetHandler(SIGHUP, &PassOn);
+  // A reader of the summary that goes away must not prevent the removal of the parts.
+  SetHandler(SIGPIPE, SIG_IGN);
+}
 
-StatusOr<ProgramEnd> RunProgram(const std::vector<std::string>& words,
-                                const Environment& environment, const std::string& pid_variable,
-                                const LaunchHooks& hooks) {
+// Starts the program in a child that waits until `before_it_runs` has returned, whose failure
+// becomes `ready`.
+StatusOr<pid_t> StartObserved(Call* call, const LaunchHooks& hooks, const std::string& name,
+                              Status* ready, int* exec_error) {
   // The child waits for a byte from this pipe.
   int go_ends[2];
   if (::pipe2(go_ends, O_CLOEXEC) != 0) return ErrnoStatus(errno, "pipe");
@@ -62,27 +125,43 @@ StatusOr<ProgramEnd> RunProgram(const std::vector<std::string>& words,
     go_writer.Reset();
     char go = 0;
     if (TEMP_FAILURE_RETRY(::read(go_reader.get(), &go, 1)) != 1) ::_exit(127);
-    Exec(words, environment, pid_variable);
+    call->Execute();
     const int error_number = errno;
     (void)!::write(failure_writer.get(), &error_number, sizeof(error_number));
     ::_exit(127);
   }
-  program_pid = pid;
-  SetHandler(SIGINT, SIG_IGN);
-  SetHandler(SIGQUIT, SIG_IGN);
-  SetHandler(SIGTERM, &PassOn);
-  SetHandler(SIGHUP, &PassOn);
-  // A reader of the summary that goes away must not prevent the removal of the parts.
-  SetHandler(SIGPIPE, SIG_IGN);
+  PassSignalsTo(pid);
   failure_writer.Reset();
-  Status ready = hooks.before_it_runs ? hooks.before_it_runs(pid) : OkStatus();
-  if (ready.ok() && TEMP_FAILURE_RETRY(::write(go_writer.get(), "g", 1)) != 1) {
-    ready = ErrnoStatus(errno, words[0] + " was not started: write to its pipe");
+  *ready = hooks.before_it_runs(pid);
+  if (ready->ok() && TEMP_FAILURE_RETRY(::write(go_writer.get(), "g", 1)) != 1) {
+    *ready = ErrnoStatus(errno, name + " was not started: write to its pipe");
   }
   go_writer.Reset();
+  if (TEMP_FAILURE_RETRY(::read(failure_reader.get(), exec_error, sizeof(*exec_error))) !=
+      sizeof(*exec_error)) {
+    *exec_error = 0;
+  }
+  return pid;
+}
+
+}  // namespace
+
+StatusOr<ProgramEnd> RunProgram(const std::vector<std::string>& words,
+                                const Environment& environment, const std::string& pid_variable,
+                                const LaunchHooks& hooks) {
+  Call call(words, environment, pid_variable);
+  Status ready;
   int exec_error = 0;
-  const ssize_t got =
-      TEMP_FAILURE_RETRY(::read(failure_reader.get(), &exec_error, sizeof(exec_error)));
+  pid_t pid;
+  if (hooks.before_it_runs) {
+    HBBP_ASSIGN_OR_RETURN(pid, StartObserved(&call, hooks, words[0], &ready, &exec_error));
+  } else {
+    volatile int error_number = 0;
+    pid = StartSharing(&call, hooks, &error_number);
+    if (pid < 0) return ErrnoStatus(errno, "fork");
+    PassSignalsTo(pid);
+    exec_error = error_number;
+  }
   if (hooks.while_it_runs && ready.ok()) hooks.while_it_runs(pid);
   int wait_status = 0;
   rusage usage = {};
@@ -91,7 +170,7 @@ StatusOr<ProgramEnd> RunProgram(const std::vector<std::string>& words,
   const uint64_t end_time_ns = ClockNs(CLOCK_MONOTONIC);
   program_pid = 0;
   HBBP_RETURN_IF_ERROR(ready);
-  if (got == sizeof(exec_error)) {
+  if (exec_error != 0) {
     return ErrnoStatus(exec_error, "cannot start " + words[0]);
   }
   ProgramEnd end;

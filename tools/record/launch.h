@@ -24,8 +24,12 @@ struct ProgramEnd {
 
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
-// Functions that observe the program from outside. Both get its process id.
+// All get the process id of the program.
 struct LaunchHooks {
+  // Is called in the process of the program, which still shares the memory of this one: it may only
+  // make system calls.
+  std::function<void(pid_t)> before_exec;
+  // These two observe the program from outside.
   std::function<Status(pid_t)> before_it_runs;  // if it fails, the program never runs
   std::function<void(pid_t)> while_it_runs;     // called before waiting for its end
 };

@@ -27,10 +27,10 @@ namespace hbbp::trace {
 
 // AccessTiming says which accesses are misses, in ticks of the time stamp counter.
 struct AccessTiming {
-  uint16_t hit = 0;    // mean of lines in the nearest cache; 0: accesses are not timed
-  uint16_t least = 0;  // a miss takes at least so much more than a hit,
-  uint16_t most = 0;   // and at most so much: what takes longer is an interrupt or a page fault
-  uint16_t reuse = 0;  // loads of a line that are so far apart are separate uses of it
+  uint16_t hit = 0;       // mean of lines in the nearest cache; 0: accesses are not timed
+  uint16_t min_miss = 0;  // a miss takes at least so much more than a hit,
+  uint16_t max_miss = 0;  // and at most so much: what takes longer is an interrupt or a page fault
+  uint16_t reuse = 0;     // loads of a line that are so far apart are separate uses of it
 
   bool operator==(const AccessTiming&) const = default;
 };

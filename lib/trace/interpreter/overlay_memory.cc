@@ -135,7 +135,8 @@ void OverlayMemory::TimeLoad(PageEntry* entry, uint64_t address) {
   asm volatile("" ::"r"(byte));
   if (!is_loaded || !GuardedTicks(&end)) return;
   const uint64_t ticks = end - begin;
-  if (ticks < uint64_t{timing.hit} + timing.least || ticks > uint64_t{timing.hit} + timing.most) {
+  if (ticks < uint64_t{timing.hit} + timing.min_miss ||
+      ticks > uint64_t{timing.hit} + timing.max_miss) {
     return;
   }
   if (missed_lines.Add(line, ticks - timing.hit, end)) entry->special |= bit;

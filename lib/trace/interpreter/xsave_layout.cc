@@ -1,7 +1,7 @@
 // Contract: see the header.
 #include "trace/interpreter/xsave_layout.h"
 
-#include <cpuid.h>
+#include "base/cpuid.h"
 
 namespace hbbp::trace {
 namespace {
@@ -15,17 +15,16 @@ constexpr size_t kAlignment = 64;
 }  // namespace
 
 void XsaveLayout::Find() {
-  uint32_t eax, ebx, ecx, edx;
-  if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0 || (ecx & kHasOsxsave) == 0) return;
+  if ((ReadCpuid(1).ecx & kHasOsxsave) == 0) return;
   uint32_t low, high;
   asm("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
   enabled = (uint64_t{high} << 32) | low;
   for (unsigned component = 2; component < kComponents; ++component) {
     if (((enabled >> component) & 1) == 0) continue;
-    if (__get_cpuid_count(kXsaveLeaf, component, &eax, &ebx, &ecx, &edx) == 0) continue;
-    size[component] = eax;
-    offset[component] = ebx;
-    if (ecx & kIsAligned) aligned |= uint64_t{1} << component;
+    const CpuidLeaf leaf = ReadCpuid(kXsaveLeaf, component);
+    size[component] = leaf.eax;
+    offset[component] = leaf.ebx;
+    if (leaf.ecx & kIsAligned) aligned |= uint64_t{1} << component;
   }
 }
 

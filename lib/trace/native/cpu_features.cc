@@ -4,9 +4,10 @@
 #include "trace/native/cpu_features.h"
 
 #include <Zydis/Zydis.h>
-#include <cpuid.h>
 
 #include <cstddef>
+
+#include "base/cpuid.h"
 
 namespace hbbp::trace {
 namespace {
@@ -158,26 +159,18 @@ uint64_t EnabledState(const uint32_t* words) {
 }
 
 void ReadWords(uint32_t* words) {
-  uint32_t eax = 0;
-  uint32_t ebx = 0;
-  uint32_t ecx = 0;
-  uint32_t edx = 0;
-  if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0) {
-    words[kLeaf1Ecx] = ecx;
-    words[kLeaf1Edx] = edx;
-  }
-  if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0) {
-    words[kLeaf7Ebx] = ebx;
-    words[kLeaf7Ecx] = ecx;
-    words[kLeaf7Edx] = edx;
-    if (eax >= 1 && __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0) {
-      words[kLeaf7Sub1Eax] = eax;
-    }
-  }
-  if (__get_cpuid(0x80000001, &eax, &ebx, &ecx, &edx) != 0) {
-    words[kExtendedEcx] = ecx;
-    words[kExtendedEdx] = edx;
-  }
+  const CpuidLeaf features = ReadCpuid(1);
+  words[kLeaf1Ecx] = features.ecx;
+  words[kLeaf1Edx] = features.edx;
+  const CpuidLeaf more = ReadCpuid(7);
+  words[kLeaf7Ebx] = more.ebx;
+  words[kLeaf7Ecx] = more.ecx;
+  words[kLeaf7Edx] = more.edx;
+  const uint32_t highest_subleaf = more.eax;
+  if (highest_subleaf >= 1) words[kLeaf7Sub1Eax] = ReadCpuid(7, 1).eax;
+  const CpuidLeaf extended = ReadCpuid(0x80000001);
+  words[kExtendedEcx] = extended.ecx;
+  words[kExtendedEdx] = extended.edx;
 }
 
 }  // namespace

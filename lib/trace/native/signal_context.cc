@@ -6,13 +6,14 @@
 #include "trace/native/signal_context.h"
 
 #include <asm/prctl.h>
-#include <cpuid.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstddef>
+
+#include "base/cpuid.h"
 
 namespace hbbp::trace {
 namespace {
@@ -192,23 +193,15 @@ void PrepareSignalContext() {
   constexpr unsigned kXsaveLeaf = 0x0d;
   constexpr Component kExtended[] = {kAvx, kOpmask, kZmmHi256, kHi16Zmm, kPkru};
   for (const Component component : kExtended) {
-    uint32_t size = 0;
-    uint32_t offset = 0;
-    uint32_t ecx = 0;
-    uint32_t edx = 0;
-    if (__get_cpuid_count(kXsaveLeaf, component, &size, &offset, &ecx, &edx) != 0 && size != 0) {
-      component_offsets[component] = offset;
-    }
+    const CpuidLeaf leaf = ReadCpuid(kXsaveLeaf, component);
+    const uint32_t size = leaf.eax;
+    if (size != 0) component_offsets[component] = leaf.ebx;
   }
   constexpr unsigned kFeaturesLeaf = 7;
   constexpr uint32_t kOspke = 1u << 4;
-  uint32_t eax = 0;
-  uint32_t ebx = 0;
-  uint32_t ecx = 0;
-  uint32_t edx = 0;
-  const bool is_known = __get_cpuid_count(kFeaturesLeaf, 0, &eax, &ebx, &ecx, &edx) != 0;
-  has_protection_keys.store(is_known && (ecx & kOspke) != 0 && component_offsets[kPkru] != 0,
-                            std::memory_order_relaxed);
+  has_protection_keys.store(
+      (ReadCpuid(kFeaturesLeaf).ecx & kOspke) != 0 && component_offsets[kPkru] != 0,
+      std::memory_order_relaxed);
   has_fsgsbase.store((getauxval(AT_HWCAP2) & kHwcap2Fsgsbase) != 0, std::memory_order_relaxed);
 }
 
