@@ -45,6 +45,8 @@ bool MovesStackPointer(ZydisMnemonic mnemonic) {
 // Returns whether both operands that ModRM names are the same register.
 bool HasSameRegisters(const ZydisDecodedInstruction& decoded) {
   const auto& modrm = decoded.raw.modrm;
+  // Then a part of the opcode is where the other register would be.
+  if (decoded.raw.imm[0].size != 0) return false;
   const bool has_prefix_bits = decoded.encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY;
   if ((decoded.attributes & ZYDIS_ATTRIB_HAS_MODRM) == 0 || modrm.mod != 3) return false;
   // Operations with three operands name the third one elsewhere; the interpreter knows their zeros.
@@ -255,8 +257,9 @@ double BurstTime::StreamsNs(std::span<const TakenBranch> branches, uint64_t inst
 double BurstTime::WithMissesNs(double streams_ns, const trace::MissTicks& misses) {
   all_misses_.Add(misses);
   const auto early = static_cast<double>(all_misses_.early + all_misses_.early_again);
-  const double share = early == 0 ? 0 : static_cast<double>(all_misses_.early) / early;
-  const double ticks = static_cast<double>(misses.early) + share * static_cast<double>(misses.late);
+  const double share = early == 0 ? 1 : static_cast<double>(all_misses_.early) / early;
+  const double ticks =
+      static_cast<double>(misses.early) + share * static_cast<double>(misses.undecided);
   const double misses_ns = ticks * processor_.ns_per_tick;
   const double computing_ns =
       streams_ns + kFirstUseCycles * static_cast<double>(misses.lines) * processor_.ns_per_cycle;

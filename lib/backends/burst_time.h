@@ -46,7 +46,7 @@ class BurstTime {
   // without cache misses. Call it before the cache is flushed.
   double StreamsNs(std::span<const TakenBranch> branches, uint64_t instructions);
   // Returns the ns of a burst whose streams take so many without cache misses. Call it once for
-  // each burst: of misses that may be the interpreter's, it takes the share that bursts had up to
+  // each burst: of undecided misses it takes the share that was the program's of all others up to
   // now.
   double WithMissesNs(double streams_ns, const trace::MissTicks& misses);
 

@@ -94,7 +94,7 @@ void AddInMemory(uint64_t rounds) {
 }
 
 void AddFloats(uint64_t rounds) {
-  double sum = 1;
+  double sum = 0;
   asm volatile(
       "1:\n\t"
       ".rept 8\n\t"
@@ -202,16 +202,29 @@ trace::AccessTiming TimingOfAccesses(double ns_per_tick) {
   return timing;
 }
 
-}  // namespace
+// Programs may have exceptions of floating point enabled, which would end them here.
+class DefaultFloats {
+ public:
+  DefaultFloats() { _mm_setcsr(kDefault); }
+  ~DefaultFloats() { _mm_setcsr(before_); }
+  DefaultFloats(const DefaultFloats&) = delete;
+  DefaultFloats& operator=(const DefaultFloats&) = delete;
 
-ProcessorTiming MeasureProcessor() {
+ private:
+  static constexpr unsigned kDefault = 0x1f80;
+  const unsigned before_ = _mm_getcsr();
+};
+
+ProcessorTiming MeasureWithDefaultFloats() {
   ProcessorTiming timing;
   const double clock_ns = FastestNs([](uint64_t) {}, 0);
   const auto ns_of_round = [clock_ns](void (*loop)(uint64_t), uint64_t rounds) {
     return std::max(1.0, FastestNs(loop, rounds) - clock_ns) / static_cast<double>(rounds);
   };
-  timing.ns_per_cycle = ns_of_round(MultiplyIntegers, kRoundsOfCycles) /
-                        static_cast<double>(kStepsOfRound * kCyclesOfMultiplication);
+  // A clock that stands still or jumps must not make cycles of no time.
+  timing.ns_per_cycle = std::clamp(ns_of_round(MultiplyIntegers, kRoundsOfCycles) /
+                                       static_cast<double>(kStepsOfRound * kCyclesOfMultiplication),
+                                   0.1, 5.0);
   const auto cycles_of_round = [&](void (*loop)(uint64_t), uint64_t rounds) {
     return ns_of_round(loop, rounds) / timing.ns_per_cycle;
   };
@@ -232,6 +245,13 @@ ProcessorTiming MeasureProcessor() {
   timing.ns_per_tick = NsPerTick();
   timing.accesses = TimingOfAccesses(timing.ns_per_tick);
   return timing;
+}
+
+}  // namespace
+
+ProcessorTiming MeasureProcessor() {
+  const DefaultFloats floats;
+  return MeasureWithDefaultFloats();
 }
 
 }  // namespace hbbp

@@ -24,7 +24,7 @@ class StreamPredictor {
   StreamPredictor();
 
   // Forgets the history but not what was learned: what follows is not connected to it.
-  void StartBurst() { seen_ = 0; }
+  void StartBurst();
   // Predicts `branch` from those before it since StartBurst, and learns it.
   Outcome Add(const TakenBranch& branch);
 
@@ -43,7 +43,11 @@ class StreamPredictor {
 
   std::vector<Entry> tables_[kTables];
   uint64_t history_[kMaxHistory] = {};  // a ring of hashes of branches
-  uint64_t seen_ = 0;                   // branches since StartBurst
+  // Hashes of the last branches, as many as kHistory says: a polynomial in kFactor, from which the
+  // oldest branch is subtracted when a new one is added.
+  uint64_t hashes_[kTables] = {};
+  uint64_t oldest_factors_[kTables] = {1, 1, 1, 1};
+  uint64_t seen_ = 0;  // branches since StartBurst
 };
 
 }  // namespace hbbp

@@ -588,17 +588,11 @@ void SwbtBackend::ReplaceTimersWhenEventsAreFast(EventSink* sink) {
   const bool is_due = has_samples || elapsed_ns >= kIdleDeferralNs;
   if (elapsed_ns < kMaxDeferralNs && !(is_due && HasFirstEvent())) return;
   defers_events_ = false;
-  StatusOr<std::map<pid_t, ThreadSampler>> events = OpenEvents();
-  if (!events.ok()) {
+  if (Status opened = OpenEvents(); !opened.ok()) {
     may_replace_events_ = false;
-    method_ = "CPU-time timers of threads, breakpoints: " + events.status().message();
+    method_ = "CPU-time timers of threads, breakpoints: " + opened.message();
     return;
   }
-  samples_by_event_ = threads_inherit_ = true;
-  for (const auto& [tid, timer] : samplers_) {
-    carried_periods_[static_cast<uint32_t>(tid)] += static_cast<double>(timer.ElapsedNs(period_));
-  }
-  samplers_ = *std::move(events);
   StartObserver();
   CompareMappings(start_ns_, sink);
   (void)AttachThreads();  // those that have started meanwhile
@@ -607,19 +601,34 @@ void SwbtBackend::ReplaceTimersWhenEventsAreFast(EventSink* sink) {
   BeginComparisons();
 }
 
-// Opens an event for each thread that has a timer. The tracer takes both for one sampler.
-StatusOr<std::map<pid_t, ThreadSampler>> SwbtBackend::OpenEvents() {
-  std::map<pid_t, ThreadSampler> events;
-  for (const auto& [tid, timer] : samplers_) {
+// Replaces the timers of threads by events, as many as there may be; other threads keep their
+// timers. Returns an error if no thread can have one. The tracer takes both for one sampler.
+Status SwbtBackend::OpenEvents() {
+  Status refusal;
+  size_t events = 0;
+  uint64_t timers = 0;
+  for (auto& [tid, sampler] : samplers_) {
+    if (!refusal.ok() || events == max_events_) {
+      ++timers;
+      continue;
+    }
     StatusOr<ThreadSampler> event =
-        ThreadSampler::OpenEvent(attr_, tid, timer.signal_data(), trace::kSampleSignal);
+        ThreadSampler::OpenEvent(attr_, tid, sampler.signal_data(), trace::kSampleSignal);
     if (event.ok()) {
-      events.emplace(tid, *std::move(event));
+      carried_periods_[static_cast<uint32_t>(tid)] +=
+          static_cast<double>(sampler.ElapsedNs(period_));
+      sampler = *std::move(event);
+      ++events;
     } else if (event.status().code() != StatusCode::kNotFound) {
-      return event.status();
+      refusal = event.status();
+      ++timers;
     }
   }
-  return events;
+  if (events == 0 && !refusal.ok()) return refusal;
+  samples_by_event_ = true;
+  threads_inherit_ = timers == 0;
+  threads_by_timer_ += timers;
+  return OkStatus();
 }
 
 StatusOr<std::map<pid_t, ThreadSampler>> SwbtBackend::OpenTimers() {
@@ -655,6 +664,7 @@ void SwbtBackend::EndEarly(const char* reason) {
   if (has_ended_early_) return;
   has_ended_early_ = true;
   may_replace_events_ = false;
+  defers_events_ = false;
   for (auto& [tid, sampler] : samplers_) sampler.Stop();
   all_handlers_ended_ = trace::Tracer::Get().Disable(kDisableTimeoutMs);
   method_ += std::string("; tracing ended early: ") + reason;

@@ -93,7 +93,7 @@ class SwbtBackend : public Backend {
   void BeginComparisons();
   bool HasFirstEvent() const;
   void ReplaceTimersWhenEventsAreFast(EventSink* sink);
-  StatusOr<std::map<pid_t, ThreadSampler>> OpenEvents();
+  Status OpenEvents();
   Status AttachThreads();
   Status AttachNewThreads(size_t* found);
   void CarryCpuTime(pid_t tid);

@@ -85,13 +85,24 @@ class Call {
   std::span<char> pid_digits_;
 };
 
+// A hook that wrote to a pipe without a reader left one.
+void DiscardPendingSigpipe() {
+  sigset_t sigpipe;
+  ::sigemptyset(&sigpipe);
+  ::sigaddset(&sigpipe, SIGPIPE);
+  const timespec no_time = {};
+  ::sigtimedwait(&sigpipe, nullptr, &no_time);
+}
+
 // Starts the program in a child that shares the memory of this process until then, which is
-// suspended meanwhile: copying it takes longer than all else here.
-[[gnu::noinline]] pid_t StartSharing(Call* call, const LaunchHooks& hooks,
+// suspended meanwhile: copying it takes longer than all else here. The program gets `mask`.
+[[gnu::noinline]] pid_t StartSharing(Call* call, const LaunchHooks& hooks, const sigset_t& mask,
                                      volatile int* exec_error) {
   const pid_t pid = ::vfork();
   if (pid != 0) return pid;
   if (hooks.before_exec) hooks.before_exec(::getpid());
+  DiscardPendingSigpipe();
+  ::sigprocmask(SIG_SETMASK, &mask, nullptr);
   call->Execute();
   *exec_error = errno;
   ::_exit(127);
@@ -156,10 +167,19 @@ StatusOr<ProgramEnd> RunProgram(const std::vector<std::string>& words,
   if (hooks.before_it_runs) {
     HBBP_ASSIGN_OR_RETURN(pid, StartObserved(&call, hooks, words[0], &ready, &exec_error));
   } else {
+    // Signals that come before they can be passed on wait.
+    sigset_t blocked, mask;
+    ::sigemptyset(&blocked);
+    for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE}) {
+      ::sigaddset(&blocked, number);
+    }
+    ::sigprocmask(SIG_BLOCK, &blocked, &mask);
     volatile int error_number = 0;
-    pid = StartSharing(&call, hooks, &error_number);
-    if (pid < 0) return ErrnoStatus(errno, "fork");
-    PassSignalsTo(pid);
+    pid = StartSharing(&call, hooks, mask, &error_number);
+    const int fork_error = errno;
+    if (pid >= 0) PassSignalsTo(pid);
+    ::sigprocmask(SIG_SETMASK, &mask, nullptr);
+    if (pid < 0) return ErrnoStatus(fork_error, "fork");
     exec_error = error_number;
   }
   if (hooks.while_it_runs && ready.ok()) hooks.while_it_runs(pid);

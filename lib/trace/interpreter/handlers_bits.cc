@@ -403,7 +403,7 @@ template <typename Half>
 [[gnu::noinline]] WideResult ExchangeWideIfEqual(Interpreter* m, uint64_t address) {
   constexpr size_t kBytes = 2 * sizeof(Half);
   if (kBytes == 16 && address % 16 != 0) return {Access::kUnreadable, false, false};
-  const Access access = m->memory.PrepareWrite(address, kBytes);
+  const Access access = m->memory.PrepareUpdate(address, kBytes);
   if (access != Access::kOk) return {access, false, false};
   Half memory[2];
   uint64_t unknown = 0;

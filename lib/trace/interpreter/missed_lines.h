@@ -4,14 +4,15 @@
 // A burst loads each line for the first time at some point, and some of these loads take long. But
 // an interrupt started the burst, and the interpreter runs in between: both evict lines and address
 // translations that the program was about to use. A line that is in use shows it: the burst comes
-// back to it later, or stores to it. So a line that missed is watched, and if it is loaded again
-// after a while, or stored to, its miss was not the program's.
+// back to it later. So a line that missed is watched, and if it is loaded again or stored to after
+// a while, its miss was not the program's. If it is stored to at once, as by a counter in memory,
+// it cannot be watched any further, because later loads find the copy.
 //
 //   sum += table[random()];      each line is loaded once: all misses are the program's
 //   sum += small[i++ % 1000];    each line comes back: whatever misses was evicted by us
 //
-// A line that is loaded near the end has no time to come back. So only the first half of a burst
-// says which share of the misses is the program's; MissTicks keeps the halves apart.
+// A line that is loaded near the end has no time to come back either. So only some misses of the
+// first half of a burst say which share is the program's; MissTicks keeps the others apart.
 //
 // Time is that of the interpreter without the misses, as it would otherwise pass faster where there
 // are more of them.
@@ -39,14 +40,14 @@ struct AccessTiming {
 struct MissTicks {
   uint64_t early = 0;        // in the first half of the burst, of lines that were not used again
   uint64_t early_again = 0;  // in the first half, of lines that were
-  uint64_t late = 0;         // in the second half
+  uint64_t undecided = 0;    // of all others
   uint64_t lines = 0;        // that the burst used, whether they missed or not
 
   void Add(const MissTicks& more) {
     lines += more.lines;
     early += more.early;
     early_again += more.early_again;
-    late += more.late;
+    undecided += more.undecided;
   }
 };
 
@@ -57,10 +58,20 @@ class MissedLines {
     used_ = 0;
     all_ = 0;
     unwatched_ = 0;
+    for (uint64_t& bits : used_lines_) bits = 0;
   }
 
-  // Counts a line that the burst uses for the first time.
-  void CountUse() { ++used_; }
+  // Counts a line that is used. Returns whether it is the first use in the burst, as far as a hash
+  // of some hundred lines says.
+  bool CountUse(uint64_t line) {
+    const unsigned slot = SlotOf(line);
+    uint64_t& bits = used_lines_[slot / 64];
+    const uint64_t bit = uint64_t{1} << (slot % 64);
+    if ((bits & bit) != 0) return false;
+    bits |= bit;
+    ++used_;
+    return true;
+  }
 
   // Adds a line whose miss took so many ticks and ended `now`. Returns whether it is watched from
   // now on.
@@ -68,26 +79,28 @@ class MissedLines {
   bool IsWatched(uint64_t line) const { return Find(line) != kNone; }
   // Records that a watched line is loaded at `now`. Returns whether it is to be watched further.
   bool RecordLoad(uint64_t line, uint64_t now, uint64_t reuse_ticks);
-  // Records that any line is stored to.
-  void RecordStore(uint64_t line);
+  // Records that a watched line is stored to at `now`.
+  void RecordStore(uint64_t line, uint64_t now, uint64_t reuse_ticks);
 
   // Returns what the misses took, if the burst began and ended at these ticks.
   MissTicks Sum(uint64_t begin, uint64_t end) const;
 
  private:
   static constexpr unsigned kMaxLines = 256;
-  static constexpr unsigned kSlots = 2048;
+  static constexpr unsigned kSlotBits = 13;
+  static constexpr unsigned kSlots = 1 << kSlotBits;
   static constexpr unsigned kNone = kMaxLines;
 
+  enum class Use : uint8_t { kOnce, kAgain, kUndecided };
   struct Line {
     uint64_t address;
     uint64_t missed_at;  // without the time of misses
     uint32_t ticks;
-    bool is_used_again;
+    Use use;
   };
 
   static unsigned SlotOf(uint64_t line) {
-    return static_cast<unsigned>((line / 64 * 0x9e3779b97f4a7c15) >> 53);
+    return static_cast<unsigned>((line / 64 * 0x9e3779b97f4a7c15) >> (64 - kSlotBits));
   }
   // A slot that holds garbage names a line that is another, or none. Of two lines with the same
   // slot only the newer one is found.
@@ -102,6 +115,7 @@ class MissedLines {
   uint64_t unwatched_;  // of these, of lines that there was no room for
   Line lines_[kMaxLines];
   uint16_t slots_[kSlots];  // index into lines_
+  uint64_t used_lines_[kSlots / 64];
 };
 
 }  // namespace hbbp::trace

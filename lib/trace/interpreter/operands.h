@@ -39,9 +39,9 @@ template <typename T>
   }                                                                              \
   const T value = LoadedValue<T>(loaded_##value)
 
-#define HBBP_LOAD_FOR_UPDATE(T, value, op, m, flags)                                      \
-  const Access access_##value = m->memory.PrepareWrite(ComputeAddress(op, m), sizeof(T)); \
-  if (access_##value != Access::kOk) return OnAccess(op, m, flags, access_##value);       \
+#define HBBP_LOAD_FOR_UPDATE(T, value, op, m, flags)                                       \
+  const Access access_##value = m->memory.PrepareUpdate(ComputeAddress(op, m), sizeof(T)); \
+  if (access_##value != Access::kOk) return OnAccess(op, m, flags, access_##value);        \
   HBBP_LOAD_SLOWLY(T, value, op, m, flags)
 
 }  // namespace hbbp::trace

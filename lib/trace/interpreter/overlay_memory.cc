@@ -128,7 +128,7 @@ void OverlayMemory::TimeLoad(PageEntry* entry, uint64_t address) {
     return;
   }
   entry->special &= ~bit;
-  missed_lines.CountUse();
+  if (!missed_lines.CountUse(line)) return;
   if (first_tick == 0) first_tick = begin;
   uint8_t byte = 0;
   const bool is_loaded = GuardedLoad(reinterpret_cast<const uint8_t*>(address), &byte);
@@ -140,6 +140,14 @@ void OverlayMemory::TimeLoad(PageEntry* entry, uint64_t address) {
     return;
   }
   if (missed_lines.Add(line, ticks - timing.hit, end)) entry->special |= bit;
+}
+
+void OverlayMemory::RecordStore(uint64_t line) {
+  (void)missed_lines.CountUse(line);
+  uint64_t now = 0;
+  if (missed_lines.IsWatched(line) && GuardedTicks(&now)) {
+    missed_lines.RecordStore(line, now, timing.reuse);
+  }
 }
 
 MissTicks OverlayMemory::Misses() const {
@@ -174,6 +182,19 @@ Access OverlayMemory::Read(uint64_t address, size_t size, void* value, uint64_t*
   return Access::kOk;
 }
 
+Access OverlayMemory::PrepareUpdate(uint64_t address, size_t size) {
+  if (times_accesses) {
+    const uint64_t last = address + size - 1;
+    for (uint64_t at = address; at <= last; at += BytesInLine(at, last - at + 1)) {
+      PageEntry* entry = EnterPage(at);
+      if (entry == nullptr) return Access::kUnreadable;
+      const uint64_t untimed = entry->special & ~entry->dirty;
+      if ((untimed >> LineOf(at)) & 1) TimeLoad(entry, at);
+    }
+  }
+  return PrepareWrite(address, size);
+}
+
 Access OverlayMemory::PrepareWrite(uint64_t address, size_t size) {
   for (size_t done = 0; done < size;) {
     const size_t part = BytesInLine(address, size - done);
@@ -187,9 +208,7 @@ Access OverlayMemory::PrepareWrite(uint64_t address, size_t size) {
       }
       if (line_count == kLines) return Access::kOverlayFull;
       const uint64_t line_address = address - address % kLineBytes;
-      const bool is_unused = times_accesses && ((entry->special >> line) & 1) != 0;
-      if (is_unused && !missed_lines.IsWatched(line_address)) missed_lines.CountUse();
-      missed_lines.RecordStore(line_address);
+      if (times_accesses) RecordStore(line_address);
       if (!Copy(lines[line_count], line_address, kLineBytes)) return Access::kUnreadable;
       if (logs_reads) LogRead(line_address, lines[line_count], kLineBytes, false);
       if (entry->page == nullptr) {

@@ -158,6 +158,8 @@ struct OverlayMemory {
   Access Read(uint64_t address, size_t size, void* value, uint64_t* unknown_bytes);
   // Makes room, so that a Write of the same bytes cannot fail.
   Access PrepareWrite(uint64_t address, size_t size);
+  // The same for an access that loads the bytes before it stores to them.
+  Access PrepareUpdate(uint64_t address, size_t size);
   Access Write(uint64_t address, size_t size, const void* value, uint64_t unknown_bytes);
   // The size may be any.
   Access WriteUnknown(uint64_t address, size_t size);
@@ -207,6 +209,7 @@ struct OverlayMemory {
 
  private:
   void TimeLoad(PageEntry* entry, uint64_t address);
+  void RecordStore(uint64_t line);
   [[gnu::cold]] bool CopyByReader(void* to, uint64_t address, size_t size) const;
   ReadChange FindChangeOf(const LoggedRead& read);
   bool HasOtherStores();
