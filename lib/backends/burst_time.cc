@@ -254,15 +254,10 @@ double BurstTime::StreamsNs(std::span<const TakenBranch> branches, uint64_t inst
   return static_cast<double>(instructions) * per_instruction * processor_.ns_per_cycle;
 }
 
-double BurstTime::WithMissesNs(double streams_ns, const trace::MissTicks& misses) {
-  all_misses_.Add(misses);
-  const auto early = static_cast<double>(all_misses_.early + all_misses_.early_again);
-  const double share = early == 0 ? 1 : static_cast<double>(all_misses_.early) / early;
-  const double ticks =
-      static_cast<double>(misses.early) + share * static_cast<double>(misses.undecided);
-  const double misses_ns = ticks * processor_.ns_per_tick;
+double BurstTime::WithMissesNs(double streams_ns, const trace::MemoryUse& use) const {
+  const double misses_ns = static_cast<double>(use.miss_ticks) * processor_.ns_per_tick;
   const double computing_ns =
-      streams_ns + kFirstUseCycles * static_cast<double>(misses.lines) * processor_.ns_per_cycle;
+      streams_ns + kFirstUseCycles * static_cast<double>(use.lines) * processor_.ns_per_cycle;
   // libm would do it, which a preload library must not bring along.
   const __m128d sum = _mm_set_sd(computing_ns * computing_ns + misses_ns * misses_ns);
   return _mm_cvtsd_f64(_mm_sqrt_sd(sum, sum));

@@ -5,9 +5,9 @@
 // window limits how far the newest may be ahead of the oldest that is not finished; and a
 // mispredicted branch stops the flow until it is resolved. StreamPredictor says which branches
 // those are. Cache misses are not modelled but measured, by the look-ahead that recorded the burst,
-// which met the caches as the program had left them (trace/interpreter/missed_lines.h). A processor
-// computes while it waits, so that the longer of both hides most of the shorter: together they take
-// the root of the sum of their squares.
+// which met the caches as the program had left them. A processor computes while it waits, so that
+// the longer of both hides most of the shorter: together they take the root of the sum of their
+// squares.
 //
 //   A loop of "dec; jnz": each dec waits for the one before, so a round takes a cycle, 0.5 an
 //   instruction. A loop of 400 "lea" that each wait for the one before takes 400 cycles, 1 an
@@ -45,10 +45,8 @@ class BurstTime {
   // Returns the ns of the streams between these branches, in which are so many instructions,
   // without cache misses. Call it before the cache is flushed.
   double StreamsNs(std::span<const TakenBranch> branches, uint64_t instructions);
-  // Returns the ns of a burst whose streams take so many without cache misses. Call it once for
-  // each burst: of undecided misses it takes the share that was the program's of all others up to
-  // now.
-  double WithMissesNs(double streams_ns, const trace::MissTicks& misses);
+  // Returns the ns of a burst whose streams take so many without cache misses.
+  double WithMissesNs(double streams_ns, const trace::MemoryUse& use) const;
 
   // Call it when the code cache is flushed.
   void Reset() { code_.clear(); }
@@ -87,7 +85,6 @@ class BurstTime {
   const ProcessorTiming processor_;
   std::unordered_map<uint64_t, Code> code_;
   StreamPredictor predictor_;
-  trace::MissTicks all_misses_;
 };
 
 }  // namespace hbbp

@@ -186,19 +186,15 @@ double TicksOfHit() {
 // (an interrupt, a page fault).
 constexpr double kMinMissNs = 20;
 constexpr double kMaxMissNs = 1500;
-// The interpreter executes some hundred instructions in this time. Loads of a line that belong
-// together, as of the members of an object, are nearer.
-constexpr double kReuseNs = 2000;
 
 trace::AccessTiming TimingOfAccesses(double ns_per_tick) {
   const auto ticks = [ns_per_tick](double ns) {
     return static_cast<uint16_t>(std::min(65535.0, ns / ns_per_tick));
   };
   trace::AccessTiming timing;
-  timing.hit = static_cast<uint16_t>(std::clamp(TicksOfHit(), 1.0, 65535.0));
+  timing.hit = static_cast<uint32_t>(std::clamp(TicksOfHit(), 1.0, 65535.0));
   timing.min_miss = ticks(kMinMissNs);
   timing.max_miss = ticks(kMaxMissNs);
-  timing.reuse = ticks(kReuseNs);
   return timing;
 }
 

@@ -4,7 +4,7 @@
 #ifndef HBBP_LIB_BACKENDS_PROCESSOR_TIMING_H_
 #define HBBP_LIB_BACKENDS_PROCESSOR_TIMING_H_
 
-#include "trace/interpreter/missed_lines.h"
+#include "trace/interpreter/access_timing.h"
 
 namespace hbbp {
 

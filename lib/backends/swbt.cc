@@ -800,9 +800,9 @@ void SwbtBackend::DeliverSegments(std::span<const Segment> segments, const trace
     carried = whole - period;
   }
   if (extent == 0) return;
-  BurstTime* const burst_time = FindBurstTime();
+  const BurstTime* const burst_time = FindBurstTime();
   const double with_misses =
-      burst_time == nullptr ? extent : burst_time->WithMissesNs(extent, view.cost.misses);
+      burst_time == nullptr ? extent : burst_time->WithMissesNs(extent, view.cost.memory_use);
   for (size_t i = 0; i < segments.size(); ++i) {
     if (extents[i] == 0) continue;
     const double share = extents[i] / extent;

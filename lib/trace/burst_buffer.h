@@ -15,8 +15,8 @@
 #include <cstdint>
 
 #include "base/taken_branch.h"
+#include "trace/interpreter/access_timing.h"
 #include "trace/interpreter/large_memory.h"
-#include "trace/interpreter/missed_lines.h"
 
 namespace hbbp::trace {
 
@@ -31,7 +31,7 @@ enum class PartEnd : uint16_t {
 struct BurstCost {
   // CPU time of the handlers of the thread since the burst before it began, without its own.
   uint64_t handlers_ns = 0;
-  MissTicks misses;
+  MemoryUse memory_use;
   // It ended before it was full: bursts that begin after the location where it ended are too few.
   bool is_cut = false;
 };

@@ -112,7 +112,7 @@ bool BurstRecorder::Begin(ThreadSlot* slot, uint32_t periods) {
   slot->hits = 0;
   slot->instructions = 0;
   slot->last_branch = ThreadSlot::kNoBranch;
-  slot->misses = MissTicks();
+  slot->memory_use = MemoryUse();
   slot->is_limited = false;
   slot->earlier_handlers_ns += slot->handlers_ns;
   slot->handlers_ns = 0;
@@ -230,7 +230,7 @@ void BurstRecorder::Finish(ThreadSlot* slot) {
       buffers_.at(slot->buffer.load(std::memory_order_relaxed) - 1)->HeaderAt(slot->header);
   const bool is_full = slot->is_limited || BranchesLeft(*slot) == 0 ||
                        InstructionsLeft(*slot) < kMaxBlockInstructions;
-  header->cost = {slot->earlier_handlers_ns, slot->misses, !is_full};
+  header->cost = {slot->earlier_handlers_ns, slot->memory_use, !is_full};
   slot->earlier_handlers_ns = 0;
   CommitPart(slot, PartEnd::kLast);
   slot->branches = 0;

@@ -70,7 +70,7 @@ void LookAheadPool::CountWork(const LookAhead& look_ahead, ThreadSlot* slot) {
   slot->Add(Counter::kInstructions, look_ahead.stats().instructions);
   slot->Add(Counter::kDecoded, look_ahead.stats().decoded_instructions);
   slot->Add(Counter::kMissingPage, look_ahead.stats().missing_pages);
-  slot->misses.Add(look_ahead.stats().misses);
+  slot->memory_use.Add(look_ahead.stats().memory_use);
 }
 
 }  // namespace hbbp::trace

@@ -11,9 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "trace/interpreter/access_timing.h"
 #include "trace/interpreter/large_memory.h"
 #include "trace/interpreter/micro_op.h"
-#include "trace/interpreter/missed_lines.h"
 #include "trace/interpreter/xsave_layout.h"
 
 namespace hbbp::trace {

@@ -180,7 +180,7 @@ RunResult RunMachine(Machine* machine, TakenBranch* branches, uint32_t capacity,
   machine->stats.probed_pages += m.memory.probed_pages;
   m.decoded_instructions = 0;
   machine->stats.missing_pages += m.memory.missing_pages;
-  machine->stats.misses = m.memory.Misses();
+  machine->stats.memory_use = m.memory.use;
   m.memory.probed_pages = 0;
   m.memory.missing_pages = 0;
   return result;

@@ -17,7 +17,7 @@
 #include <cstdint>
 
 #include "base/taken_branch.h"
-#include "trace/interpreter/missed_lines.h"
+#include "trace/interpreter/access_timing.h"
 #include "trace/interpreter/program_reader.h"
 #include "trace/interpreter/stop_reason.h"
 #include "trace/native/machine_state.h"
@@ -57,7 +57,7 @@ struct LookAheadStats {
   uint64_t decoded_instructions = 0;  // instructions that the code cache did not have
   uint64_t probed_pages = 0;          // pages probed by system call
   uint64_t missing_pages = 0;         // pages that were not read because that might block
-  MissTicks misses;                   // of caches
+  MemoryUse memory_use;
 };
 
 class LookAhead {

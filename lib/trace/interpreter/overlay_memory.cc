@@ -50,8 +50,7 @@ void OverlayMemory::Reset(const MemoryReader& memory_reader, bool catches_faults
   reads_may_block = is_read_in_place && code_cache->reads_may_block();
   timing = code_cache->access_timing();
   times_accesses = is_read_in_place && catches_faults && timing.hit != 0;
-  first_tick = 0;
-  missed_lines.Reset();
+  use = MemoryUse();
   stops_at_code = true;
   stored_to_code = false;
   line_count = 0;
@@ -113,47 +112,23 @@ OverlayMemory::PageEntry* OverlayMemory::EnterPage(uint64_t address) {
   return entry;
 }
 
-// Loads from the line, which remains special if it missed and is watched.
+// Loads from the line, which is not special afterwards. Nothing else is loaded between the readings
+// of the counter.
 void OverlayMemory::TimeLoad(PageEntry* entry, uint64_t address) {
-  const uint64_t line = address - address % kLineBytes;
-  const uint64_t bit = uint64_t{1} << LineOf(address);
+  entry->special &= ~(uint64_t{1} << LineOf(address));
+  ++use.lines;
+  uint8_t byte = 0;
   uint64_t begin = 0, end = 0;
   if (!GuardedTicks(&begin)) {
     times_accesses = false;
-    entry->special &= ~bit;
     return;
   }
-  if (missed_lines.IsWatched(line)) {
-    if (!missed_lines.RecordLoad(line, begin, timing.reuse)) entry->special &= ~bit;
-    return;
-  }
-  entry->special &= ~bit;
-  if (!missed_lines.CountUse(line)) return;
-  if (first_tick == 0) first_tick = begin;
-  uint8_t byte = 0;
   const bool is_loaded = GuardedLoad(reinterpret_cast<const uint8_t*>(address), &byte);
   asm volatile("" ::"r"(byte));
   if (!is_loaded || !GuardedTicks(&end)) return;
   const uint64_t ticks = end - begin;
-  if (ticks < uint64_t{timing.hit} + timing.min_miss ||
-      ticks > uint64_t{timing.hit} + timing.max_miss) {
-    return;
-  }
-  if (missed_lines.Add(line, ticks - timing.hit, end)) entry->special |= bit;
-}
-
-void OverlayMemory::RecordStore(uint64_t line) {
-  (void)missed_lines.CountUse(line);
-  uint64_t now = 0;
-  if (missed_lines.IsWatched(line) && GuardedTicks(&now)) {
-    missed_lines.RecordStore(line, now, timing.reuse);
-  }
-}
-
-MissTicks OverlayMemory::Misses() const {
-  uint64_t now = 0;
-  if (first_tick == 0 || !GuardedTicks(&now)) return MissTicks();
-  return missed_lines.Sum(first_tick, now);
+  if (ticks < uint64_t{timing.hit} + timing.min_miss) return;
+  if (ticks <= uint64_t{timing.hit} + timing.max_miss) use.miss_ticks += ticks - timing.hit;
 }
 
 Access OverlayMemory::Read(uint64_t address, size_t size, void* value, uint64_t* unknown_bytes) {
@@ -208,7 +183,7 @@ Access OverlayMemory::PrepareWrite(uint64_t address, size_t size) {
       }
       if (line_count == kLines) return Access::kOverlayFull;
       const uint64_t line_address = address - address % kLineBytes;
-      if (times_accesses) RecordStore(line_address);
+      use.lines += (entry->special >> line) & 1;
       if (!Copy(lines[line_count], line_address, kLineBytes)) return Access::kUnreadable;
       if (logs_reads) LogRead(line_address, lines[line_count], kLineBytes, false);
       if (entry->page == nullptr) {

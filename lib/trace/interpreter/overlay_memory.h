@@ -18,8 +18,8 @@
 #include <cstdint>
 
 #include "base/linux_constants.h"
+#include "trace/interpreter/access_timing.h"
 #include "trace/interpreter/guarded_memory.h"
-#include "trace/interpreter/missed_lines.h"
 #include "trace/interpreter/program_reader.h"
 
 namespace hbbp::trace {
@@ -62,7 +62,7 @@ struct OverlayMemory {
     uint64_t tag;      // address of the page | epoch
     uint64_t dirty;    // the same bits as in `page`
     DirtyPage* page;   // nullptr if there are no stores
-    uint64_t special;  // `dirty`, and lines that are to be timed or that are watched
+    uint64_t special;  // `dirty`, and lines whose first load is to be timed
   };
   struct DirtySlot {
     uint64_t tag;
@@ -88,7 +88,7 @@ struct OverlayMemory {
   bool keeps_pages;     // pages have entries; otherwise each load is logged, or read by `reader`
   bool times_accesses;  // the first load of each line is timed, in ticks of the time stamp counter
   AccessTiming timing;
-  uint64_t first_tick;  // of the burst: its first timed load; 0 before
+  MemoryUse use;  // since Reset
   uint64_t probed_pages;
   uint64_t missing_pages;
   uint64_t read_count;     // reads since Reset; `reads` has the newest
@@ -101,7 +101,6 @@ struct OverlayMemory {
   alignas(64) uint8_t lines[kLines][kLineBytes];
   LoggedRead reads[kReads];
   MemoryReader reader;
-  MissedLines missed_lines;
 
   // Discards stores and pages.
   void Reset(const MemoryReader& memory_reader, bool catches_faults);
@@ -196,8 +195,6 @@ struct OverlayMemory {
   // Logs reads from now on.
   void LogReads();
   void LogRead(uint64_t address, const void* bytes, size_t size, bool is_code);
-  // Returns what cache misses took since Reset.
-  MissTicks Misses() const;
   // Returns whether all reads were kept.
   bool KeptAllReads() const { return logs_reads && read_count <= kReads; }
   // Finds out whether something else changed what was read or stored. The program must be where the
@@ -209,7 +206,6 @@ struct OverlayMemory {
 
  private:
   void TimeLoad(PageEntry* entry, uint64_t address);
-  void RecordStore(uint64_t line);
   [[gnu::cold]] bool CopyByReader(void* to, uint64_t address, size_t size) const;
   ReadChange FindChangeOf(const LoggedRead& read);
   bool HasOtherStores();

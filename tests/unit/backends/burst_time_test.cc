@@ -25,7 +25,6 @@ void hbbp_test_zeros(uint64_t rounds);
 void hbbp_test_divisions(uint64_t rounds);
 void hbbp_test_scattered(uint64_t rounds, const uint8_t* memory);
 void hbbp_test_scattered_updates(uint64_t rounds, const uint8_t* memory);
-void hbbp_test_ring(uint64_t rounds, const uint8_t* memory);
 void hbbp_test_loop_in_ebp(uint64_t rounds);
 void hbbp_test_compare(uint64_t rounds);
 void hbbp_test_x87_chain(uint64_t rounds);
@@ -37,7 +36,7 @@ asm(R"(
   .p2align 6
   .globl hbbp_test_short_loop, hbbp_test_chain, hbbp_test_independent
   .globl hbbp_test_through_memory, hbbp_test_vector_moves, hbbp_test_scattered
-  .globl hbbp_test_zeros, hbbp_test_divisions, hbbp_test_ring
+  .globl hbbp_test_zeros, hbbp_test_divisions
   .globl hbbp_test_scattered_updates, hbbp_test_loop_in_ebp
   .globl hbbp_test_compare, hbbp_test_x87_chain, hbbp_test_x87_independent
 hbbp_test_short_loop:
@@ -121,14 +120,6 @@ hbbp_test_loop_in_ebp:
   dec %rdi
   jne hbbp_test_loop_in_ebp
   ret
-hbbp_test_ring:
-  mov %edi, %eax
-  and $15, %eax
-  shl $6, %eax
-  movzbl (%rsi,%rax), %eax
-  dec %rdi
-  jne hbbp_test_ring
-  ret
 hbbp_test_compare:
   .rept 4
   lea 1(%rcx), %rax
@@ -184,11 +175,11 @@ class Model {
   }
 
   template <typename... Arguments>
-  trace::MissTicks Misses(size_t rounds, void (*function)(uint64_t, Arguments...),
-                          Arguments... arguments) {
+  trace::MemoryUse Use(size_t rounds, void (*function)(uint64_t, Arguments...),
+                       Arguments... arguments) {
     std::vector<TakenBranch> branches(rounds);
     (void)Run(&branches, function, arguments...);
-    return look_ahead_->stats().misses;
+    return look_ahead_->stats().memory_use;
   }
 
   void SetAccessTiming(trace::AccessTiming timing) { cache_->SetAccessTiming(timing); }
@@ -252,7 +243,7 @@ TEST_CASE("a register that is set to zero is not waited for") {
   CHECK(model.CyclesPerInstruction(hbbp_test_zeros) < 0.3);
 }
 
-TEST_CASE("a number that is subtracted from ebp is no second register") {
+TEST_CASE("a number that is subtracted from ebp does not make a zero") {
   Model model;
   CHECK(model.CyclesPerInstruction(hbbp_test_loop_in_ebp) == Approx(4.0 / 6).epsilon(0.1));
 }
@@ -298,7 +289,7 @@ TEST_CASE("the time of cache misses is measured if that is asked for") {
   // They are loaded in an order that no prefetcher foresees.
   constexpr size_t kLines = 256;
   const std::vector<uint8_t> memory((kLines + 1) * kStride, 1);
-  const auto early_ticks = [&memory](trace::AccessTiming timing, bool is_flushed) {
+  const auto ticks_of = [&memory](trace::AccessTiming timing, bool is_flushed) {
     Model model;
     model.SetAccessTiming(timing);
     uint64_t ticks = UINT64_MAX;
@@ -307,18 +298,18 @@ TEST_CASE("the time of cache misses is measured if that is asked for") {
         _mm_clflush(&memory[line * kStride]);
       }
       _mm_mfence();
-      const trace::MissTicks misses = model.Misses(kLines, hbbp_test_scattered, memory.data());
-      CHECK(misses.lines == (timing.hit == 0 ? 0 : kLines));
-      ticks = std::min(ticks, misses.early + misses.undecided);
+      const trace::MemoryUse use = model.Use(kLines, hbbp_test_scattered, memory.data());
+      CHECK(use.lines == (timing.hit == 0 ? 0 : kLines));
+      ticks = std::min(ticks, use.miss_ticks);
     }
     return ticks;
   };
-  CHECK(early_ticks({}, true) == 0);
+  CHECK(ticks_of({}, true) == 0);
   const ProcessorTiming processor = MeasureProcessor();
   if (!processor.may_read_ticks) HBBP_SKIP("the time stamp counter is slow here");
   const trace::AccessTiming timing = processor.accesses;
-  const uint64_t of_hits = early_ticks(timing, false);
-  const uint64_t of_misses = early_ticks(timing, true);
+  const uint64_t of_hits = ticks_of(timing, false);
+  const uint64_t of_misses = ticks_of(timing, true);
   CAPTURE(of_hits, of_misses);
   CHECK(of_misses > kLines * timing.min_miss);
   CHECK(of_misses > 2 * of_hits);
@@ -334,32 +325,10 @@ TEST_CASE("misses of counters in memory are timed as those of loads") {
     model.SetAccessTiming(processor.accesses);
     for (size_t line = 0; line < kLines; ++line) _mm_clflush(&memory[line * kStride]);
     _mm_mfence();
-    const trace::MissTicks misses =
-        model.Misses(kLines, function, static_cast<const uint8_t*>(memory.data()));
-    CAPTURE(misses.early, misses.early_again, misses.undecided);
-    CHECK(misses.early + misses.undecided > kLines * processor.accesses.min_miss);
-    CHECK(misses.early_again < misses.undecided / 4);
+    const trace::MemoryUse use =
+        model.Use(kLines, function, static_cast<const uint8_t*>(memory.data()));
+    CHECK(use.miss_ticks > kLines * processor.accesses.min_miss);
   }
-}
-
-TEST_CASE("misses of lines that a burst comes back to are not the program's") {
-  const ProcessorTiming processor = MeasureProcessor();
-  if (!processor.may_read_ticks) HBBP_SKIP("the time stamp counter is slow here");
-  trace::AccessTiming timing = processor.accesses;
-  timing.reuse = 1000;
-  // 16 lines, again and again.
-  alignas(64) const uint8_t memory[16 * 64] = {};
-  Model model;
-  model.SetAccessTiming(timing);
-  trace::MissTicks all;
-  for (int i = 0; i < 20; ++i) {
-    for (size_t line = 0; line < 16; ++line) _mm_clflush(&memory[line * 64]);
-    _mm_mfence();
-    all.Add(model.Misses(5000, hbbp_test_ring, memory + 0));
-  }
-  CAPTURE(all.early, all.early_again, all.undecided);
-  CHECK(all.early_again > 16 * 20 * timing.min_miss / 2);
-  CHECK(all.early < all.early_again / 4);
 }
 
 TEST_CASE("of misses and computing the longer hides most of the shorter") {
@@ -370,13 +339,9 @@ TEST_CASE("of misses and computing the longer hides most of the shorter") {
   const std::vector<TakenBranch> branches = {{0x1000, 0x2000}, {0x2010, 0x3000}};
   CHECK(time.StreamsNs(branches, 100) == Approx(100 * 0.5 * 0.25));
   CHECK(time.WithMissesNs(300, {}) == Approx(300));
-  CHECK(time.WithMissesNs(300, {.undecided = 800}) == Approx(500));
-  CHECK(time.WithMissesNs(300, {.early = 800}) == Approx(500));
+  CHECK(time.WithMissesNs(300, {.miss_ticks = 800}) == Approx(500));
   // A line that is used for the first time costs two cycles.
   CHECK(time.WithMissesNs(300, {.lines = 20}) == Approx(310));
-  // Now half of the early ones were the program's: so is half of the undecided ones.
-  CHECK(time.WithMissesNs(300, {.early_again = 800}) == Approx(300));
-  CHECK(time.WithMissesNs(300, {.undecided = 1600}) == Approx(500));
   trace::CodeCache::Destroy(empty);
 }
 
@@ -426,7 +391,7 @@ TEST_CASE("the processor is measured plausibly") {
   CHECK(timing.ns_per_tick < 10);
   CHECK(timing.accesses.hit > 0);
   CHECK(timing.accesses.hit < timing.accesses.max_miss);
-  CHECK(timing.accesses.min_miss < timing.accesses.reuse);
+  CHECK(timing.accesses.min_miss < timing.accesses.max_miss);
 }
 
 }  // namespace

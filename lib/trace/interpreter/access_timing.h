@@ -1,0 +1,32 @@
+// AccessTiming says which loads are cache misses, and MemoryUse what a burst had of them.
+//
+// Contract: plain data.
+#ifndef HBBP_LIB_TRACE_INTERPRETER_ACCESS_TIMING_H_
+#define HBBP_LIB_TRACE_INTERPRETER_ACCESS_TIMING_H_
+
+#include <cstdint>
+
+namespace hbbp::trace {
+
+// These are ticks of the time stamp counter.
+struct AccessTiming {
+  uint32_t hit = 0;       // mean of lines in the nearest cache; 0: loads are not timed
+  uint16_t min_miss = 0;  // a miss takes at least so much more than a hit,
+  uint16_t max_miss = 0;  // and at most so much: what takes longer is an interrupt or a page fault
+
+  bool operator==(const AccessTiming&) const = default;
+};
+
+struct MemoryUse {
+  uint64_t miss_ticks = 0;  // of all misses, beyond hits
+  uint64_t lines = 0;       // that were used, whether they missed or not
+
+  void Add(const MemoryUse& more) {
+    miss_ticks += more.miss_ticks;
+    lines += more.lines;
+  }
+};
+
+}  // namespace hbbp::trace
+
+#endif  // HBBP_LIB_TRACE_INTERPRETER_ACCESS_TIMING_H_
