@@ -1,6 +1,6 @@
-// RunProgram starts the program, in a child that shares memory until then or in one that waits until
-// its observer is ready, passes signals on to it, and waits for its end. Call has what exec needs,
-// made beforehand, because a child that shares memory may make system calls only.
+// RunProgram starts the program, in a child that shares memory until then or in one that waits
+// until its observer is ready, passes signals on to it, and waits for its end. Call has what exec
+// needs. It is made beforehand, because a child that shares memory may make system calls only.
 #include "record/launch.h"
 
 #include <fcntl.h>

@@ -134,6 +134,7 @@ extern const Handler kLoadAh;        // lahf
 extern const Handler kStoreAh;       // sahf
 
 extern const Handler kNop;
+extern const Handler kPrefetchLine;
 
 // String instructions have a = log2 of the size, b = StringPrefix, index = word of the segment's
 // base, and extra = StringOperation.

@@ -200,6 +200,13 @@ void AddToRsp(const MicroOp* op, Interpreter* m, uint64_t flags) {
   HBBP_NEXT(op, m, flags);
 }
 
+// The program does not wait for a line that it has prefetched, so the load that is timed must find
+// it.
+void PrefetchLine(const MicroOp* op, Interpreter* m, uint64_t flags) {
+  __builtin_prefetch(reinterpret_cast<const void*>(ComputeAddress(op, m)));
+  HBBP_NEXT(op, m, flags);
+}
+
 void Leave(const MicroOp* op, Interpreter* m, uint64_t flags) {
   const uint64_t frame = m->state.gpr[kRbp];
   uint64_t saved;
@@ -431,5 +438,6 @@ constinit const Handler kSetDirection = SetDirection;
 constinit const Handler kLoadAh = LoadAh;
 constinit const Handler kStoreAh = StoreAh;
 constinit const Handler kNop = Nop;
+constinit const Handler kPrefetchLine = PrefetchLine;
 
 }  // namespace hbbp::trace

@@ -956,6 +956,13 @@ IntegerLifter::Outcome IntegerLifter::LiftSystemOrHint(uint8_t opcode) {
       return Outcome::kNext;
     case Opcode0f::kPrefetchw:
     case Opcode0f::kPrefetch:
+      ParseModrm();
+      if (HasMemory()) {
+        EmitMemory(kPrefetchLine);
+      } else {
+        Emit(kNop);
+      }
+      return Outcome::kNext;
     case Opcode0f::kHint19:
     case Opcode0f::kCldemote:
     case Opcode0f::kHint1d:

@@ -25,6 +25,7 @@ void hbbp_test_zeros(uint64_t rounds);
 void hbbp_test_divisions(uint64_t rounds);
 void hbbp_test_scattered(uint64_t rounds, const uint8_t* memory);
 void hbbp_test_scattered_updates(uint64_t rounds, const uint8_t* memory);
+void hbbp_test_scattered_prefetched(uint64_t rounds, const uint8_t* memory);
 void hbbp_test_loop_in_ebp(uint64_t rounds);
 void hbbp_test_compare(uint64_t rounds);
 void hbbp_test_x87_chain(uint64_t rounds);
@@ -37,7 +38,7 @@ asm(R"(
   .globl hbbp_test_short_loop, hbbp_test_chain, hbbp_test_independent
   .globl hbbp_test_through_memory, hbbp_test_vector_moves, hbbp_test_scattered
   .globl hbbp_test_zeros, hbbp_test_divisions
-  .globl hbbp_test_scattered_updates, hbbp_test_loop_in_ebp
+  .globl hbbp_test_scattered_prefetched, hbbp_test_scattered_updates, hbbp_test_loop_in_ebp
   .globl hbbp_test_compare, hbbp_test_x87_chain, hbbp_test_x87_independent
 hbbp_test_short_loop:
   dec %rdi
@@ -111,6 +112,18 @@ hbbp_test_scattered_updates:
   incb (%rsi,%rax)
   dec %rdi
   jne hbbp_test_scattered_updates
+  ret
+hbbp_test_scattered_prefetched:
+  imul $167, %edi, %eax
+  and $255, %eax
+  imul $158656, %rax, %rax
+  prefetcht0 (%rsi,%rax)
+  .rept 1000
+  lea 1(%rcx), %rdx
+  .endr
+  movzbl (%rsi,%rax), %eax
+  dec %rdi
+  jne hbbp_test_scattered_prefetched
   ret
 hbbp_test_loop_in_ebp:
   sub $1, %ebp
@@ -329,6 +342,27 @@ TEST_CASE("misses of counters in memory are timed as those of loads") {
         model.Use(kLines, function, static_cast<const uint8_t*>(memory.data()));
     CHECK(use.miss_ticks > kLines * processor.accesses.min_miss);
   }
+}
+
+TEST_CASE("lines that the program has prefetched do not miss") {
+  constexpr size_t kLines = 256;
+  std::vector<uint8_t> memory((kLines + 1) * kStride, 1);
+  const ProcessorTiming processor = MeasureProcessor();
+  if (!processor.may_read_ticks) HBBP_SKIP("the time stamp counter is slow here");
+  const auto fewest_ticks = [&](void (*function)(uint64_t, const uint8_t*)) {
+    Model model;
+    model.SetAccessTiming(processor.accesses);
+    uint64_t ticks = UINT64_MAX;
+    for (int i = 0; i < 5; ++i) {
+      for (size_t line = 0; line < kLines; ++line) _mm_clflush(&memory[line * kStride]);
+      _mm_mfence();
+      const trace::MemoryUse use =
+          model.Use(kLines, function, static_cast<const uint8_t*>(memory.data()));
+      ticks = std::min(ticks, use.miss_ticks);
+    }
+    return ticks;
+  };
+  CHECK(fewest_ticks(hbbp_test_scattered_prefetched) < fewest_ticks(hbbp_test_scattered) / 2);
 }
 
 TEST_CASE("of misses and computing the longer hides most of the shorter") {
