@@ -57,10 +57,6 @@ struct BackendConfig {
   // Taken branches per burst, at most 65,536; 0: the default of the mode.
   uint32_t burst_branches = 0;
   std::vector<ConcurrentSampler> concurrent;
-  // The path of a file that exists once another process has opened a perf event; "": the caller
-  // waits for that. The first one of a machine takes the kernel some 10 ms. Until then, and until
-  // the first burst, timers start the bursts of a clock, at the default period.
-  std::string first_event_mark;
 };
 
 // Describes one of the sources of a started backend.

@@ -95,12 +95,6 @@ constexpr uint64_t kComparisonIntervalNs = 1'000'000'000;
 // Time until the first comparison, which is short because many processes live only for seconds.
 constexpr uint64_t kFirstComparisonNs = 50'000'000;
 constexpr double kMaxDrainIntervalMs = 1000;
-// Events replace the timers of the start after this time even if no timer has expired,
-constexpr uint64_t kIdleDeferralNs = 50'000'000;
-// after this one even if they may be slow,
-constexpr uint64_t kMaxDeferralNs = 200'000'000;
-// and where a timer has expired, at the next of these intervals, at which new threads get one, too.
-constexpr int kDeferralIntervalMs = 10;
 constexpr uint64_t kListingIntervalNs = 500'000'000;
 constexpr uint64_t kMappingsIntervalNs = 1'000'000'000;
 constexpr int kDisableTimeoutMs = 1000;
@@ -192,8 +186,6 @@ bool SwbtBackend::IsProfilerSample(const IpSample& sample) const {
 }
 
 int SwbtBackend::DrainIntervalMs() const {
-  // Threads inherit no timer.
-  if (defers_events_) return kDeferralIntervalMs;
   constexpr auto kFirstMs = static_cast<int>(kFirstComparisonNs / 1'000'000);
   const bool is_first = may_replace_events_ && comparisons_ == 0;
   return is_first ? std::min(drain_interval_ms_, kFirstMs) : drain_interval_ms_;
@@ -218,8 +210,6 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   has_ended_early_ = false;
   seccomp_filters_ = filters;
   HBBP_RETURN_IF_ERROR(CheckThreads(only_threads_));
-  first_event_mark_ = config.first_event_mark;
-  may_defer_events_ = ShouldDeferEvents(config);
   SourceChoice source;
   source.kind = SourceKind::kSwbt;
   HBBP_RETURN_IF_ERROR(ChooseSampler(config, &source));
@@ -253,18 +243,26 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   }
   if (error_number != 0) return ErrnoStatus(error_number, "setting up software branch tracing");
   PrepareForClock();
-  may_defer_events_ = has_events_ && may_defer_events_;
-  defers_events_ = false;
-  if (has_events_ && !may_defer_events_) StartObserver();
+  if (has_events_) {
+    // Without an observer, mappings are compared each second.
+    observer_ = std::make_unique<PerfBackend>(SourceKind::kNone);
+    BackendChoice ignored;
+    if (!observer_->Start(BackendConfig(), excluded, &ignored).ok()) {
+      observer_.reset();
+    }
+  }
   start_ns_ = ClockNs(CLOCK_MONOTONIC);
-  switch_cost_.Begin(0, only_threads_, excluded, may_defer_events_ ? 0 : switch_ns_);
+  switch_cost_.Begin(0, only_threads_, excluded, switch_ns_);
   may_replace_events_ = has_events_ && attr_.sigtrap && trigger_.IsClock() &&
                         config.event == EventKind::kAuto && config.period == 0 &&
                         config.frequency_hz == 0 && config.period_mode != PeriodMode::kRandom &&
                         config.trace_mode == TraceMode::kLookAhead && config.concurrent.empty();
+  last_comparison_ns_ = start_ns_;
   last_birth_ns_ = 0;
   last_thread_count_ = 0;
-  BeginComparisons();
+  comparisons_ = 0;
+  last_cpu_ns_ = ClockNs(CLOCK_PROCESS_CPUTIME_ID);
+  last_switching_ns_ = 0;
   // Forbidden memory must be known before anything is interpreted.
   if (Status known = RefreshMappings(); !known.ok()) {
     Close();
@@ -274,15 +272,8 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   CheckUserfaultfd();
   trace::Tracer::Get().Enable();
   threads_inherit_ = true;
-  samples_by_event_ = has_events_ && !may_defer_events_;
+  samples_by_event_ = has_events_;
   Status status = AttachThreads();
-  if (may_defer_events_ && !status.ok()) {
-    StartObserver();
-    threads_inherit_ = samples_by_event_ = true;
-    status = AttachThreads();
-  } else {
-    defers_events_ = may_defer_events_;
-  }
   draws_ = 0;
   if (draws_periods_) DrawPeriods();
   drain_interval_ms_ = ChooseDrainInterval();
@@ -293,31 +284,6 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   }
   return status;
 }
-
-// Without an observer, mappings are compared each second.
-void SwbtBackend::StartObserver() {
-  observer_ = std::make_unique<PerfBackend>(SourceKind::kNone);
-  BackendChoice ignored;
-  if (!observer_->Start(BackendConfig(), excluded_, &ignored).ok()) observer_.reset();
-}
-
-void SwbtBackend::BeginComparisons() {
-  comparisons_ = 0;
-  last_comparison_ns_ = ClockNs(CLOCK_MONOTONIC);
-  last_cpu_ns_ = ClockNs(CLOCK_PROCESS_CPUTIME_ID);
-  last_switching_ns_ = 0;
-}
-
-// Timers expire at ticks of the kernel, which is too rarely for shorter periods than the default.
-bool SwbtBackend::ShouldDeferEvents(const BackendConfig& config) const {
-  const bool is_default = config.period == 0 && config.frequency_hz == 0 &&
-                          config.period_mode == PeriodMode::kPrime &&
-                          config.trace_mode == TraceMode::kLookAhead && config.max_overhead == 0;
-  return is_default && config.concurrent.empty() && config.threads.empty() && !force_timers_ &&
-         !force_real_time_signals_ && !first_event_mark_.empty();
-}
-
-bool SwbtBackend::HasFirstEvent() const { return ::access(first_event_mark_.c_str(), F_OK) == 0; }
 
 // Bursts of a clock weigh by their time.
 void SwbtBackend::PrepareForClock() {
@@ -364,7 +330,6 @@ Status SwbtBackend::ChooseSampler(const BackendConfig& config, SourceChoice* cho
       continue;
     }
     has_events_ = true;
-    may_defer_events_ = may_defer_events_ && trigger.IsClock() && attr_.sigtrap;
     choice->event = trigger.event;
     if (trigger.has_own_name) choice->event_name = trigger.name + ":u";
     choice->period = period_;
@@ -424,7 +389,6 @@ void SwbtBackend::KeepOutOfStep(const std::vector<ConcurrentSampler>& others, Ev
 
 bool SwbtBackend::MayOpen() {
   const auto try_to_open = [this] {
-    if (may_defer_events_ && trigger_.IsClock()) return MayOpenPerfEvent(attr_);
     attr_.disabled = 1;
     const UniqueFd probe(RawPerfEventOpen(attr_, 0, -1));
     attr_.disabled = 0;
@@ -494,7 +458,6 @@ Status SwbtBackend::AttachNewThreads(size_t* found) {
     if (tid == excluded_ || samplers_.contains(tid)) continue;
     ++*found;
     Status status = AttachThread(tid);
-    if (status.ok() && defers_events_) CarryCpuTime(tid);
     const bool has_ended = status.code() == StatusCode::kNotFound;
     if (status.ok() || has_ended) continue;
     // It is an error if the first thread cannot be attached; others are counted as missed.
@@ -502,12 +465,6 @@ Status SwbtBackend::AttachNewThreads(size_t* found) {
     ++missed_threads_;
   }
   return OkStatus();
-}
-
-// Carries over what a new thread ran for before it got its timer.
-void SwbtBackend::CarryCpuTime(pid_t tid) {
-  const uint64_t cpu_ns = std::min(ThreadSampler::CpuNs(tid), period_);
-  carried_periods_[static_cast<uint32_t>(tid)] += static_cast<double>(cpu_ns);
 }
 
 Status SwbtBackend::AttachThread(pid_t tid) {
@@ -579,58 +536,6 @@ void SwbtBackend::ReplaceEventsIfSwitchesAreExpensive(EventSink* sink) {
   method_ = text;
 }
 
-void SwbtBackend::ReplaceTimersWhenEventsAreFast(EventSink* sink) {
-  uint64_t sums[trace::kCounters];
-  trace::Tracer::Get().ReadCounters(sums);
-  const bool has_samples = sums[static_cast<int>(trace::Counter::kSamples)] != 0;
-  if (has_samples) CompareMappings(start_ns_, sink);
-  const uint64_t elapsed_ns = ClockNs(CLOCK_MONOTONIC) - start_ns_;
-  const bool is_due = has_samples || elapsed_ns >= kIdleDeferralNs;
-  if (elapsed_ns < kMaxDeferralNs && !(is_due && HasFirstEvent())) return;
-  defers_events_ = false;
-  if (Status opened = OpenEvents(); !opened.ok()) {
-    may_replace_events_ = false;
-    method_ = "CPU-time timers of threads, breakpoints: " + opened.message();
-    return;
-  }
-  StartObserver();
-  CompareMappings(start_ns_, sink);
-  (void)AttachThreads();  // those that have started meanwhile
-  drain_interval_ms_ = ChooseDrainInterval();
-  switch_cost_.Begin(0, only_threads_, excluded_, switch_ns_);
-  BeginComparisons();
-}
-
-// Replaces the timers of threads by events, as many as there may be; other threads keep their
-// timers. Returns an error if no thread can have one. The tracer takes both for one sampler.
-Status SwbtBackend::OpenEvents() {
-  Status refusal;
-  size_t events = 0;
-  uint64_t timers = 0;
-  for (auto& [tid, sampler] : samplers_) {
-    if (!refusal.ok() || events == max_events_) {
-      ++timers;
-      continue;
-    }
-    StatusOr<ThreadSampler> event =
-        ThreadSampler::OpenEvent(attr_, tid, sampler.signal_data(), trace::kSampleSignal);
-    if (event.ok()) {
-      carried_periods_[static_cast<uint32_t>(tid)] +=
-          static_cast<double>(sampler.ElapsedNs(period_));
-      sampler = *std::move(event);
-      ++events;
-    } else if (event.status().code() != StatusCode::kNotFound) {
-      refusal = event.status();
-      ++timers;
-    }
-  }
-  if (events == 0 && !refusal.ok()) return refusal;
-  samples_by_event_ = true;
-  threads_inherit_ = timers == 0;
-  threads_by_timer_ += timers;
-  return OkStatus();
-}
-
 StatusOr<std::map<pid_t, ThreadSampler>> SwbtBackend::OpenTimers() {
   HBBP_ASSIGN_OR_RETURN(const std::vector<pid_t> alive, ListThreadsAmong(only_threads_));
   std::map<pid_t, ThreadSampler> timers;
@@ -653,7 +558,7 @@ void SwbtBackend::ReplaceEventsByTimers(std::map<pid_t, ThreadSampler> timers, E
   drain_interval_ms_ = std::min(drain_interval_ms_, kSteadyThreadsIntervalMs);
   switch_cost_.End();
   if (observer_ == nullptr) return;
-  CompareMappings(ClockNs(CLOCK_MONOTONIC), sink);
+  CompareMappings(sink);
   observer_->Disable();
   observer_->Drain(sink);
   observer_->Close();
@@ -664,7 +569,6 @@ void SwbtBackend::EndEarly(const char* reason) {
   if (has_ended_early_) return;
   has_ended_early_ = true;
   may_replace_events_ = false;
-  defers_events_ = false;
   for (auto& [tid, sampler] : samplers_) sampler.Stop();
   all_handlers_ended_ = trace::Tracer::Get().Disable(kDisableTimeoutMs);
   method_ += std::string("; tracing ended early: ") + reason;
@@ -697,7 +601,6 @@ void SwbtBackend::Drain(EventSink* sink) {
   } else {
     DeliverNewMappings(sink);
   }
-  if (defers_events_ && tracer.is_enabled()) ReplaceTimersWhenEventsAreFast(sink);
   if (tracer.is_enabled()) {
     if (ClockNs(CLOCK_MONOTONIC) - start_ns_ >= kPrewarmAfterNs) tracer.Prewarm();
     if (ThreadsMayHaveChanged()) {
@@ -713,7 +616,7 @@ void SwbtBackend::Drain(EventSink* sink) {
       if (CountSeccompFilters() > seccomp_filters_) EndForFilter();
     }
     CheckUserfaultfd();
-    if (!defers_events_) ReplaceEventsIfSwitchesAreExpensive(sink);
+    ReplaceEventsIfSwitchesAreExpensive(sink);
   }
   const bool take_unfinished = !tracer.is_enabled() && all_handlers_ended_;
   tracer.Drain(take_unfinished, [&](const trace::BurstView& view) { DeliverBurst(view, sink); });
@@ -883,8 +786,6 @@ Status SwbtBackend::RefreshMappings() {
   trace::Tracer::Get().code_cache()->SetForbiddenRanges(forbidden.data(), forbidden.size());
   const std::vector<trace::SequenceRange> sequences = rseq_sections_.Find(mappings);
   trace::SetRestartableSequences(sequences.data(), sequences.size());
-  // The first call delivers nothing.
-  if (may_defer_events_ && known_code_.empty()) DeliverUnknownMappings(mappings, 0, nullptr);
   return OkStatus();
 }
 
@@ -900,27 +801,22 @@ void SwbtBackend::CheckUserfaultfd() {
 }
 
 void SwbtBackend::DeliverNewMappings(EventSink* sink) {
-  const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
-  if (now_ns - last_mappings_ns_ >= kMappingsIntervalNs) CompareMappings(now_ns, sink);
+  if (ClockNs(CLOCK_MONOTONIC) - last_mappings_ns_ >= kMappingsIntervalNs) CompareMappings(sink);
 }
 
-// Delivers the executable mappings that are not among those of the last call, with the time
-// `since_ns`.
-void SwbtBackend::CompareMappings(uint64_t since_ns, EventSink* sink) {
+// Delivers the executable mappings that are not among those of the last call.
+void SwbtBackend::CompareMappings(EventSink* sink) {
   StatusOr<std::vector<Mapping>> mappings = ReadProcessMaps(0);
-  if (mappings.ok()) DeliverUnknownMappings(*mappings, since_ns, sink);
-}
-
-void SwbtBackend::DeliverUnknownMappings(const std::vector<Mapping>& mappings, uint64_t since_ns,
-                                         EventSink* sink) {
+  if (!mappings.ok()) return;
+  const uint64_t now = ClockNs(CLOCK_MONOTONIC);
   std::map<uint64_t, uint64_t> code;
-  for (const Mapping& mapping : mappings) {
+  for (const Mapping& mapping : *mappings) {
     if (!mapping.executable) continue;
     code[mapping.start.value] = mapping.end.value;
     const auto known = known_code_.find(mapping.start.value);
     const bool is_known = known != known_code_.end() && known->second == mapping.end.value;
     if (is_known || known_code_.empty()) continue;
-    sink->OnMapping(MappingAt(mapping, since_ns));
+    sink->OnMapping(MappingAt(mapping, now));
   }
   known_code_ = std::move(code);
 }

@@ -7,11 +7,6 @@
 // Perf events make each context switch longer. By default, if the threads switch so often that this
 // takes 1 % of their CPU time, timers replace the events, which cost nothing at a switch.
 //
-// Where perf events may be slow to open at first (BackendConfig::first_event_mark), timers start
-// the bursts until one of them has done so and events are fast. Then an event replaces each timer,
-// with its identity; what a timer has counted since it expired is carried over to the next burst of
-// its thread.
-//
 // The sampling events are not stopped during a burst; a sample that comes then is counted and
 // dropped. (Those of the paper are one-shot and re-armed by the handler. That would need their
 // descriptors in the table of the program, which may close them, and which counts them.)
@@ -36,7 +31,6 @@
 #include "backends/thread_sampler.h"
 #include "backends/trace_trigger.h"
 #include "events/period.h"
-#include "image/process_maps.h"
 #include "trace/tracer.h"
 
 namespace hbbp {
@@ -88,15 +82,8 @@ class SwbtBackend : public Backend {
   void LengthenPeriod(double max_overhead);
   void KeepOutOfStep(const std::vector<ConcurrentSampler>& others, EventKind event);
   int ChooseDrainInterval() const;
-  bool ShouldDeferEvents(const BackendConfig& config) const;
-  void StartObserver();
-  void BeginComparisons();
-  bool HasFirstEvent() const;
-  void ReplaceTimersWhenEventsAreFast(EventSink* sink);
-  Status OpenEvents();
   Status AttachThreads();
   Status AttachNewThreads(size_t* found);
-  void CarryCpuTime(pid_t tid);
   Status AttachThread(pid_t tid);
   bool ThreadsMayHaveChanged();
   void ReplaceEventsIfSwitchesAreExpensive(EventSink* sink);
@@ -113,9 +100,7 @@ class SwbtBackend : public Backend {
   void DeliverStatistics(EventSink* sink);
   void AppendDisagreements(Counters* counters);
   void DeliverNewMappings(EventSink* sink);
-  void CompareMappings(uint64_t since_ns, EventSink* sink);
-  void DeliverUnknownMappings(const std::vector<Mapping>& mappings, uint64_t since_ns,
-                              EventSink* sink);
+  void CompareMappings(EventSink* sink);
   Status RefreshMappings();
   void CheckUserfaultfd();
 
@@ -124,9 +109,6 @@ class SwbtBackend : public Backend {
   bool uses_real_time_signals_ = false;
   bool has_events_ = false;        // perf_event_open works
   bool samples_by_event_ = false;  // false: by timers
-  bool defers_events_ = false;     // by timers until events are fast
-  bool may_defer_events_ = false;
-  std::string first_event_mark_;
   perf_event_attr attr_;
   TraceTrigger trigger_;
   uint64_t period_ = 0;

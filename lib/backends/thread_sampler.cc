@@ -7,12 +7,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
-#include "base/clock.h"
 #include "perf/perf_event.h"
 
 namespace hbbp {
@@ -60,7 +58,6 @@ StatusOr<ThreadSampler> ThreadSampler::OpenEvent(perf_event_attr attr, pid_t tid
   ThreadSampler sampler;
   sampler.event_ = UniqueFd(RawPerfEventOpen(attr, tid, -1));
   sampler.is_inherited_ = attr.inherit != 0;
-  sampler.signal_data_ = signal_data;
   if (sampler.event_.valid()) {
     if (!attr.sigtrap) HBBP_RETURN_IF_ERROR(SendSignalTo(tid, signal, sampler.event_.get()));
     return sampler;
@@ -83,7 +80,6 @@ StatusOr<ThreadSampler> ThreadSampler::OpenTimer(uint64_t period_ns, pid_t tid,
     if (errno == EINVAL) return MakeStatus(StatusCode::kNotFound, "thread %d has ended", tid);
     return ErrnoStatus(errno, "timer_create");
   }
-  sampler.signal_data_ = signal_data;
   sampler.SetPeriod(period_ns);
   return sampler;
 }
@@ -91,7 +87,6 @@ StatusOr<ThreadSampler> ThreadSampler::OpenTimer(uint64_t period_ns, pid_t tid,
 ThreadSampler::ThreadSampler(ThreadSampler&& other) noexcept
     : event_(std::move(other.event_)),
       timer_(std::exchange(other.timer_, -1)),
-      signal_data_(other.signal_data_),
       is_inherited_(other.is_inherited_) {}
 
 ThreadSampler& ThreadSampler::operator=(ThreadSampler&& other) noexcept {
@@ -99,7 +94,6 @@ ThreadSampler& ThreadSampler::operator=(ThreadSampler&& other) noexcept {
     Close();
     event_ = std::move(other.event_);
     timer_ = std::exchange(other.timer_, -1);
-    signal_data_ = other.signal_data_;
     is_inherited_ = other.is_inherited_;
   }
   return *this;
@@ -110,16 +104,6 @@ void ThreadSampler::SetPeriod(uint64_t period) {
   if (timer_ < 0) return;
   const itimerspec setting = Every(period);
   ::syscall(SYS_timer_settime, timer_, 0, &setting, nullptr);
-}
-
-uint64_t ThreadSampler::CpuNs(pid_t tid) { return ClockNs(CpuClockOf(tid)); }
-
-uint64_t ThreadSampler::ElapsedNs(uint64_t period_ns) const {
-  itimerspec setting = {};
-  if (timer_ < 0 || ::syscall(SYS_timer_gettime, timer_, &setting) != 0) return 0;
-  const uint64_t rest_ns = static_cast<uint64_t>(setting.it_value.tv_sec) * 1'000'000'000 +
-                           static_cast<uint64_t>(setting.it_value.tv_nsec);
-  return period_ns - std::min(rest_ns, period_ns);
 }
 
 void ThreadSampler::Stop() {

@@ -30,15 +30,9 @@ class ThreadSampler {
   ThreadSampler& operator=(ThreadSampler&& other) noexcept;
   ~ThreadSampler() { Close(); }
 
-  // Returns the CPU time of a thread of this process; 0 if it has ended.
-  static uint64_t CpuNs(pid_t tid);
-
   // Returns whether threads that its thread starts get one like it.
   bool IsInherited() const { return is_inherited_; }
   bool HasEvent() const { return event_.valid(); }
-  uint64_t signal_data() const { return signal_data_; }
-  // Returns the CPU time since a timer expired; 0 for an event.
-  uint64_t ElapsedNs(uint64_t period_ns) const;
 
   void SetPeriod(uint64_t period);
   void Stop();
@@ -53,7 +47,6 @@ class ThreadSampler {
 
   UniqueFd event_;
   int timer_ = -1;
-  uint64_t signal_data_ = 0;
   bool is_inherited_ = false;
 };
 

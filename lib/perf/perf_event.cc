@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -54,13 +53,6 @@ StatusOr<UniqueFd> OpenPerfEvent(const perf_event_attr& attr, pid_t tid, int cpu
   int fd = RawPerfEventOpen(attr, tid, cpu);
   if (fd < 0) return PerfEventOpenStatus(errno, event_name);
   return UniqueFd(fd);
-}
-
-bool MayOpenPerfEvent(const perf_event_attr& attr) {
-  // The kernel looks at the group only after it has checked options and permissions.
-  constexpr int kNoSuchGroup = INT_MAX;
-  ::syscall(SYS_perf_event_open, &attr, 0, -1, kNoSuchGroup, PERF_FLAG_FD_CLOEXEC);
-  return errno == EBADF;
 }
 
 bool IsPerfEvent(int fd) {

@@ -24,10 +24,6 @@ int RawPerfEventOpen(const perf_event_attr& attr, pid_t tid, int cpu);
 StatusOr<UniqueFd> OpenPerfEvent(const perf_event_attr& attr, pid_t tid, int cpu,
                                  const std::string& event_name);
 
-// Returns whether this process may open such an event. Opens none, because the first event of a
-// machine takes milliseconds. If not, errno says why.
-bool MayOpenPerfEvent(const perf_event_attr& attr);
-
 // Returns false if the program closed the descriptor, whose number may by now be that of a file of
 // its own.
 bool IsPerfEvent(int fd);

@@ -16,7 +16,6 @@
 #include "preload/options.h"
 #include "profile_view.h"
 #include "record/collect.h"
-#include "record/first_event.h"
 #include "record/keeper.h"
 #include "record/launch.h"
 #include "record/outside.h"
@@ -169,10 +168,6 @@ int RecordInside(const RecordOptions& record) {
   if (!parts_path.ok()) return Fail(kName, parts_path.status().message());
   // The keeper starts before there is anything to clean up.
   StatusOr<Keeper> keeper = Keeper::Start(
-      [&] {
-        OpenFirstEvent(*parts_path + "/" + preload::kProbeFile,
-                       *parts_path + "/" + preload::kFirstEventFile);
-      },
       [&](pid_t program) { FinishForKilledCommand(record.output, *parts_path, program); });
   if (!keeper.ok()) return Fail(kName, keeper.status().message());
   StatusOr<PartsDirectory> directory = PartsDirectory::Create(*parts_path);

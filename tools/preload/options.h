@@ -31,10 +31,6 @@ inline constexpr char kFiltersVariable[] = "HBBP_PRELOAD_FILTERS";
 // [event-name]".
 inline constexpr char kSessionVariable[] = "HBBP_PRELOAD_SESSION";
 
-// A file in the directory, which exists once a perf event was opened, or could not be. The first
-// one of a machine takes the kernel some 10 ms, which the requested program does not wait for.
-inline constexpr char kFirstEventFile[] = "first-event";
-
 // A file in the directory, by which `hbbp record` finds out whether it can write there. Marks are
 // links to it, because a link costs much less than a new file.
 inline constexpr char kProbeFile[] = "probe";

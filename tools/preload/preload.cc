@@ -127,9 +127,6 @@ void StartImage() {
   const bool is_root = IsRoot();
   ImageSettings settings = SettingsFromEnvironment();
   settings.session.has_checkpoint_at_start = is_root;
-  if (is_root) {
-    settings.session.backend.first_event_mark = std::string(directory) + "/" + kFirstEventFile;
-  }
   current = new ImageProfile(directory, ImageName(), settings);
   if (is_root) {
     StartRoot(directory);

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -10,7 +9,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <climits>
 
 namespace hbbp::tools {
 namespace {
@@ -32,46 +30,21 @@ void WaitForEnd(const UniqueFd& process) {
   }
 }
 
-// Ends at once, but for what `prepare` may still do in the kernel, which no one waits for.
-[[noreturn]] void End() {
-  (void)::syscall(SYS_close_range, 0u, UINT_MAX, 0);
-  ::_exit(0);
-}
-
-void* Prepare(void* prepare) {
-  (*static_cast<const std::function<void()>*>(prepare))();
-  return nullptr;
-}
-
-void StartToPrepare(const std::function<void()>& prepare) {
-  sigset_t all, previous;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &previous);
-  pthread_t thread;
-  if (::pthread_create(&thread, nullptr, &Prepare, const_cast<std::function<void()>*>(&prepare)) ==
-      0) {
-    ::pthread_detach(thread);
-  }
-  ::pthread_sigmask(SIG_SETMASK, &previous, nullptr);
-}
-
-[[noreturn]] void Keep(const UniqueFd& reader, const std::function<void()>& prepare,
-                       const std::function<void(pid_t)>& finish) {
+[[noreturn]] void Keep(const UniqueFd& reader, const std::function<void(pid_t)>& finish) {
   ::prctl(PR_SET_NAME, "hbbp-keeper");
   // Signals of the terminal and of process groups are for others; this process ends by itself.
   for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(number, SIG_IGN);
   pid_t program = 0, message = 0;
   UniqueFd process;
   while (Receive(reader, &message)) {
-    if (message == kDismissed) End();
-    if (program == 0) StartToPrepare(prepare);
+    if (message == kDismissed) ::_exit(0);
     program = message;
     // Until the process that sent the id has waited for it, the id belongs to the program.
     process = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, program, 0)));
   }
   if (process.valid()) WaitForEnd(process);
   finish(program);
-  End();
+  ::_exit(0);
 }
 
 // Runs `keep` in a grandchild, so that the program is the only child of the starting process.
@@ -87,8 +60,7 @@ void StartToPrepare(const std::function<void()>& prepare) {
 
 }  // namespace
 
-StatusOr<Keeper> Keeper::Start(const std::function<void()>& prepare,
-                               const std::function<void(pid_t program)>& finish) {
+StatusOr<Keeper> Keeper::Start(const std::function<void(pid_t program)>& finish) {
   int ends[2], life_ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return ErrnoStatus(errno, "pipe");
   UniqueFd reader(ends[0]), writer(ends[1]);
@@ -97,7 +69,7 @@ StatusOr<Keeper> Keeper::Start(const std::function<void()>& prepare,
   const pid_t pid = StartGrandchild([&] {
     writer.Reset();
     life_reader.Reset();
-    Keep(reader, prepare, finish);
+    Keep(reader, finish);
   });
   if (pid < 0) return ErrnoStatus(errno, "fork");
   int wait_status = 0;

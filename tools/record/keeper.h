@@ -14,13 +14,11 @@ namespace hbbp::tools {
 
 class Keeper {
  public:
-  // `prepare` runs in a thread of the keeper from the call of Watch on. `finish` runs in the
-  // keeper, after the starting process was killed and the program that it watched has ended (0:
-  // there was none).
-  static StatusOr<Keeper> Start(const std::function<void()>& prepare,
-                                const std::function<void(pid_t program)>& finish);
+  // `finish` runs in the keeper, after the starting process was killed and the program that it
+  // watched has ended (0: there was none).
+  static StatusOr<Keeper> Start(const std::function<void(pid_t program)>& finish);
   Keeper(Keeper&&) noexcept = default;
-  // Dismisses it and waits until it has closed its files.
+  // Dismisses it and waits for its end.
   ~Keeper();
 
   // Call it before the program runs. The program must be a child of the starting process.

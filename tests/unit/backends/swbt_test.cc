@@ -22,8 +22,6 @@
 #include <chrono>
 #include <csetjmp>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -40,7 +38,6 @@
 #include "support/heap_use.h"
 #include "support/own_process.h"
 #include "support/seccomp_filter.h"
-#include "support/temporary_folder.h"
 #include "trace/signal_data.h"
 
 namespace hbbp {
@@ -294,101 +291,6 @@ TEST_CASE("threads that start after events were replaced by timers are found") {
   const pid_t self = ::gettid();
   CHECK(std::any_of(threads.begin(), threads.end(),
                     [self](uint32_t tid) { return static_cast<pid_t>(tid) != self; }));
-}
-
-size_t CountOpenPerfEvents() {
-  size_t count = 0;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    std::error_code ended;
-    count += std::filesystem::read_symlink(entry, ended) == "anon_inode:[perf_event]";
-  }
-  return count;
-}
-
-TEST_CASE("timers start bursts until perf events are fast") {
-  if (!HasBreakpointsForTracing()) HBBP_SKIP("no perf events with sigtrap here");
-  const TemporaryFolder directory;
-  BackendConfig config;
-  config.event = EventKind::kTaskClock;
-  config.first_event_mark = directory.File("mark");
-  size_t before = 0, after = 0;
-  uint64_t begin_ns = 0, end_ns = 0;
-  bool is_late = false;  // on a busy machine
-  const auto work = [&](bool has_mark) {
-    begin_ns = CpuNs();
-    const uint64_t start_ns = ClockNs(CLOCK_MONOTONIC);
-    WorkFor(50);
-    before = CountOpenPerfEvents();
-    is_late = ClockNs(CLOCK_MONOTONIC) - start_ns > 150'000'000;
-    if (has_mark) std::ofstream(config.first_event_mark).put('.');
-    WorkFor(350);
-    after = CountOpenPerfEvents();
-    end_ns = CpuNs();
-  };
-  SECTION("which another process reports") {
-    const Sink sink = Trace(config, [&] { work(true); });
-    CAPTURE(sink.Describe());
-    CHECK((before == 0 || is_late));
-    CHECK(after > 0);
-    CheckConsistent(sink);
-    uint64_t sum_ns = 0;
-    for (const uint64_t period : sink.periods) sum_ns += period;
-    // The rest of a period at either end has no burst, and events of a busy machine lose time at
-    // context switches.
-    CHECK(sum_ns <= end_ns - begin_ns);
-    CHECK(3 * sum_ns >= 2 * (end_ns - begin_ns));
-  }
-  SECTION("in threads that start meanwhile, too") {
-    const auto work_of_threads = [] {
-      std::thread first([] { WorkFor(500); }), second([] { WorkFor(500); });
-      first.join();
-      second.join();
-    };
-    const Sink sink = Trace(config, work_of_threads);
-    CAPTURE(sink.Describe());
-    std::set<uint32_t> threads;
-    for (const auto& [tid, burst] : sink.bursts) threads.insert(tid);
-    CHECK(threads.size() >= 2);
-  }
-  SECTION("after which the worker sleeps as long as with events") {
-    SwbtBackend backend;
-    Sink sink;
-    BackendChoice choice;
-    int first_ms = 0, last_ms = 0;
-    const auto drain = [&] {
-      SleepMs(5);
-      backend.Drain(&sink);
-      last_ms = backend.DrainIntervalMs();
-    };
-    const auto started = [&] { first_ms = backend.DrainIntervalMs(); };
-    RunTraced(&backend, config, &choice, started, drain, [&] { work(true); });
-    CAPTURE(first_ms, last_ms);
-    CHECK(first_ms < 20);
-    CHECK(last_ms > 20);
-  }
-  SECTION("or until a program has waited for a while") {
-    std::ofstream(config.first_event_mark).put('.');
-    const Sink sink = Trace(config, [&] {
-      SleepMs(150);
-      after = CountOpenPerfEvents();
-      WorkFor(100);
-    });
-    CAPTURE(sink.Describe());
-    CHECK(after > 0);
-    CHECK(sink.CounterOf("samples") > 0);
-  }
-  SECTION("or that takes too long") {
-    const Sink sink = Trace(config, [&] { work(false); });
-    CAPTURE(sink.Describe());
-    CHECK((before == 0 || is_late));
-    CHECK(after > 0);
-    CHECK(sink.CounterOf("samples") > 0);
-  }
-  SECTION("but not at a period that was asked for") {
-    config.period = 1'000'000;
-    const Sink sink = Trace(config, [&] { work(true); });
-    CHECK(before > 0);
-  }
 }
 
 TEST_CASE("on kernels without sigtrap, real-time signals do the same") {

@@ -50,19 +50,5 @@ TEST_CASE("an event can be reported from other descriptors") {
   CHECK((::fcntl(fd->get(), F_GETFD) & FD_CLOEXEC) != 0);
 }
 
-TEST_CASE("asking whether an event may be opened agrees with opening it and opens none") {
-  perf_event_attr attr = MakePerfEventAttr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK);
-  for (bool user_only : {true, false}) {
-    attr.exclude_kernel = user_only;
-    const int next_free = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-    ::close(next_free);
-    const bool may_open = MayOpenPerfEvent(attr);
-    const int still_free = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-    ::close(still_free);
-    CHECK(next_free == still_free);
-    CHECK(may_open == OpenPerfEvent(attr, 0, -1, "task-clock").ok());
-  }
-}
-
 }  // namespace
 }  // namespace hbbp
