@@ -83,7 +83,7 @@ class BurstTime::Processor {
     if (instruction.loads) {
       const bool is_forwarded = stored.key == key_;
       begin = std::max(begin, is_forwarded
-                                  ? std::max(entry_, stored.ready) + timing_.forward
+                                  ? std::max(entry_, stored.ready) + ForwardCycles(instruction)
                                   : std::max(entry_, ReadyAt(instruction.address)) + timing_.load);
     }
     if (instruction.x87.is_any) begin = std::max(begin, x87_.ReadyAt(instruction.x87));
@@ -127,6 +127,10 @@ class BurstTime::Processor {
       latest = std::max(latest, ready_[__builtin_ctzll(registers)]);
     }
     return latest;
+  }
+
+  double ForwardCycles(const Instruction& instruction) const {
+    return instruction.uses_vectors ? timing_.forward_vector : timing_.forward;
   }
 
   // Two accesses with the same key are to the same location. Others may be, too.
@@ -180,6 +184,7 @@ BurstTime::Instruction BurstTime::Describe(const trace::Block& block, unsigned n
   instruction.latency = FindLatency(mnemonic, processor_);
   instruction.divides = UsesDivider(mnemonic);
   instruction.x87 = EffectOnX87(decoded);
+  instruction.uses_vectors = ((info.reads | info.writes) & trace::kVectorStateBits) != 0;
   instruction.may_fuse = FusesWithBranch(mnemonic);
   instruction.is_conditional =
       info.effect == trace::Effect::kBranch && (info.reads & trace::kFlagBits) != 0;

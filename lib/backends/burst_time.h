@@ -65,8 +65,9 @@ class BurstTime {
     bool loads = false;
     bool stores = false;
     bool divides = false;
-    bool moves_stack = false;  // it changes the stack pointer in no time
-    bool may_fuse = false;     // a conditional branch behind it executes as a part of it
+    bool uses_vectors = false;  // or registers of x87
+    bool moves_stack = false;   // it changes the stack pointer in no time
+    bool may_fuse = false;      // a conditional branch behind it executes as a part of it
     bool is_conditional = false;
     bool is_fused = false;  // it is such a branch
     X87Effect x87;

@@ -93,6 +93,22 @@ void AddInMemory(uint64_t rounds) {
       : "cc", "rax");
 }
 
+void AddFloatsInMemory(uint64_t rounds) {
+  double word = 0;
+  asm volatile(
+      "1:\n\t"
+      ".rept 8\n\t"
+      "movsd %1, %%xmm0\n\t"
+      "addsd %%xmm0, %%xmm0\n\t"
+      "movsd %%xmm0, %1\n\t"
+      ".endr\n\t"
+      "dec %0\n\t"
+      "jnz 1b"
+      : "+r"(rounds), "+m"(word)
+      :
+      : "cc", "xmm0");
+}
+
 void AddFloats(uint64_t rounds) {
   double sum = 0;
   asm volatile(
@@ -235,6 +251,7 @@ ProcessorTiming MeasureWithDefaultFloats() {
   timing.load = std::clamp(cycles_of_step(LoadAddresses), 2.0, 6.0);
   timing.forward = std::clamp(cycles_of_step(AddInMemory) - 1, 0.0, 6.0);
   timing.add = std::clamp(cycles_of_step(AddFloats), 2.0, 5.0);
+  timing.forward_vector = std::clamp(cycles_of_step(AddFloatsInMemory) - timing.add, 0.0, 12.0);
   timing.multiply = std::clamp(cycles_of_step(MultiplyFloats), 3.0, 6.0);
   timing.may_read_ticks = MayReadTicks();
   if (!timing.may_read_ticks) return timing;

@@ -18,9 +18,11 @@ struct ProcessorTiming {
   trace::AccessTiming accesses = {};  // if it may read ticks
   // The others are cycles, but for the first one.
   double instructions_per_cycle = 6;
-  double load = 5;     // from the address to the value, of the first cache
-  double forward = 5;  // from a value that is stored to the same that is loaded
-  double add = 3;      // of floating point
+  double load = 5;  // from the address to the value, of the first cache
+  // From a value that is stored to the same that is loaded into a general or a vector register.
+  double forward = 5;
+  double forward_vector = 6;
+  double add = 3;  // of floating point
   double multiply = 4;
 };
 

@@ -27,6 +27,7 @@ void hbbp_test_scattered(uint64_t rounds, const uint8_t* memory);
 void hbbp_test_scattered_updates(uint64_t rounds, const uint8_t* memory);
 void hbbp_test_scattered_prefetched(uint64_t rounds, const uint8_t* memory);
 void hbbp_test_loop_in_ebp(uint64_t rounds);
+void hbbp_test_float_through_memory(uint64_t rounds);
 void hbbp_test_compare(uint64_t rounds);
 void hbbp_test_x87_chain(uint64_t rounds);
 void hbbp_test_x87_independent(uint64_t rounds);
@@ -38,7 +39,7 @@ asm(R"(
   .globl hbbp_test_short_loop, hbbp_test_chain, hbbp_test_independent
   .globl hbbp_test_through_memory, hbbp_test_vector_moves, hbbp_test_scattered
   .globl hbbp_test_zeros, hbbp_test_divisions
-  .globl hbbp_test_scattered_prefetched, hbbp_test_scattered_updates, hbbp_test_loop_in_ebp
+  .globl hbbp_test_float_through_memory, hbbp_test_scattered_prefetched, hbbp_test_scattered_updates, hbbp_test_loop_in_ebp
   .globl hbbp_test_compare, hbbp_test_x87_chain, hbbp_test_x87_independent
 hbbp_test_short_loop:
   dec %rdi
@@ -124,6 +125,13 @@ hbbp_test_scattered_prefetched:
   movzbl (%rsi,%rax), %eax
   dec %rdi
   jne hbbp_test_scattered_prefetched
+  ret
+hbbp_test_float_through_memory:
+  movsd -64(%rsp), %xmm0
+  addsd %xmm1, %xmm0
+  movsd %xmm0, -64(%rsp)
+  dec %rdi
+  jne hbbp_test_float_through_memory
   ret
 hbbp_test_loop_in_ebp:
   sub $1, %ebp
@@ -274,6 +282,15 @@ TEST_CASE("what a value through memory costs is that of the processor") {
   uint64_t word = 0;
   // An addition remains, and the taken branch, for five instructions.
   CHECK(model.CyclesPerInstruction(hbbp_test_through_memory, &word) < 0.4);
+}
+
+TEST_CASE("a value of floating point through memory has a cost of its own") {
+  Model model;
+  model.processor().forward = 0;
+  model.processor().forward_vector = 7;
+  // Of five instructions, an addition and the way through memory are waited for.
+  CHECK(model.CyclesPerInstruction(hbbp_test_float_through_memory) ==
+        Approx((7 + model.processor().add) / 5).epsilon(0.1));
 }
 
 TEST_CASE("a wide processor executes more instructions in a cycle") {
