@@ -1,5 +1,5 @@
-// Reads cpuid, which is a trap to a hypervisor, of some microseconds. __get_cpuid executes it twice,
-// the first time for the highest leaf.
+// Reads cpuid, which is a trap to a hypervisor, of some microseconds. __get_cpuid executes it
+// twice, the first time for the highest leaf.
 //
 // Contract: the functions may be called in signal handlers and by any thread.
 #ifndef HBBP_LIB_BASE_CPUID_H_

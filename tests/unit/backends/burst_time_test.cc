@@ -39,7 +39,8 @@ asm(R"(
   .globl hbbp_test_short_loop, hbbp_test_chain, hbbp_test_independent
   .globl hbbp_test_through_memory, hbbp_test_vector_moves, hbbp_test_scattered
   .globl hbbp_test_zeros, hbbp_test_divisions
-  .globl hbbp_test_float_through_memory, hbbp_test_scattered_prefetched, hbbp_test_scattered_updates, hbbp_test_loop_in_ebp
+  .globl hbbp_test_float_through_memory, hbbp_test_scattered_prefetched
+  .globl hbbp_test_scattered_updates, hbbp_test_loop_in_ebp
   .globl hbbp_test_compare, hbbp_test_x87_chain, hbbp_test_x87_independent
 hbbp_test_short_loop:
   dec %rdi
