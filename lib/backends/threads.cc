@@ -1,14 +1,16 @@
 #include "backends/threads.h"
 
-#include <dirent.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <memory>
 #include <string>
 #include <string_view>
+
+#include "base/directory.h"
+#include "base/unique_fd.h"
 
 namespace hbbp {
 namespace {
@@ -29,16 +31,16 @@ Status CannotList(int error_number, const std::string& directory, pid_t pid) {
 
 StatusOr<std::vector<pid_t>> ListThreads(pid_t pid) {
   const std::string path = "/proc/" + (pid == 0 ? "self" : std::to_string(pid)) + "/task";
-  std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path.c_str()), ::closedir);
-  if (directory == nullptr) return CannotList(errno, path, pid);
+  const UniqueFd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.valid()) return CannotList(errno, path, pid);
   std::vector<pid_t> threads;
-  while (const dirent* entry = (errno = 0, ::readdir(directory.get()))) {
-    const std::string_view name(entry->d_name);
+  const int error_number = ForEachName(directory.get(), [&threads](std::string_view name) {
     pid_t tid = 0;
     auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), tid);
     if (error == std::errc() && end == name.data() + name.size()) threads.push_back(tid);
-  }
-  if (errno != 0) return ErrnoStatus(errno, path);
+    return true;
+  });
+  if (error_number != 0) return ErrnoStatus(error_number, path);
   std::sort(threads.begin(), threads.end());
   return threads;
 }

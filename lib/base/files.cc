@@ -1,6 +1,7 @@
 #include "base/files.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -10,8 +11,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
-#include <memory>
-#include <new>
 #include <utility>
 
 namespace hbbp {
@@ -52,9 +51,8 @@ StatusOr<Container> ReadWhole(const std::string& path, uint64_t limit) {
 
 // Writing to the resolved path keeps a symbolic link a link.
 std::string ResolveLinks(const std::string& path) {
-  const std::unique_ptr<char, decltype(&::free)> real(::realpath(path.c_str(), nullptr), &::free);
-  if (real == nullptr && errno == ENOMEM) throw std::bad_alloc();
-  return real == nullptr ? path : real.get();
+  char real[PATH_MAX];
+  return ::realpath(path.c_str(), real) == nullptr ? path : real;
 }
 
 std::string DirectoryOf(const std::string& path) {

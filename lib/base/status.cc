@@ -55,10 +55,11 @@ Status MakeStatus(StatusCode code, const char* format, ...) {
 }
 
 Status ErrnoStatus(int error_number, std::string_view what) {
-  char buffer[128];
+  // Unlike strerror_r, it allocates nothing and translates nothing.
+  const char* const description = ::strerrordesc_np(error_number);
   std::string message(what);
   message += ": ";
-  message += strerror_r(error_number, buffer, sizeof(buffer));
+  message += description != nullptr ? description : "errno " + std::to_string(error_number);
   return Status(ErrnoCode(error_number), std::move(message));
 }
 

@@ -58,7 +58,7 @@ void SessionLog::Flush() {
 }
 
 void SessionLog::WaitUntilFlushed() {
-  std::unique_lock lock(mutex_);
+  std::unique_lock<std::mutex> lock(mutex_);
   flushed_.wait(lock, [this] { return !is_flushing_; });
 }
 

@@ -11,6 +11,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/mutex.h"
+
 namespace hbbp {
 
 // The values are those of hbbp_log_level; capi/ asserts it.
@@ -52,7 +54,7 @@ class SessionLog {
   bool TakeFirst(std::pair<LogLevel, std::string>* message);
 
   const LogSettings settings_;
-  std::mutex mutex_;  // always the last one to be taken
+  Mutex mutex_;  // always the last one to be taken
   std::deque<std::pair<LogLevel, std::string>> waiting_;
   bool is_flushing_ = false;
   std::condition_variable flushed_;  // is_flushing_ became false

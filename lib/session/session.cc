@@ -85,7 +85,7 @@ Session::~Session() {
 
 Status Session::Start() {
   {
-    std::unique_lock control(control_);
+    std::unique_lock<std::mutex> control(control_);
     HBBP_RETURN_IF_ERROR(CheckNotInCall());
     WaitUntilStopped(&control);
     if (has_worker_) {
@@ -102,7 +102,7 @@ Status Session::Start() {
       return status;
     }
   }
-  std::unique_lock data(data_);
+  std::unique_lock<std::mutex> data(data_);
   attach_ended_signal_.wait(data, [this] { return attach_ended_; });
   Status status = attach_status_;
   data.unlock();
@@ -112,7 +112,7 @@ Status Session::Start() {
 }
 
 Status Session::AddExternalSource(std::string name, std::unique_ptr<ExternalSource> source) {
-  std::unique_lock control(control_);
+  std::unique_lock<std::mutex> control(control_);
   HBBP_RETURN_IF_ERROR(CheckNotInCall());
   WaitUntilStopped(&control);
   if (has_worker_) {
@@ -137,7 +137,7 @@ Status Session::StartExternalSources() {
 
 Status Session::Stop() {
   {
-    std::unique_lock control(control_);
+    std::unique_lock<std::mutex> control(control_);
     HBBP_RETURN_IF_ERROR(CheckNotInCall());
     WaitUntilStopped(&control);
     if (!has_worker_) return MakeStatus(StatusCode::kInvalidState, "the session is not running");
@@ -198,7 +198,7 @@ void Session::EndRunLocked() {
 }
 
 ProfileData Session::Snapshot(const Work& work) {
-  std::unique_lock data(data_, std::defer_lock);
+  std::unique_lock<std::mutex> data(data_, std::defer_lock);
   LockUnlessCancelled(work.cancel, &data);
   ProfileData snapshot = SnapshotLocked(work);
   data.unlock();
@@ -372,7 +372,6 @@ Status Session::StartWorker() {
     attach_status_ = OkStatus();
   }
   worker_is_alive_ = true;
-  worker_state_ = kWorking;
   const StatusOr<pthread_t> worker = StartWorkerThread(&WorkerMain, this);
   if (!worker.ok()) {
     worker_is_alive_ = false;
@@ -400,7 +399,7 @@ bool Session::CheckpointNow(int timeout_ms) {
 
 bool Session::EndForGood(const char* note, int timeout_ms) {
   {
-    std::unique_lock control(control_);
+    std::unique_lock<std::mutex> control(control_);
     WaitUntilStopped(&control);
     if (!has_worker_) return false;
     is_stopping_ = true;
@@ -516,36 +515,8 @@ int Session::DrainIntervalMs() {
 
 void Session::SleepUntilWoken(int milliseconds) {
   timespec deadline = DeadlineIn(milliseconds);
-  worker_state_ = kAsleep;
   while (::sem_clockwait(&wake_, CLOCK_MONOTONIC, &deadline) != 0 && errno == EINTR) {
   }
-  ResumeUnlessParked();
-}
-
-void Session::ResumeUnlessParked() {
-  constexpr int kMaxWaitMs = 100;
-  uint32_t state = kAsleep;
-  while (!worker_state_.compare_exchange_strong(state, kWorking)) {
-    WaitForChange(worker_state_, kParked, kMaxWaitMs);
-    state = kAsleep;
-  }
-}
-
-bool Session::ParkWorker(int timeout_ms) {
-  constexpr timespec kPause = {0, 100'000};
-  const uint64_t deadline_ns =
-      ClockNs(CLOCK_MONOTONIC) + static_cast<uint64_t>(timeout_ms) * 1'000'000;
-  for (;;) {
-    uint32_t state = kAsleep;
-    if (worker_state_.compare_exchange_strong(state, kParked)) return true;
-    if (!worker_is_alive_ || ClockNs(CLOCK_MONOTONIC) >= deadline_ns) return false;
-    ::nanosleep(&kPause, nullptr);
-  }
-}
-
-void Session::UnparkWorker() {
-  worker_state_ = kAsleep;
-  WakeAllWaiters(worker_state_);
 }
 
 Status Session::AttachAndLog() {
@@ -630,7 +601,6 @@ void Session::ResetInChild() {
   has_worker_ = is_stopping_ = false;
   worker_should_end_ = true;  // the worker itself may have forked, in the log
   worker_is_alive_ = false;
-  worker_state_ = kWorking;
   checkpoints_done_ = checkpoints_asked_.load();
   running_ = false;
   ever_started_ = false;

@@ -17,6 +17,7 @@
 
 #include "backends/backend.h"
 #include "base/counted_memory.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "base/work.h"
 #include "collect/host_settings.h"
@@ -108,11 +109,6 @@ class Session : private ForkParticipant {
   // false if there is no worker, or if it did not get there in time.
   bool CheckpointNow(int timeout_ms);
 
-  // Holds the worker where it uses neither memory nor locks, until UnparkWorker. Returns false if
-  // it did not get there in time. Async-signal-safe.
-  bool ParkWorker(int timeout_ms);
-  void UnparkWorker();
-
   // Ends sampling for good, with `note` for the sources of the profile, and has the worker take a
   // last checkpoint and end: it makes no system call once this has returned. Returns false if
   // there is no worker, or if it did not get there in time: then the session must not be destroyed.
@@ -125,7 +121,6 @@ class Session : private ForkParticipant {
   void DrainUntilEnd();
   void TakeCheckpoint(CheckpointKind kind);
   void SleepUntilWoken(int milliseconds);
-  void ResumeUnlessParked();
   Status Attach();
   Status StartWorker();
   Status CheckNotInCall() const;
@@ -153,7 +148,7 @@ class Session : private ForkParticipant {
   const SessionSettings settings_;
   const bool has_backend_;  // and not only external sources
 
-  std::mutex control_;  // start, stop and the worker's life
+  Mutex control_;  // start, stop and the worker's life
   bool has_worker_ = false;
   // A thread waits for the worker's end, without the lock: the worker may be in the host's log.
   bool is_stopping_ = false;
@@ -165,13 +160,11 @@ class Session : private ForkParticipant {
   std::atomic<bool> worker_should_end_{false};
   std::atomic<const char*> end_note_{nullptr};  // by EndForGood
   sem_t wake_;
-  enum WorkerState : uint32_t { kWorking, kAsleep, kParked };
-  std::atomic<uint32_t> worker_state_{kWorking};
   // Requests for a checkpoint are numbered; those up to the number that is done are served.
   std::atomic<uint32_t> checkpoints_asked_{0};
   std::atomic<uint32_t> checkpoints_done_{0};
 
-  std::mutex data_;  // all below
+  Mutex data_;  // all below
   std::condition_variable attach_ended_signal_;
   bool attach_ended_ = false;
   Status attach_status_;

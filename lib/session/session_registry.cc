@@ -143,8 +143,8 @@ void SessionRegistry::AbandonInChild() {
   sessions_.clear();
   workers_.clear();
   // The worker may have held them.
-  new (&mutex_) std::mutex();
-  new (&workers_mutex_) std::mutex();
+  new (&mutex_) Mutex();
+  new (&workers_mutex_) Mutex();
 }
 
 }  // namespace hbbp

@@ -9,8 +9,9 @@
 #include <sys/types.h>
 
 #include <atomic>
-#include <mutex>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace hbbp {
 
@@ -72,9 +73,9 @@ class SessionRegistry {
   static void AfterForkInParent();
   static void AfterForkInChild();
 
-  std::mutex mutex_;
+  Mutex mutex_;
   std::vector<ForkParticipant*> sessions_;
-  std::mutex workers_mutex_;  // the last one to be taken: sessions ask while they hold theirs
+  Mutex workers_mutex_;  // the last one to be taken: sessions ask while they hold theirs
   std::vector<pid_t> workers_;
   std::atomic<bool> is_bare_fork_{false};
   std::atomic<bool> main_thread_was_last_{true};  // of those of the program

@@ -1,6 +1,6 @@
 """Makes the allocations of `hbbp record` inside a program fail, one in each run and all from one on.
 
-usage: allocation_faults.py HBBP FAILING_MALLOC PROGRAM [--all] [--source NAME] [--only N]
+usage: allocation_faults.py HBBP FAILING_MEMORY PROGRAM [--all] [--source NAME] [--only N]
 
 PROGRAM must print and end as it does alone, or not run at all: exit status 2 and a message.
 No file may remain except the profile, which `hbbp info` can read.

@@ -1,5 +1,6 @@
 // Replaces the exception memory of libstdc++: its reserve for when malloc fails is made by a
-// constructor that runs after ours, and takes 72 KB of each process.
+// constructor that runs after ours, and takes 72 KB of each process. What a thread has of
+// exceptions is looked up by __tls_get_addr there, which may call malloc (see libc_threads.h).
 //
 // The C++ ABI defines the functions (https://itanium-cxx-abi.github.io/cxx-abi/abi-eh.html); they
 // are local to the library. Each exception has a header of libstdc++ in front, which must be
@@ -21,6 +22,13 @@ constexpr size_t kSlots = 16;
 struct Slot {
   alignas(16) uint8_t bytes[kSlotBytes];
 };
+
+struct ExceptionsOfThread {
+  void* caught;
+  unsigned uncaught;
+};
+
+[[gnu::tls_model("initial-exec")]] constinit thread_local ExceptionsOfThread of_thread = {};
 
 Slot slots[kSlots];
 std::atomic<bool> is_used[kSlots];
@@ -59,6 +67,10 @@ void __cxa_free_exception(void* exception) noexcept {
 void* __cxa_allocate_dependent_exception() noexcept { return Allocate(kHeaderBytes); }
 
 void __cxa_free_dependent_exception(void* exception) noexcept { Free(exception); }
+
+void* __cxa_get_globals() noexcept { return &of_thread; }
+
+void* __cxa_get_globals_fast() noexcept { return &of_thread; }
 
 }  // extern "C"
 // NOLINTEND(bugprone-reserved-identifier)

@@ -18,6 +18,7 @@
 #include "backends/backend.h"
 #include "base/files.h"
 #include "collect/module_capture.h"
+#include "preload/libc_threads.h"
 #include "preload/options.h"
 #include "profile/profile_file.h"
 
@@ -82,6 +83,7 @@ Status ImageProfile::StartSession() {
 
 // It does not use path_, which belongs to the worker.
 bool ImageProfile::Start() try {
+  const ScopedThreadBelief belief;
   const Status status = StartSession();
   if (!status.ok()) WriteError(error_path_, status);
   return status.ok();

@@ -39,9 +39,6 @@ class ImageProfile : private SessionObserver {
   // Returns the threads of the process without the worker, but with the main thread even if it has
   // ended; 0: unknown.
   size_t ThreadsOfProgram() const;
-  // These call the functions of Session.
-  bool Park(int timeout_ms) { return session_->ParkWorker(timeout_ms); }
-  void Unpark() { session_->UnparkWorker(); }
 
   // Does the same, but ends sampling for good, with `note` in the profile, and ends the worker. It
   // must not run in a signal handler. Returns false if a part of it may still run.
@@ -82,11 +79,9 @@ void SaveImageAtEnd();
 bool SuspendImage();
 void ResumeImage();
 
-// Calls the current image, for fork in a signal handler; async-signal-safe.
+// Calls the current image; async-signal-safe.
 bool HasOneThreadBesidesWorker();
-bool ParkImage(int timeout_ms);
-void UnparkImage();
-// Runs in the child.
+// Runs in the child of a fork in a signal handler.
 void AbandonImageInChild();
 
 // Call it in functions that set a seccomp filter: the calling thread, or all threads of the

@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "preload/image_profile.h"
 #include "preload/options.h"
+#include "preload/own_memory.h"
 #include "preload/seccomp_filter.h"
 #include "preload/signals.h"
 #include "session/session_registry.h"
@@ -260,11 +261,8 @@ bool HasOneThreadBesidesWorker() {
   return current != nullptr && current->HasOneThreadBesidesWorker();
 }
 
-bool ParkImage(int timeout_ms) { return current->Park(timeout_ms); }
-
-void UnparkImage() { current->Unpark(); }
-
 void AbandonImageInChild() {
+  StartOwnMemoryAnew();
   current = nullptr;
   SessionRegistry::Get().AbandonInChild();
 }

@@ -3,4 +3,9 @@
 
 __attribute__((visibility("default"))) void RunPlugin(void);
 
-void RunPlugin(void) { Work(200); }
+static _Thread_local volatile long calls = 0;
+
+void RunPlugin(void) {
+  calls = calls + 1;
+  Work(200);
+}

@@ -344,21 +344,6 @@ TEST_CASE("a checkpoint is the last one if it was asked for") {
   CHECK(observer.last_checkpoints == 1);
 }
 
-TEST_CASE("a parked worker takes no checkpoint until it goes on") {
-  Log log;
-  Observer observer;
-  const auto session = MakeObserved(&log, &observer);
-  CHECK_FALSE(session->ParkWorker(1));
-  REQUIRE(session->Start().ok());
-  REQUIRE(session->ParkWorker(20'000));
-  const int before = observer.checkpoints;
-  CHECK_FALSE(session->CheckpointNow(150));
-  CHECK_FALSE(session->ParkWorker(1));
-  CHECK(observer.checkpoints == before);
-  session->UnparkWorker();
-  CHECK(session->CheckpointNow(20'000));
-}
-
 TEST_CASE("sampling ends by itself at the deadline") {
   Log log;
   SessionSettings settings;

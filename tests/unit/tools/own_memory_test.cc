@@ -1,0 +1,168 @@
+// Tests the allocator of the preload libraries. It is that of this whole program: of the C++
+// library, of Catch2, and of the C library.
+#include "preload/own_memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "support/catch.h"
+
+namespace hbbp::preload {
+namespace {
+
+struct Block {
+  uint8_t* memory = nullptr;
+  size_t bytes = 0;
+  uint8_t content = 0;
+};
+
+bool IsIntact(const Block& block) {
+  for (size_t i = 0; i < block.bytes; ++i) {
+    if (block.memory[i] != block.content) return false;
+  }
+  return true;
+}
+
+bool IsAligned(const void* memory, size_t alignment) {
+  return reinterpret_cast<uintptr_t>(memory) % alignment == 0;
+}
+
+Block Fill(void* memory, size_t bytes, uint8_t content) {
+  ::memset(memory, content, bytes);
+  return {static_cast<uint8_t*>(memory), bytes, content};
+}
+
+size_t RandomSize(std::mt19937* random) {
+  const size_t limit = size_t{1} << (*random)() % 19;
+  return (*random)() % (limit + 1);
+}
+
+// Allocates, grows, shrinks and frees, and returns whether no block ever held what it should not.
+bool UseAtRandom(unsigned seed, int steps) {
+  std::mt19937 random(seed);
+  std::vector<Block> blocks(64);
+  bool is_intact = true;
+  for (int i = 0; i < steps; ++i) {
+    Block& block = blocks[random() % blocks.size()];
+    is_intact = is_intact && IsIntact(block);
+    const size_t bytes = RandomSize(&random);
+    const auto content = static_cast<uint8_t>(random());
+    switch (random() % 4) {
+      case 0:
+        ::free(block.memory);
+        block = Fill(::malloc(bytes), bytes, content);
+        break;
+      case 1: {
+        const Block grown = {static_cast<uint8_t*>(::realloc(block.memory, bytes + 1)),
+                             std::min(bytes, block.bytes), block.content};
+        is_intact = is_intact && IsIntact(grown);
+        block = Fill(grown.memory, bytes, content);
+        break;
+      }
+      case 2: {
+        const size_t alignment = size_t{16} << random() % 9;
+        ::free(block.memory);
+        block = Fill(::aligned_alloc(alignment, bytes), bytes, content);
+        is_intact = is_intact && IsAligned(block.memory, alignment);
+        break;
+      }
+      default:
+        ::free(block.memory);
+        block = {static_cast<uint8_t*>(::calloc(bytes, 1)), bytes, 0};
+        is_intact = is_intact && IsIntact(block);
+        break;
+    }
+    is_intact = is_intact && IsAligned(block.memory, 16);
+  }
+  for (const Block& block : blocks) {
+    is_intact = is_intact && IsIntact(block);
+    ::free(block.memory);
+  }
+  return is_intact;
+}
+
+TEST_CASE("blocks do not overlap, and keep what is in them") { CHECK(UseAtRandom(1, 200'000)); }
+
+TEST_CASE("threads allocate at the same time") {
+  std::atomic<bool> is_intact{true};
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < 4; ++i) {
+    threads.emplace_back([i, &is_intact] {
+      if (!UseAtRandom(i, 50'000)) is_intact = false;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(is_intact);
+}
+
+TEST_CASE("memory that was freed is used again") {
+  void* const first = ::malloc(1000);
+  ::free(first);
+  void* const second = ::malloc(990);
+  CHECK(second == first);
+  ::free(second);
+}
+
+TEST_CASE("what is too much is refused") {
+  for (const size_t bytes : {SIZE_MAX, SIZE_MAX - 100, SIZE_MAX / 2}) {
+    errno = 0;
+    CHECK(::malloc(bytes) == nullptr);
+    CHECK(errno == ENOMEM);
+  }
+  volatile size_t count = SIZE_MAX / 2;
+  CHECK(::calloc(count, 4) == nullptr);
+  CHECK_THROWS_AS(::operator new(count), std::bad_alloc);
+  CHECK(::realloc(nullptr, count) == nullptr);
+}
+
+int StatusOfChild(pid_t child) {
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  return status;
+}
+
+// Forks while other threads allocate. The child would wait for ever for a lock that one of them
+// had.
+void ForkOften(bool at_any_point) {
+  std::atomic<bool> should_end{false};
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < 2; ++i) {
+    threads.emplace_back([i, &should_end] {
+      while (!should_end) (void)UseAtRandom(i, 100);
+    });
+  }
+  bool all_ended = true;
+  for (int i = 0; i < 50; ++i) {
+    std::unique_ptr<ForkAtAnyPoint> scope;
+    if (at_any_point) scope = std::make_unique<ForkAtAnyPoint>();
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(20);
+      ::_exit(UseAtRandom(7, 1000) ? 0 : 1);
+    }
+    all_ended = all_ended && StatusOfChild(child) == 0;
+  }
+  should_end = true;
+  for (std::thread& thread : threads) thread.join();
+  CHECK(all_ended);
+}
+
+TEST_CASE("children of fork can allocate") { ForkOften(false); }
+
+TEST_CASE("children of a fork in a signal handler can allocate") { ForkOften(true); }
+
+}  // namespace
+}  // namespace hbbp::preload

@@ -1,0 +1,232 @@
+// An allocator of the library's own. Its worker must not use that of the C library, which takes no
+// locks while the C library believes that the process has one thread (libc_threads.h).
+//
+// The functions are local to the library (*.map), and replace those of the C library in all of it,
+// the static C++ library included. So memory may not be passed to functions of the C library that
+// free it, nor be taken from those that allocate it.
+//
+// Memory comes from regions, which are cut into blocks of few sizes and never returned, and that of
+// large blocks from the kernel.
+#include "preload/own_memory.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+
+#define HBBP_REPLACE __attribute__((visibility("default")))
+
+// A library of tests may refuse memory (tests/faults/failing_memory.cc).
+extern "C" __attribute__((weak)) bool HbbpRefusesMemory();
+
+namespace {
+
+struct Header {  // in front of what the caller gets
+  size_t block_bytes;
+  char* block;
+};
+
+constexpr size_t kHeaderBytes = sizeof(Header);
+constexpr size_t kAlignment = 16;
+static_assert(kHeaderBytes % kAlignment == 0);
+
+constexpr size_t kPageBytes = 4096;
+constexpr size_t kRegionBytes = 256 * 1024;
+constexpr size_t kLargestInRegion = 64 * 1024;
+
+// Sizes are multiples of 16 up to 128, and four for each doubling beyond.
+constexpr size_t kSmallSizes = 8;
+constexpr size_t kSizes = kSmallSizes + 4 * 9;
+
+constexpr size_t SizeIndex(size_t bytes) {
+  if (bytes <= kSmallSizes * kAlignment) return (bytes - 1) / kAlignment;
+  const auto log = static_cast<size_t>(std::bit_width(bytes - 1)) - 1;
+  const size_t quarter = (bytes - 1) >> (log - 2) & 3;
+  return kSmallSizes + (log - 7) * 4 + quarter;
+}
+
+constexpr size_t SizeOf(size_t index) {
+  if (index < kSmallSizes) return (index + 1) * kAlignment;
+  const size_t power = size_t{128} << (index - kSmallSizes) / 4;
+  return power + power / 4 * ((index - kSmallSizes) % 4 + 1);
+}
+
+static_assert(SizeOf(SizeIndex(128)) == 128 && SizeOf(SizeIndex(129)) == 160);
+static_assert(SizeIndex(kLargestInRegion) == kSizes - 1);
+static_assert(SizeOf(kSizes - 1) == kLargestInRegion);
+
+struct FreeBlock {
+  FreeBlock* next;
+};
+
+struct Heap {
+  FreeBlock* free_blocks[kSizes];
+  char* region;
+  size_t bytes_left;
+};
+
+Heap heap = {};
+// It is shared between processes, as the C library would otherwise lock it in a way that is right
+// for one thread only.
+pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+void InitMutex() {
+  pthread_mutexattr_t attributes;
+  ::pthread_mutexattr_init(&attributes);
+  ::pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  ::pthread_mutex_init(&mutex, &attributes);
+  ::pthread_mutexattr_destroy(&attributes);
+}
+
+char* Map(size_t bytes) {
+  void* const memory =
+      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return memory == MAP_FAILED ? nullptr : static_cast<char*>(memory);
+}
+
+char* TakeFromHeap(size_t index) {
+  if (FreeBlock* const block = heap.free_blocks[index]) {
+    heap.free_blocks[index] = block->next;
+    return reinterpret_cast<char*>(block);
+  }
+  const size_t bytes = SizeOf(index);
+  if (heap.bytes_left < bytes) {
+    char* const region = Map(kRegionBytes);
+    if (region == nullptr) return nullptr;
+    heap.region = region;
+    heap.bytes_left = kRegionBytes;
+  }
+  char* const block = heap.region;
+  heap.region += bytes;
+  heap.bytes_left -= bytes;
+  return block;
+}
+
+// Returns a block with so many bytes at least, and how many it has; null: there is no memory.
+char* TakeBlock(size_t* bytes) {
+  if (HbbpRefusesMemory != nullptr && HbbpRefusesMemory()) return nullptr;
+  if (*bytes > kLargestInRegion) {
+    *bytes = (*bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+    return Map(*bytes);
+  }
+  const size_t index = SizeIndex(*bytes);
+  *bytes = SizeOf(index);
+  ::pthread_mutex_lock(&mutex);
+  char* const block = TakeFromHeap(index);
+  ::pthread_mutex_unlock(&mutex);
+  return block;
+}
+
+void* Allocate(size_t bytes, size_t alignment = kAlignment) {
+  const size_t overhead = kHeaderBytes + (alignment - kAlignment);
+  const bool is_too_much = bytes > SIZE_MAX - overhead - kPageBytes;
+  size_t block_bytes = std::max(bytes, size_t{1}) + overhead;
+  char* const block = is_too_much ? nullptr : TakeBlock(&block_bytes);
+  if (block == nullptr) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  const auto first = reinterpret_cast<uintptr_t>(block) + kHeaderBytes;
+  char* const memory = block + kHeaderBytes + (alignment - first % alignment) % alignment;
+  reinterpret_cast<Header*>(memory)[-1] = {block_bytes, block};
+  return memory;
+}
+
+size_t BytesBehind(const char* memory, const Header& header) {
+  return static_cast<size_t>(header.block + header.block_bytes - memory);
+}
+
+void Free(void* memory) {
+  const Header header = static_cast<Header*>(memory)[-1];
+  if (header.block_bytes > kLargestInRegion) {
+    const int saved_errno = errno;
+    ::munmap(header.block, header.block_bytes);
+    errno = saved_errno;
+    return;
+  }
+  auto* const block = reinterpret_cast<FreeBlock*>(header.block);
+  FreeBlock*& first = heap.free_blocks[SizeIndex(header.block_bytes)];
+  ::pthread_mutex_lock(&mutex);
+  block->next = first;
+  first = block;
+  ::pthread_mutex_unlock(&mutex);
+}
+
+}  // namespace
+
+namespace hbbp::preload {
+namespace {
+
+bool forks_at_any_point = false;
+
+void LockForFork() {
+  if (!forks_at_any_point) ::pthread_mutex_lock(&mutex);
+}
+
+void UnlockAfterFork() {
+  if (!forks_at_any_point) ::pthread_mutex_unlock(&mutex);
+}
+
+void UnlockInChild() {
+  if (forks_at_any_point) return StartOwnMemoryAnew();
+  UnlockAfterFork();
+}
+
+// Other handlers of fork allocate. Those that are registered later are called before and after.
+__attribute__((constructor(101))) void Prepare() {
+  InitMutex();
+  ::pthread_atfork(&LockForFork, &UnlockAfterFork, &UnlockInChild);
+}
+
+}  // namespace
+
+ForkAtAnyPoint::ForkAtAnyPoint() { forks_at_any_point = true; }
+
+ForkAtAnyPoint::~ForkAtAnyPoint() { forks_at_any_point = false; }
+
+void StartOwnMemoryAnew() {
+  InitMutex();
+  heap = {};
+}
+
+}  // namespace hbbp::preload
+
+extern "C" {
+
+HBBP_REPLACE void* malloc(size_t bytes) noexcept { return Allocate(bytes); }
+
+HBBP_REPLACE void free(void* memory) noexcept {
+  if (memory != nullptr) Free(memory);
+}
+
+HBBP_REPLACE void* calloc(size_t count, size_t size) noexcept {
+  size_t bytes;
+  if (__builtin_mul_overflow(count, size, &bytes)) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  void* const memory = Allocate(bytes);
+  return memory == nullptr ? nullptr : ::memset(memory, 0, bytes);
+}
+
+HBBP_REPLACE void* realloc(void* memory, size_t bytes) noexcept {
+  if (memory == nullptr) return Allocate(bytes);
+  const size_t before = BytesBehind(static_cast<char*>(memory), static_cast<Header*>(memory)[-1]);
+  if (bytes <= before && bytes > before / 2) return memory;
+  void* const moved = Allocate(bytes);
+  if (moved == nullptr) return nullptr;
+  ::memcpy(moved, memory, std::min(before, bytes));
+  Free(memory);
+  return moved;
+}
+
+HBBP_REPLACE void* aligned_alloc(size_t alignment, size_t bytes) noexcept {
+  return Allocate(bytes, std::max(alignment, kAlignment));
+}
+
+}  // extern "C"
