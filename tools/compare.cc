@@ -119,6 +119,7 @@ void BlockReader::AddEstimate(const EstimatedBlock& block) {
   BlockCounts& total = counts_.blocks[block.start];
   total.instruction_count = block.instruction_count;
   total.estimate += block.count;
+  total.standard_error += block.standard_error;
 }
 
 ModuleComparison Compare(const ModuleCounts& counts, double scale) {
@@ -131,7 +132,8 @@ ModuleComparison Compare(const ModuleCounts& counts, double scale) {
   std::vector<BlockCountPair> blocks;
   blocks.reserve(counts.blocks.size());
   for (const auto& [start, block] : counts.blocks) {
-    const BlockCountPair pair = {block.reference, block.estimate * scale, block.instruction_count};
+    const BlockCountPair pair = {block.reference, block.estimate * scale, block.instruction_count,
+                                 block.standard_error * scale};
     blocks.push_back(pair);
     if (pair.reference == 0) result.only_estimated += pair.estimate * pair.instruction_count;
     if (pair.estimate == 0) result.only_referenced += pair.reference * pair.instruction_count;
@@ -152,6 +154,7 @@ ModuleComparison Compare(const ModuleCounts& counts, double scale) {
   result.block_accuracy_error = BlockAccuracyError(blocks);
   result.overlap = BlockOverlap(blocks);
   result.mnemonic_overlap = Overlap(mnemonics);
+  result.intervals = CountIntervals(blocks);
   return result;
 }
 

@@ -20,6 +20,8 @@
 #include <string>
 #include <vector>
 
+#include "estimate/error_metrics.h"
+
 namespace hbbp::tools {
 
 struct ReferenceCount {
@@ -38,6 +40,7 @@ struct EstimatedBlock {
   uint64_t end = 0;
   uint32_t instruction_count = 0;
   double count = 0;
+  double standard_error = 0;
 };
 
 struct EstimatedModule {
@@ -78,6 +81,7 @@ struct BlockCounts {
   double instruction_count = 0;
   double reference = 0;  // executions
   double estimate = 0;
+  double standard_error = 0;  // of the estimate
 };
 
 struct MnemonicCounts {
@@ -123,6 +127,7 @@ struct ModuleComparison {
   double block_accuracy_error = 0;
   double overlap = 0;           // over blocks, by instructions
   double mnemonic_overlap = 0;  // over mnemonics
+  IntervalCoverage intervals;   // of blocks
   // Estimated instructions in blocks that the reference never executed, and the reverse.
   double only_estimated = 0;
   double only_referenced = 0;

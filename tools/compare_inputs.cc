@@ -32,7 +32,8 @@ std::vector<EstimatedModule> Estimates(const hbbp::analysis& analysis) {
     if (block.module >= estimates.size()) continue;
     EstimatedModule& estimate = estimates[block.module];
     estimate.instructions += block.count * block.instruction_count;
-    estimate.blocks.push_back({block.start, block.end, block.instruction_count, block.count});
+    estimate.blocks.push_back(
+        {block.start, block.end, block.instruction_count, block.count, block.standard_error});
   }
   return estimates;
 }

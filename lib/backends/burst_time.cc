@@ -156,7 +156,17 @@ class BurstTime::Processor {
   double window_[kWindow] = {};
 };
 
-BurstTime::Instruction BurstTime::Describe(const trace::Block& block, unsigned number) const {
+const BurstTime::Mnemonic& BurstTime::Find(ZydisMnemonic mnemonic) {
+  if (mnemonics_.empty()) mnemonics_.resize(ZYDIS_MNEMONIC_MAX_VALUE + 1);
+  Mnemonic& found = mnemonics_[mnemonic];
+  if (!found.is_known) {
+    found = {true, FindLatency(mnemonic, processor_), UsesDivider(mnemonic), MakesZero(mnemonic),
+             IsMove(mnemonic)};
+  }
+  return found;
+}
+
+BurstTime::Instruction BurstTime::Describe(const trace::Block& block, unsigned number) {
   const InstructionInfo& info = block.infos()[number];
   const bool is_last = number + 1u == block.instruction_count;
   const unsigned end = is_last ? block.code_bytes : block.infos()[number + 1].offset;
@@ -181,16 +191,17 @@ BurstTime::Instruction BurstTime::Describe(const trace::Block& block, unsigned n
   // What stores and changes flags has loaded the operand before.
   const bool only_stores = info.store_bytes != 0 && (info.writes & trace::kFlagBits) == 0;
   instruction.loads = pops || (has_operand && !only_stores);
-  instruction.latency = FindLatency(mnemonic, processor_);
-  instruction.divides = UsesDivider(mnemonic);
+  const Mnemonic& properties = Find(mnemonic);
+  instruction.latency = properties.latency;
+  instruction.divides = properties.divides;
   instruction.x87 = EffectOnX87(decoded);
   instruction.uses_vectors = ((info.reads | info.writes) & trace::kVectorStateBits) != 0;
   instruction.may_fuse = FusesWithBranch(mnemonic);
   instruction.is_conditional =
       info.effect == trace::Effect::kBranch && (info.reads & trace::kFlagBits) != 0;
-  if (MakesZero(mnemonic) && HasSameRegisters(decoded))
+  if (properties.makes_zero && HasSameRegisters(decoded))
     instruction.inputs = instruction.latency = 0;
-  if (IsMove(mnemonic)) {
+  if (properties.is_move) {
     instruction.latency = 0;
     const bool merges = IsScalarMove(mnemonic) && !has_operand;
     // The interpreter takes the upper part of the destination for an input.

@@ -76,15 +76,23 @@ class BurstTime {
     uint64_t end = 0;
     std::vector<Instruction> instructions;
   };
+  // What instruction_latency.h says of a mnemonic.
+  struct Mnemonic {
+    bool is_known = false;
+    uint8_t latency;
+    bool divides, makes_zero, is_move;
+  };
   class Processor;
 
   const Code* FindCode(uint64_t ip);
-  Instruction Describe(const trace::Block& block, unsigned number) const;
+  const Mnemonic& Find(ZydisMnemonic mnemonic);
+  Instruction Describe(const trace::Block& block, unsigned number);
   void Execute(const TakenBranch& first, const TakenBranch& last, Processor* processor);
 
   const trace::CodeCache& code_cache_;
   const ProcessorTiming processor_;
   std::unordered_map<uint64_t, Code> code_;
+  std::vector<Mnemonic> mnemonics_;
   StreamPredictor predictor_;
 };
 

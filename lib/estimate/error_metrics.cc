@@ -39,6 +39,18 @@ double BlockAccuracyError(std::span<const BlockCountPair> blocks) {
   return DivideByReference(difference, reference);
 }
 
+IntervalCoverage CountIntervals(std::span<const BlockCountPair> blocks) {
+  constexpr double kStandardErrors = 1.96;
+  IntervalCoverage coverage;
+  for (const BlockCountPair& block : blocks) {
+    if (block.standard_error <= 0) continue;
+    const double distance = std::abs(block.reference - block.estimate);
+    ++coverage.intervals;
+    if (distance <= kStandardErrors * block.standard_error) ++coverage.covering;
+  }
+  return coverage;
+}
+
 double Overlap(std::span<const CountPair> counts) {
   double reference = 0;
   double estimate = 0;

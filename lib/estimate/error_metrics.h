@@ -15,6 +15,7 @@
 #ifndef HBBP_LIB_ESTIMATE_ERROR_METRICS_H_
 #define HBBP_LIB_ESTIMATE_ERROR_METRICS_H_
 
+#include <cstddef>
 #include <span>
 
 namespace hbbp {
@@ -30,6 +31,7 @@ struct BlockCountPair {
   double reference = 0;
   double estimate = 0;
   double instruction_count = 0;  // of the block: its length
+  double standard_error = 0;     // of the estimate; 0: it is not known
 };
 
 // Returns |ref - est| / ref.
@@ -43,6 +45,13 @@ double AverageWeightedError(std::span<const CountPair> counts);
 // Returns sum |est - ref| * length / sum ref * length: the share of instructions that were
 // attributed to the wrong block ("Base of Trust", 3.3).
 double BlockAccuracyError(std::span<const BlockCountPair> blocks);
+
+// How often the 95 % interval of an estimate, 1.96 standard errors to both sides, has the reference.
+struct IntervalCoverage {
+  size_t intervals = 0;  // of blocks with a standard error
+  size_t covering = 0;
+};
+IntervalCoverage CountIntervals(std::span<const BlockCountPair> blocks);
 
 // Returns sum min(ref / sum ref, est / sum est): 1 if both have the same distribution, whatever
 // their scale, 0 if they have nothing in common. It is 1 if both are empty, 0 if only one is.

@@ -47,6 +47,8 @@ Json ToJson(const ModuleComparison& module) {
                {"block_accuracy_error", JsonMetric(module, module.block_accuracy_error)},
                {"overlap", JsonMetric(module, module.overlap)},
                {"mnemonic_overlap", JsonMetric(module, module.mnemonic_overlap)},
+               {"intervals", module.intervals.intervals},
+               {"covering_intervals", module.intervals.covering},
                {"only_estimated", module.only_estimated},
                {"only_referenced", module.only_referenced},
                {"unresolved", module.unresolved},
@@ -106,6 +108,14 @@ std::string CompareText(const Comparison& comparison, const std::vector<std::str
     modules.AddSummary(std::to_string(small_modules) +
                        " more modules, in the total too, have less than " +
                        FormatShare(kSmallestShare) + " each");
+  }
+
+  if (total.intervals.intervals != 0) {
+    const double covering = static_cast<double>(total.intervals.covering);
+    modules.AddSummary("the 95 % intervals of " +
+                       FormatShare(covering / static_cast<double>(total.intervals.intervals)) +
+                       " of " + FormatCount(static_cast<double>(total.intervals.intervals)) +
+                       " blocks have the reference");
   }
 
   Table mnemonics({{"mnemonic", "mnemonic"},

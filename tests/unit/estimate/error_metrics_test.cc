@@ -38,6 +38,20 @@ TEST_CASE("counts with nothing in common") {
   CHECK(AverageWeightedError(counts) == Approx(2));
 }
 
+TEST_CASE("intervals are counted where there is a standard error") {
+  const std::vector<BlockCountPair> blocks = {
+      {100, 120, 4, 10.1},  // 1.98 standard errors away
+      {100, 120, 4, 10.3},  // 1.94
+      {100, 80, 1, 10.3},   // as far, to the other side
+      {100, 100, 1, 0},     // none is known
+      {0, 30, 2, 30},
+  };
+  const IntervalCoverage coverage = CountIntervals(blocks);
+  CHECK(coverage.intervals == 4);
+  CHECK(coverage.covering == 3);
+  CHECK(CountIntervals({}).intervals == 0);
+}
+
 TEST_CASE("an empty reference") {
   CHECK(RelativeError(0, 0) == 0);
   CHECK(std::isinf(RelativeError(0, 1)));

@@ -149,6 +149,20 @@ TEST_CASE("compare: what is decoded short is not dropped either") {
   CHECK(counts.mnemonics.at("(unknown)").estimate == Approx(6));
 }
 
+TEST_CASE("compare: intervals are scaled like the estimates") {
+  FakeCode code;
+  code.AddBlock(0x10, {{1, "ret"}});
+  code.AddBlock(0x20, {{1, "ret"}});
+  const ModuleCounts counts =
+      CountModule(Reference({{0x10, 100}, {0x20, 100}}),
+                  Estimate({{0x10, 0x11, 1, 12, 1.1}, {0x20, 0x21, 1, 8, 0.9}}), code);
+  const Comparison scaled = Summarize({counts}, {}, {}, true);
+  CHECK(scaled.scale == Approx(10));
+  CHECK(scaled.total.intervals.intervals == 2);
+  CHECK(scaled.total.intervals.covering == 1);
+  CHECK(Summarize({counts}, {}, {}, false).total.intervals.covering == 0);
+}
+
 TEST_CASE("compare: same addresses in two modules are two blocks in the total") {
   const ModuleCounts counts =
       CountModule(Reference(kExampleCounts), Estimate(kExampleBlocks), ExampleCode());
