@@ -104,6 +104,9 @@ class Session : private ForkParticipant {
   Status AddCode(RuntimeAddress address, std::span<const uint8_t> bytes, const std::string& name,
                  uint64_t time_ns);
 
+  // Returns whether there is a worker, which has not begun to end. Async-signal-safe.
+  bool HasLiveWorker() const { return worker_is_alive_; }
+
   // Has the worker call OnCheckpoint now and waits for it. Takes no lock and no memory, so that
   // it may be called where the program calls _exit or exec, a signal handler included. Returns
   // false if there is no worker, or if it did not get there in time.

@@ -1,6 +1,6 @@
 """Tests that the C library believes of a program what it would without the profiler: that it has one thread, as long
 as it has. Then the thread of the profiler may use nothing that the C library does not lock meanwhile: the program ends
-where it does."""
+where it allocates."""
 import os
 import shutil
 import subprocess
@@ -73,6 +73,30 @@ class OneThreadTest(record_support.RecordTest):
 
     def test_threads_that_handlers_of_fork_start(self):
         self.check_same('threads_in_fork', sources=('ebs', 'lookahead'))
+
+    @needs_root
+    def test_worker_follows_a_user_that_is_changed_directly(self):
+        for _, _, recorded in self.check('user_directly', sources=('ebs', 'lookahead')):
+            lines = recorded.splitlines()
+            users = '\t'.join(['Uid:'] + 4 * [str(NOBODY)])
+            self.assertEqual([line for line in lines if line.startswith('Uid:')], 2 * [users])
+            self.assertEqual(lines[-2:], ['root again: -1', 'at last: 1 1'])
+
+    def test_child_of_vfork_changes_its_user(self):
+        self.check_same('user_in_vfork', sources=('ebs', 'lookahead'))
+
+    @needs_root
+    def test_errors_behind_another_root_directory(self):
+        self.check_same('chroot', sources=('ebs', 'lookahead'))
+
+    def test_functions_of_the_c_library_are_replaced(self):
+        """By ones that allocate, which the profiler's thread calls, too."""
+        for name in ('ebs', 'lookahead'):
+            script = 'LD_PRELOAD="$LD_PRELOAD $0" exec "$1" alone'
+            command = ('sh', '-c', script, program('replaced.so'), program('one_thread'))
+            result = self.run_tool('record', *SOURCES[name], '-o', self.file, '--', *command)
+            self.assertEqual(result.returncode, 0, result)
+            self.assertIn('at last: 0 0', result.stdout)
 
     @needs_root
     def test_all_threads_change_their_user(self):

@@ -20,6 +20,7 @@
 #include "collect/module_capture.h"
 #include "preload/libc_threads.h"
 #include "preload/options.h"
+#include "preload/user_ids.h"
 #include "profile/profile_file.h"
 
 namespace hbbp::preload {
@@ -99,8 +100,14 @@ void ImageProfile::Save() {
   errno = saved_errno;
 }
 
-bool ImageProfile::HasOneThreadBesidesWorker() const {
-  return IsOwner() && session_ != nullptr && ThreadCount() == 2;
+bool ImageProfile::HasWorker() const {
+  return IsOwner() && session_ != nullptr && session_->HasLiveWorker();
+}
+
+bool ImageProfile::HasOneThreadBesidesWorker() const { return HasWorker() && ThreadCount() == 2; }
+
+bool ImageProfile::ProgramHasOneThread() const {
+  return IsOwner() && ThreadCount() == (HasWorker() ? 2 : 1);
 }
 
 size_t ImageProfile::ThreadsOfProgram() const {
@@ -147,6 +154,7 @@ void ImageProfile::OnWorkerStarted() {
 void ImageProfile::OnNoMemory() { WriteNoMemory(path_.c_str()); }
 
 void ImageProfile::OnCheckpoint(ProfileData data, CheckpointKind kind) {
+  FollowUserOfProgram();
   for (ModuleRecord& module : data.modules) EmbedIfUnreachable(&module);
   const bool is_last = kind == CheckpointKind::kLast;
   const Status status = SaveProfile(data, path_ + (is_last ? kProfileSuffix : kPartialSuffix));

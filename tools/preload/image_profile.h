@@ -36,6 +36,7 @@ class ImageProfile : private SessionObserver {
 
   // Returns whether the process has only the caller and the worker.
   bool HasOneThreadBesidesWorker() const;
+  bool ProgramHasOneThread() const;
   // Returns the threads of the process without the worker, but with the main thread even if it has
   // ended; 0: unknown.
   size_t ThreadsOfProgram() const;
@@ -56,6 +57,7 @@ class ImageProfile : private SessionObserver {
 
  private:
   Status StartSession();
+  bool HasWorker() const;
   void OnWorkerStarted() override;
   void OnCheckpoint(ProfileData data, CheckpointKind kind) override;
   void OnNoMemory() override;
@@ -79,8 +81,12 @@ void SaveImageAtEnd();
 bool SuspendImage();
 void ResumeImage();
 
-// Calls the current image; async-signal-safe.
+// These call the current image; async-signal-safe. They preserve errno, and make no system call
+// that a seccomp filter of the program may forbid.
 bool HasOneThreadBesidesWorker();
+bool ProgramHasOneThread();
+// Returns whether there is one, and whether this is its process, and not a child of vfork.
+bool IsImageHere();
 // Runs in the child of a fork in a signal handler.
 void AbandonImageInChild();
 

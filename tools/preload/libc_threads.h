@@ -12,11 +12,13 @@ namespace hbbp::preload {
 //   mutexes that are taken without atomic instructions (base/mutex.h),
 //   thread-local variables that are looked up (exception_memory.cc), and stdio,
 //   the dynamic linker.
-// `one_thread_test` runs a program that ends where the worker does.
+// `one_thread_test` runs a program that ends where the worker allocates. Where the program, or
+// another library that is preloaded, has functions of its own in place of those of the C library,
+// these may use it all, and nothing is changed.
 //
 // While an object lives, the C library believes something else, or what it likes; then what it did
-// before, but that there are more threads if that is so by then. Before glibc 2.36 nothing is
-// changed. Async-signal-safe.
+// before, but that there are more threads if that is so by then. Before glibc 2.36, and in a child
+// of vfork, nothing is changed. Async-signal-safe.
 class ScopedThreadBelief {
  public:
   ScopedThreadBelief();
@@ -27,8 +29,10 @@ class ScopedThreadBelief {
 
   // Returns whether it can be changed.
   static bool IsPossible();
+  static bool HasOneThread();
 
  private:
+  const bool is_possible_;
   const bool had_one_thread_;
 };
 

@@ -67,7 +67,7 @@ struct FreeBlock {
 struct Heap {
   FreeBlock* free_blocks[kSizes];
   char* region;
-  size_t bytes_left;
+  char* region_end;
 };
 
 Heap heap = {};
@@ -95,15 +95,13 @@ char* TakeFromHeap(size_t index) {
     return reinterpret_cast<char*>(block);
   }
   const size_t bytes = SizeOf(index);
-  if (heap.bytes_left < bytes) {
-    char* const region = Map(kRegionBytes);
-    if (region == nullptr) return nullptr;
-    heap.region = region;
-    heap.bytes_left = kRegionBytes;
+  char* block = heap.region;
+  if (static_cast<size_t>(heap.region_end - block) < bytes) {
+    block = Map(kRegionBytes);
+    if (block == nullptr) return nullptr;
+    heap.region_end = block + kRegionBytes;
   }
-  char* const block = heap.region;
-  heap.region += bytes;
-  heap.bytes_left -= bytes;
+  heap.region = block + bytes;
   return block;
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <climits>
 #include <cstdint>
 #include <cstdio>
@@ -258,8 +259,20 @@ void SaveImageAtEnd() {
 }
 
 bool HasOneThreadBesidesWorker() {
-  return current != nullptr && current->HasOneThreadBesidesWorker();
+  const int saved_errno = errno;
+  const bool result = current != nullptr && !HasFilter() && current->HasOneThreadBesidesWorker();
+  errno = saved_errno;
+  return result;
 }
+
+bool ProgramHasOneThread() {
+  const int saved_errno = errno;
+  const bool result = current != nullptr && !HasFilter() && current->ProgramHasOneThread();
+  errno = saved_errno;
+  return result;
+}
+
+bool IsImageHere() { return current != nullptr && current->IsOwner(); }
 
 void AbandonImageInChild() {
   StartOwnMemoryAnew();

@@ -1,10 +1,11 @@
 // one_thread HOW [PLUGIN...]: programs with one thread, and what the C library believes of that.
-// Ends by SIGABRT if another thread uses what the C library does not lock meanwhile.
+// Ends by SIGABRT if another thread allocates while the C library does not lock.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <grp.h>
+#include <limits.h>
 #include <locale.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -73,15 +74,6 @@ INTERPOSE void* aligned_alloc(size_t alignment, size_t size) { return memalign(a
 INTERPOSE int posix_memalign(void** block, size_t alignment, size_t size) {
   *block = memalign(alignment, size);
   return *block == NULL ? ENOMEM : 0;
-}
-
-// A mutex of one process is taken without atomic instructions.
-INTERPOSE int pthread_mutex_lock(pthread_mutex_t* mutex) {
-  enum { kIsShared = 128 };
-  static int (*next)(pthread_mutex_t*) = NULL;
-  if (next == NULL) *(void**)&next = dlsym(RTLD_NEXT, "pthread_mutex_lock");
-  if ((mutex->__data.__kind & kIsShared) == 0) CheckThread("pthread_mutex_lock");
-  return next(mutex);
 }
 
 static void PrintBelief(const char* who) {
@@ -181,6 +173,30 @@ static void ChangeUser(void) {
   PrintBelief("at last");
 }
 
+// Finds the function in the C library itself, past what is loaded in front of it.
+static void ChangeUserOfMainThread(void) {
+  void* const library = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+  int (*change)(uid_t, uid_t, uid_t);
+  *(void**)&change = dlsym(library, "setresuid");
+  if (change(kNobody, kNobody, kNobody) != 0) exit(93);
+  Work(2200);
+  PrintUsers();
+  printf("root again: %d\n", setuid(0));
+  PrintBelief("at last");
+}
+
+static void ChangeUserInVfork(void) {
+  if (vfork() == 0) _exit(setgid(getgid()));
+  PrintBelief("after vfork");
+}
+
+// Fails behind a root directory without /proc.
+static void FailInChroot(void) {
+  static const gid_t groups[NGROUPS_MAX + 1] = {0};
+  if (chroot("/tmp") != 0) exit(95);
+  printf("setgroups: %d\n", setgroups(NGROUPS_MAX + 1, groups) == 0 ? 0 : errno);
+}
+
 static void BecomeDaemon(void) {
   if (daemon(1, 1) != 0) exit(94);
   PrintBelief("daemon");
@@ -195,6 +211,9 @@ int main(int argc, char** argv) {
   if (strcmp(how, "thread") == 0) StartThread();
   if (strcmp(how, "threads_in_fork") == 0) StartThreadsInFork();
   if (strcmp(how, "user") == 0) ChangeUser();
+  if (strcmp(how, "user_directly") == 0) ChangeUserOfMainThread();
+  if (strcmp(how, "user_in_vfork") == 0) ChangeUserInVfork();
+  if (strcmp(how, "chroot") == 0) FailInChroot();
   if (strcmp(how, "daemon") == 0) BecomeDaemon();
   return 0;
 }

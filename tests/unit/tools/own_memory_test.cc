@@ -141,17 +141,17 @@ void ForkOften(bool at_any_point) {
   std::vector<std::thread> threads;
   for (unsigned i = 0; i < 2; ++i) {
     threads.emplace_back([i, &should_end] {
-      while (!should_end) (void)UseAtRandom(i, 100);
+      while (!should_end) ::free(::malloc(16 + i));
     });
   }
   bool all_ended = true;
-  for (int i = 0; i < 50; ++i) {
+  for (int i = 0; i < 1000; ++i) {
     std::unique_ptr<ForkAtAnyPoint> scope;
     if (at_any_point) scope = std::make_unique<ForkAtAnyPoint>();
     const pid_t child = ::fork();
     if (child == 0) {
       ::alarm(20);
-      ::_exit(UseAtRandom(7, 1000) ? 0 : 1);
+      ::_exit(UseAtRandom(7, 10) ? 0 : 1);
     }
     all_ended = all_ended && StatusOfChild(child) == 0;
   }
