@@ -25,37 +25,31 @@ constexpr uint64_t kCyclesOfMultiplication = 3;
 constexpr uint64_t kRoundsOfWidth = 100;
 constexpr uint64_t kInstructionsOfWidth = 5 * 32 + 2;
 
+// The body of a loop of %0 rounds, each of which has the instructions `times` times.
+#define HBBP_LOOP(times, instructions) \
+  "1:\n\t"                             \
+  ".rept " #times "\n\t" instructions  \
+  ".endr\n\t"                          \
+  "dec %0\n\t"                         \
+  "jnz 1b"
+
 void MultiplyIntegers(uint64_t rounds) {
   uint64_t product = rounds;
-  asm volatile(
-      "1:\n\t"
-      ".rept 8\n\t"
-      "imul %1, %1\n\t"
-      ".endr\n\t"
-      "dec %0\n\t"
-      "jnz 1b"
-      : "+r"(rounds), "+r"(product)
-      :
-      : "cc");
+  asm volatile(HBBP_LOOP(8, "imul %1, %1\n\t") : "+r"(rounds), "+r"(product) : : "cc");
 }
 
 // A typical mixture: a load, a move, and operations that wait for nothing.
 void ExecuteIndependent(uint64_t rounds) {
   const uint32_t word = 0;
-  asm volatile(
-      "1:\n\t"
-      ".rept 32\n\t"
-      "mov %1, %%eax\n\t"
-      "lea 1(%%rdi), %%rdx\n\t"
-      "mov %%rdi, %%rsi\n\t"
-      "xor %%r8d, %%r8d\n\t"
-      "nop\n\t"
-      ".endr\n\t"
-      "dec %0\n\t"
-      "jnz 1b"
-      : "+r"(rounds)
-      : "m"(word)
-      : "cc", "rax", "rdx", "rsi", "r8");
+  asm volatile(HBBP_LOOP(32,
+                         "mov %1, %%eax\n\t"
+                         "lea 1(%%rdi), %%rdx\n\t"
+                         "mov %%rdi, %%rsi\n\t"
+                         "xor %%r8d, %%r8d\n\t"
+                         "nop\n\t")
+               : "+r"(rounds)
+               : "m"(word)
+               : "cc", "rax", "rdx", "rsi", "r8");
 }
 
 // Four lines point at each other in a ring.
@@ -65,76 +59,39 @@ void LoadAddresses(uint64_t rounds) {
   } lines[4];
   for (int i = 0; i < 4; ++i) lines[i].next = &lines[(i + 1) % 4];
   Line* line = lines;
-  asm volatile(
-      "1:\n\t"
-      ".rept 8\n\t"
-      "mov (%1), %1\n\t"
-      ".endr\n\t"
-      "dec %0\n\t"
-      "jnz 1b"
-      : "+r"(rounds), "+r"(line)
-      :
-      : "cc", "memory");
+  asm volatile(HBBP_LOOP(8, "mov (%1), %1\n\t") : "+r"(rounds), "+r"(line) : : "cc", "memory");
 }
 
 void AddInMemory(uint64_t rounds) {
   uint64_t word = 0;
-  asm volatile(
-      "1:\n\t"
-      ".rept 8\n\t"
-      "mov %1, %%rax\n\t"
-      "add %%rdi, %%rax\n\t"
-      "mov %%rax, %1\n\t"
-      ".endr\n\t"
-      "dec %0\n\t"
-      "jnz 1b"
-      : "+r"(rounds), "+m"(word)
-      :
-      : "cc", "rax");
+  asm volatile(HBBP_LOOP(8,
+                         "mov %1, %%rax\n\t"
+                         "add %%rdi, %%rax\n\t"
+                         "mov %%rax, %1\n\t")
+               : "+r"(rounds), "+m"(word)
+               :
+               : "cc", "rax");
 }
 
 void AddFloatsInMemory(uint64_t rounds) {
   double word = 0;
-  asm volatile(
-      "1:\n\t"
-      ".rept 8\n\t"
-      "movsd %1, %%xmm0\n\t"
-      "addsd %%xmm0, %%xmm0\n\t"
-      "movsd %%xmm0, %1\n\t"
-      ".endr\n\t"
-      "dec %0\n\t"
-      "jnz 1b"
-      : "+r"(rounds), "+m"(word)
-      :
-      : "cc", "xmm0");
+  asm volatile(HBBP_LOOP(8,
+                         "movsd %1, %%xmm0\n\t"
+                         "addsd %%xmm0, %%xmm0\n\t"
+                         "movsd %%xmm0, %1\n\t")
+               : "+r"(rounds), "+m"(word)
+               :
+               : "cc", "xmm0");
 }
 
 void AddFloats(uint64_t rounds) {
   double sum = 0;
-  asm volatile(
-      "1:\n\t"
-      ".rept 8\n\t"
-      "addsd %1, %1\n\t"
-      ".endr\n\t"
-      "dec %0\n\t"
-      "jnz 1b"
-      : "+r"(rounds), "+x"(sum)
-      :
-      : "cc");
+  asm volatile(HBBP_LOOP(8, "addsd %1, %1\n\t") : "+r"(rounds), "+x"(sum) : : "cc");
 }
 
 void MultiplyFloats(uint64_t rounds) {
   double product = 1;
-  asm volatile(
-      "1:\n\t"
-      ".rept 8\n\t"
-      "mulsd %1, %1\n\t"
-      ".endr\n\t"
-      "dec %0\n\t"
-      "jnz 1b"
-      : "+r"(rounds), "+x"(product)
-      :
-      : "cc");
+  asm volatile(HBBP_LOOP(8, "mulsd %1, %1\n\t") : "+r"(rounds), "+x"(product) : : "cc");
 }
 
 // Returns the ns of the fastest run, with those of reading the clock.
