@@ -5,13 +5,15 @@
 // the static C++ library included. So memory may not be passed to functions of the C library that
 // free it, nor be taken from those that allocate it.
 //
-// Memory comes from regions, which are cut into blocks of few sizes and never returned, and that of
-// large blocks from the kernel.
+// Memory is cut into blocks of few sizes. It comes from a range of addresses that is reserved at
+// the start: a program may unmap something, and map it again at the same address, where no block of
+// ours may have come meanwhile.
 #include "preload/own_memory.h"
 
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <bit>
@@ -36,12 +38,16 @@ constexpr size_t kAlignment = 16;
 static_assert(kHeaderBytes % kAlignment == 0);
 
 constexpr size_t kPageBytes = 4096;
-constexpr size_t kRegionBytes = 256 * 1024;
-constexpr size_t kLargestInRegion = 64 * 1024;
+constexpr size_t kStepBytes = 256 * 1024;  // memory is made accessible by so much
+constexpr size_t kReservedBytes = 64 << 20;
+constexpr size_t kReservedBytesOfLittle = 4 << 20;  // where the address space is limited
+constexpr size_t kLargestSize = 32 << 20;
+// The pages of larger blocks are given back when these are freed.
+constexpr size_t kLargestKept = 64 * 1024;
 
 // Sizes are multiples of 16 up to 128, and four for each doubling beyond.
 constexpr size_t kSmallSizes = 8;
-constexpr size_t kSizes = kSmallSizes + 4 * 9;
+constexpr size_t kSizes = kSmallSizes + 4 * 18;
 
 constexpr size_t SizeIndex(size_t bytes) {
   if (bytes <= kSmallSizes * kAlignment) return (bytes - 1) / kAlignment;
@@ -57,8 +63,8 @@ constexpr size_t SizeOf(size_t index) {
 }
 
 static_assert(SizeOf(SizeIndex(128)) == 128 && SizeOf(SizeIndex(129)) == 160);
-static_assert(SizeIndex(kLargestInRegion) == kSizes - 1);
-static_assert(SizeOf(kSizes - 1) == kLargestInRegion);
+static_assert(SizeIndex(kLargestSize) == kSizes - 1);
+static_assert(SizeOf(kSizes - 1) == kLargestSize);
 
 struct FreeBlock {
   FreeBlock* next;
@@ -66,8 +72,9 @@ struct FreeBlock {
 
 struct Heap {
   FreeBlock* free_blocks[kSizes];
-  char* region;
-  char* region_end;
+  char* next;
+  char* accessible_end;
+  char* reserved_end;
 };
 
 Heap heap = {};
@@ -83,10 +90,42 @@ void InitMutex() {
   ::pthread_mutexattr_destroy(&attributes);
 }
 
-char* Map(size_t bytes) {
-  void* const memory =
-      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+size_t RoundUp(size_t bytes, size_t step) { return (bytes + step - 1) / step * step; }
+
+char* Map(size_t bytes, int access) {
+  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  void* const memory = ::mmap(nullptr, bytes, access, kFlags, -1, 0);
   return memory == MAP_FAILED ? nullptr : static_cast<char*>(memory);
+}
+
+bool Reserve(size_t bytes) {
+  rlimit limit;
+  const bool is_limited = ::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  size_t reserved = std::max(is_limited ? kReservedBytesOfLittle : kReservedBytes, bytes);
+  char* range = Map(reserved, PROT_NONE);
+  if (range == nullptr) {
+    reserved = RoundUp(bytes, kPageBytes);
+    range = Map(reserved, PROT_NONE);
+  }
+  if (range == nullptr) return false;
+  heap.next = heap.accessible_end = range;
+  heap.reserved_end = range + reserved;
+  return true;
+}
+
+// Returns new memory, or null.
+char* Grow(size_t bytes) {
+  if (static_cast<size_t>(heap.reserved_end - heap.next) < bytes && !Reserve(bytes)) return nullptr;
+  char* const block = heap.next;
+  if (block + bytes > heap.accessible_end) {
+    const size_t more =
+        std::min(RoundUp(static_cast<size_t>(block + bytes - heap.accessible_end), kStepBytes),
+                 static_cast<size_t>(heap.reserved_end - heap.accessible_end));
+    if (::mprotect(heap.accessible_end, more, PROT_READ | PROT_WRITE) != 0) return nullptr;
+    heap.accessible_end += more;
+  }
+  heap.next = block + bytes;
+  return block;
 }
 
 char* TakeFromHeap(size_t index) {
@@ -94,23 +133,15 @@ char* TakeFromHeap(size_t index) {
     heap.free_blocks[index] = block->next;
     return reinterpret_cast<char*>(block);
   }
-  const size_t bytes = SizeOf(index);
-  char* block = heap.region;
-  if (static_cast<size_t>(heap.region_end - block) < bytes) {
-    block = Map(kRegionBytes);
-    if (block == nullptr) return nullptr;
-    heap.region_end = block + kRegionBytes;
-  }
-  heap.region = block + bytes;
-  return block;
+  return Grow(SizeOf(index));
 }
 
 // Returns a block with so many bytes at least, and how many it has; null: there is no memory.
 char* TakeBlock(size_t* bytes) {
   if (HbbpRefusesMemory != nullptr && HbbpRefusesMemory()) return nullptr;
-  if (*bytes > kLargestInRegion) {
-    *bytes = (*bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
-    return Map(*bytes);
+  if (*bytes > kLargestSize) {
+    *bytes = RoundUp(*bytes, kPageBytes);
+    return Map(*bytes, PROT_READ | PROT_WRITE);
   }
   const size_t index = SizeIndex(*bytes);
   *bytes = SizeOf(index);
@@ -141,11 +172,18 @@ size_t BytesBehind(const char* memory, const Header& header) {
 
 void Free(void* memory) {
   const Header header = static_cast<Header*>(memory)[-1];
-  if (header.block_bytes > kLargestInRegion) {
-    const int saved_errno = errno;
+  const int saved_errno = errno;
+  if (header.block_bytes > kLargestSize) {
     ::munmap(header.block, header.block_bytes);
     errno = saved_errno;
     return;
+  }
+  if (header.block_bytes > kLargestKept) {
+    const auto begin = RoundUp(reinterpret_cast<uintptr_t>(header.block), kPageBytes);
+    const auto end = reinterpret_cast<uintptr_t>(header.block + header.block_bytes);
+    ::madvise(reinterpret_cast<void*>(begin), (end - begin) / kPageBytes * kPageBytes,
+              MADV_DONTNEED);
+    errno = saved_errno;
   }
   auto* const block = reinterpret_cast<FreeBlock*>(header.block);
   FreeBlock*& first = heap.free_blocks[SizeIndex(header.block_bytes)];
@@ -178,6 +216,7 @@ void UnlockInChild() {
 // Other handlers of fork allocate. Those that are registered later are called before and after.
 __attribute__((constructor(101))) void Prepare() {
   InitMutex();
+  if (heap.reserved_end == nullptr) (void)Reserve(0);
   ::pthread_atfork(&LockForFork, &UnlockAfterFork, &UnlockInChild);
 }
 
