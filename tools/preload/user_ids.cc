@@ -7,7 +7,6 @@
 #include <dlfcn.h>
 #include <grp.h>
 #include <limits.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -28,7 +27,7 @@
 namespace hbbp::preload {
 namespace {
 
-// Users, or groups, as /proc shows them: real, effective, saved, and that of files.
+// Of a user or a group.
 struct Ids {
   uint32_t real = 0, effective = 0, saved = 0;
   bool operator==(const Ids&) const = default;

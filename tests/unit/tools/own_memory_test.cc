@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -114,6 +115,21 @@ TEST_CASE("memory that was freed is used again") {
   void* const second = ::malloc(990);
   CHECK(second == first);
   ::free(second);
+}
+
+TEST_CASE("blocks do not come where something was unmapped") {
+  constexpr size_t kBytes = 8 << 20;
+  void* const area = ::mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(area != MAP_FAILED);
+  ::munmap(area, kBytes);
+  std::vector<void*> blocks;
+  for (size_t bytes = 1 << 10; bytes <= size_t{2} << 20; bytes *= 2) {
+    blocks.push_back(::malloc(bytes));
+  }
+  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+  CHECK(::mmap(area, kBytes, PROT_NONE, kFlags, -1, 0) == area);
+  ::munmap(area, kBytes);
+  for (void* const block : blocks) ::free(block);
 }
 
 TEST_CASE("what is too much is refused") {
