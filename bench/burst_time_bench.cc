@@ -1,5 +1,5 @@
 // Measures what the worker spends on the time of a burst: on the model of the processor, by
-// instruction, and on the predictor of streams, by branch.
+// instruction, and on the predictor of branches, by branch.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 #include <iterator>
 #include <vector>
 
+#include "backends/branch_predictor.h"
 #include "backends/burst_time.h"
-#include "backends/stream_predictor.h"
 #include "trace/interpreter/look_ahead.h"
 
 namespace hbbp {
@@ -64,17 +64,19 @@ void StreamsNs(benchmark::State& state) {
 }
 BENCHMARK(StreamsNs);
 
-void PredictStreams(benchmark::State& state) {
+void PredictBranches(benchmark::State& state) {
   const Recorded& burst = RecordedBurst();
-  StreamPredictor predictor;
+  BranchPredictor predictor;
   for (auto _ : state) {
     predictor.StartBurst();
-    for (const TakenBranch& branch : burst.branches)
-      benchmark::DoNotOptimize(predictor.Add(branch));
+    for (const TakenBranch& branch : burst.branches) {
+      benchmark::DoNotOptimize(predictor.AddConditional(branch.from, true));
+      predictor.AddToHistory(branch);
+    }
   }
   state.SetItemsProcessed(static_cast<int64_t>(state.iterations() * burst.branches.size()));
 }
-BENCHMARK(PredictStreams);
+BENCHMARK(PredictBranches);
 
 }  // namespace
 }  // namespace hbbp

@@ -18,7 +18,7 @@ using trace::InstructionInfo;
 constexpr unsigned kRegisters = 64;
 constexpr unsigned kWindow = 512;
 constexpr double kMispredictionCycles = 20;
-// Of streams that the predictor knows nothing of, this share is mispredicted.
+// Of branches that the predictor knows nothing of, this share is mispredicted.
 constexpr double kMispredictedOfUnknown = 0.05;
 // A division occupies the divider for this share of its latency.
 constexpr double kDividerShare = 0.4;
@@ -57,6 +57,12 @@ bool HasSameRegisters(const ZydisDecodedInstruction& decoded) {
 // own.
 bool FusesWithBranch(ZydisMnemonic mnemonic) {
   return mnemonic == ZYDIS_MNEMONIC_CMP || mnemonic == ZYDIS_MNEMONIC_TEST;
+}
+
+bool IsIndirect(const ZydisDecodedInstruction& decoded) {
+  const bool jumps =
+      decoded.mnemonic == ZYDIS_MNEMONIC_JMP || decoded.mnemonic == ZYDIS_MNEMONIC_CALL;
+  return jumps && (decoded.attributes & ZYDIS_ATTRIB_HAS_MODRM) != 0;
 }
 
 bool IsScalarMove(ZydisMnemonic mnemonic) {
@@ -103,14 +109,16 @@ class BurstTime::Processor {
     window_[instructions_++ % kWindow] = finished_;
   }
 
-  void EndStream(StreamPredictor::Outcome outcome) {
-    entry_ += kTakenBranchCycles;
-    if (outcome == StreamPredictor::Outcome::kMispredicted) {
+  // Resolves the branch that was executed last.
+  void Resolve(BranchPredictor::Outcome outcome) {
+    if (outcome == BranchPredictor::Outcome::kMispredicted) {
       entry_ = std::max(entry_, done_ + kMispredictionCycles);
-    } else if (outcome == StreamPredictor::Outcome::kUnknown) {
+    } else if (outcome == BranchPredictor::Outcome::kUnknown) {
       entry_ += kMispredictedOfUnknown * kMispredictionCycles;
     }
   }
+
+  void TakeBranch() { entry_ += kTakenBranchCycles; }
 
  private:
   static constexpr unsigned kGprs = 16;
@@ -199,6 +207,7 @@ BurstTime::Instruction BurstTime::Describe(const trace::Block& block, unsigned n
   instruction.may_fuse = FusesWithBranch(mnemonic);
   instruction.is_conditional =
       info.effect == trace::Effect::kBranch && (info.reads & trace::kFlagBits) != 0;
+  instruction.is_indirect = IsIndirect(decoded);
   if (properties.makes_zero && HasSameRegisters(decoded))
     instruction.inputs = instruction.latency = 0;
   if (properties.is_move) {
@@ -247,7 +256,13 @@ void BurstTime::Execute(const TakenBranch& first, const TakenBranch& last, Proce
     if (code == nullptr || code->instructions.empty()) return;
     for (const Instruction& instruction : code->instructions) {
       processor->Execute(instruction);
-      if (ip == last.from) return;
+      const bool is_last = ip == last.from;
+      if (instruction.is_conditional) {
+        processor->Resolve(predictor_.AddConditional(ip, is_last));
+      } else if (instruction.is_indirect && is_last) {
+        processor->Resolve(predictor_.AddIndirect(ip, last.to));
+      }
+      if (is_last) return;
       ip += instruction.length;
     }
   }
@@ -256,12 +271,10 @@ void BurstTime::Execute(const TakenBranch& first, const TakenBranch& last, Proce
 double BurstTime::StreamsNs(std::span<const TakenBranch> branches, uint64_t instructions) {
   Processor processor(processor_);
   predictor_.StartBurst();
-  for (size_t i = 0; i < branches.size(); ++i) {
-    // The predictor learns from all of them.
-    const StreamPredictor::Outcome outcome = predictor_.Add(branches[i]);
-    if (i == 0 || processor.instructions() >= kMaxInstructions) continue;
+  for (size_t i = 1; i < branches.size() && processor.instructions() < kMaxInstructions; ++i) {
+    predictor_.AddToHistory(branches[i - 1]);
     Execute(branches[i - 1], branches[i], &processor);
-    processor.EndStream(outcome);
+    processor.TakeBranch();
   }
   const double per_instruction =
       processor.instructions() == 0

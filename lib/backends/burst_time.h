@@ -3,7 +3,7 @@
 // It is a model of an out-of-order processor, after Karkhanis and Smith, "A First-Order Superscalar
 // Processor Model" (ISCA 2004): instructions flow in at a fixed width; each waits for its inputs; a
 // window limits how far the newest may be ahead of the oldest that is not finished; and a
-// mispredicted branch stops the flow until it is resolved. StreamPredictor says which branches
+// mispredicted branch stops the flow until it is resolved. BranchPredictor says which branches
 // those are. Cache misses are not modelled but measured, by the look-ahead that recorded the burst,
 // which met the caches as the program had left them. A processor computes while it waits, so that
 // the longer of both hides most of the shorter: together they take the root of the sum of their
@@ -28,8 +28,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "backends/branch_predictor.h"
 #include "backends/processor_timing.h"
-#include "backends/stream_predictor.h"
 #include "backends/x87_stack.h"
 #include "base/taken_branch.h"
 #include "trace/interpreter/code_cache.h"
@@ -69,7 +69,8 @@ class BurstTime {
     bool moves_stack = false;   // it changes the stack pointer in no time
     bool may_fuse = false;      // a conditional branch behind it executes as a part of it
     bool is_conditional = false;
-    bool is_fused = false;  // it is such a branch
+    bool is_indirect = false;  // an indirect jump or call
+    bool is_fused = false;     // it is such a branch
     X87Effect x87;
   };
   struct Code {
@@ -93,7 +94,7 @@ class BurstTime {
   const ProcessorTiming processor_;
   std::unordered_map<uint64_t, Code> code_;
   std::vector<Mnemonic> mnemonics_;
-  StreamPredictor predictor_;
+  BranchPredictor predictor_;
 };
 
 }  // namespace hbbp
