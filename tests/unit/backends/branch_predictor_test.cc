@@ -1,5 +1,6 @@
 #include "backends/branch_predictor.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "support/catch.h"
@@ -69,8 +70,8 @@ TEST_CASE("branches that always go the same way are predicted, and unknown at fi
 }
 
 TEST_CASE("a branch that follows from those before it is predicted") {
-  std::vector<bool> skips;
-  for (int round = 0; round < 2000; ++round) skips.push_back(round % 4 == 0);
+  std::vector<bool> skips(2000);
+  for (size_t round = 0; round < skips.size(); round += 4) skips[round] = true;
   BranchPredictor predictor;
   (void)Loop(skips, &predictor);
   const Outcomes outcomes = Loop(skips, &predictor);
@@ -80,8 +81,8 @@ TEST_CASE("a branch that follows from those before it is predicted") {
 TEST_CASE("of random branches, the rarer side is mispredicted") {
   for (const unsigned sides : {2u, 4u, 16u}) {
     Random random;
-    std::vector<bool> skips;
-    for (int round = 0; round < 8000; ++round) skips.push_back(random.Below(sides) == 0);
+    std::vector<bool> skips(8000);
+    std::generate(skips.begin(), skips.end(), [&] { return random.Below(sides) == 0; });
     BranchPredictor predictor;
     (void)Loop(skips, &predictor);
     const Outcomes outcomes = Loop(skips, &predictor);
@@ -115,8 +116,8 @@ TEST_CASE("an indirect branch is predicted by its history") {
 
 TEST_CASE("of an indirect branch to random targets, most are mispredicted") {
   Random random;
-  std::vector<unsigned> operations;
-  for (int round = 0; round < 4000; ++round) operations.push_back(random.Below(8));
+  std::vector<unsigned> operations(4000);
+  std::generate(operations.begin(), operations.end(), [&] { return random.Below(8); });
   BranchPredictor predictor;
   const Outcomes outcomes = Dispatch(operations, &predictor);
   CHECK(outcomes.mispredicted > 2800);
