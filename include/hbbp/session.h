@@ -42,7 +42,8 @@ typedef struct hbbp_session_options {
   /* HBBP_SOURCE_SWBT, alone or with EBS, has these; 0 for other sources: */
   hbbp_trace_mode trace_mode;
   uint32_t burst_branches; /* taken branches a burst, at most HBBP_MAX_BURST_BRANCHES; 0: the
-                              default of the mode */
+                              default of the mode, which look-ahead has in instructions (6000)
+                              where the event is instructions or a clock */
   /* Hardware events have these: */
   uint64_t branch_period;    /* taken branches between branch stacks; 0: the default. Of
                                 HBBP_SOURCE_LBR, _NONE and _AUTO; 0 for others */

@@ -80,7 +80,11 @@ uint64_t SignalNs(const TraceTrigger& trigger) {
 }
 // A new period starts at once, so that a part of the one before is lost each time.
 constexpr uint64_t kSamplesByDraw = 8;
+// Bursts that begin at branches have so many branches, and others so many instructions (as many as
+// a thousand branches of most programs), unless each stream has less than two.
 constexpr uint32_t kDefaultLookAheadBranches = 1000;
+constexpr uint64_t kDefaultInstructions = 6000;
+constexpr uint32_t kMaxBranchesOfInstructions = 3072;
 constexpr uint32_t kDefaultVerifiedBranches = 256;
 constexpr uint32_t kDefaultBreakpointBranches = 16;  // as in the paper
 // The process is scanned for new threads at this interval, if they do not inherit a sampler,
@@ -133,15 +137,23 @@ trace::Mode ModeOf(TraceMode mode) {
 // libm would do it, which a preload library must not bring along.
 uint64_t Rounded(double value) { return static_cast<uint64_t>(2 * value + 1) / 2; }
 
-uint32_t DefaultBranches(TraceMode mode) {
+trace::BurstLimits DefaultLimits(TraceMode mode, BurstExtent extent) {
+  trace::BurstLimits limits;
   switch (mode) {
     case TraceMode::kBreakpoint:
-      return kDefaultBreakpointBranches;
+      limits.branches = kDefaultBreakpointBranches;
+      break;
     case TraceMode::kVerify:
-      return kDefaultVerifiedBranches;
+      limits.branches = kDefaultVerifiedBranches;
+      break;
     default:
-      return kDefaultLookAheadBranches;
+      limits.branches = kDefaultLookAheadBranches;
+      if (extent == BurstExtent::kEvents) {
+        limits.branches = kMaxBranchesOfInstructions;
+        limits.instructions = kDefaultInstructions;
+      }
   }
+  return limits;
 }
 
 // Whoever leaves the choice of the source may have asked for what only others have.
@@ -223,11 +235,9 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   mode_ = NameOfMode(config.trace_mode);
   trace::TracerConfig tracer_config;
   tracer_config.mode = ModeOf(config.trace_mode);
-  tracer_config.burst_branches = config.burst_branches;
-  if (tracer_config.burst_branches == 0) {
-    tracer_config.burst_branches = DefaultBranches(config.trace_mode);
-  }
-  burst_branches_ = tracer_config.burst_branches;
+  burst_limits_ = DefaultLimits(config.trace_mode, burst_extent_);
+  if (config.burst_branches != 0) burst_limits_ = {config.burst_branches, 0, 0};
+  tracer_config.burst = burst_limits_;
   tracer_config.handler_share = handler_share_;
   tracer_config.handler_reserve_ns =
       config.max_overhead != 0 || handler_share_ == 0 ? 0 : kDefaultHandlerReserveNs;
@@ -657,15 +667,30 @@ void SwbtBackend::DeliverBurst(const trace::BurstView& view, EventSink* sink) {
   unfinished_.erase(view.tid);
 }
 
-// Returns the extent of a segment, without cache misses.
-double SwbtBackend::ExtentOf(const Segment& segment) {
+// Returns what part of a whole burst these segments are.
+double SwbtBackend::WholeShare(std::span<const Segment> segments) const {
+  uint64_t branches = 0, instructions = 0;
+  for (const Segment& segment : segments) {
+    branches += segment.branches.size();
+    instructions += segment.instructions;
+  }
+  double share = static_cast<double>(branches) / burst_limits_.branches;
+  if (burst_limits_.instructions != 0) {
+    share = std::max(
+        share, static_cast<double>(instructions) / static_cast<double>(burst_limits_.instructions));
+  }
+  return std::min(1.0, share);
+}
+
+// Returns the extent of a segment, without cache misses, as if it had so many instructions.
+double SwbtBackend::ComputeExtent(const Segment& segment, uint64_t instructions) {
   if (segment.branches.size() < 2) return 0;
   if (burst_extent_ == BurstExtent::kStreams) {
     return static_cast<double>(segment.branches.size() - 1);
   }
   BurstTime* const burst_time = FindBurstTime();
-  return burst_time == nullptr ? static_cast<double>(segment.instructions)
-                               : burst_time->StreamsNs(segment.branches, segment.instructions);
+  return burst_time == nullptr ? static_cast<double>(instructions)
+                               : burst_time->StreamsNs(segment.branches, instructions);
 }
 
 // Returns the occurrences of the event in the program that the burst stands for. A clock also runs
@@ -690,16 +715,17 @@ void SwbtBackend::DeliverSegments(std::span<const Segment> segments, const trace
   double period = PeriodOf(view) + std::exchange(carried, 0);
   std::vector<double> extents;
   extents.reserve(segments.size());
+  // BurstLimits says why it is these, and not those that happen to be in its streams.
+  const bool is_exact = view.cost.has_all_instructions && segments.size() == 1;
   double extent = 0;
-  size_t branches = 0;
   for (const Segment& segment : segments) {
-    extents.push_back(ExtentOf(segment));
+    extents.push_back(
+        ComputeExtent(segment, is_exact ? burst_limits_.instructions - 1 : segment.instructions));
     extent += extents.back();
-    branches += segment.branches.size();
   }
   if (view.cost.is_cut || extent == 0) {
     const double whole = period;
-    period *= extent == 0 ? 0 : std::min(1.0, static_cast<double>(branches) / burst_branches_);
+    period *= extent == 0 ? 0 : WholeShare(segments);
     carried = whole - period;
   }
   if (extent == 0) return;

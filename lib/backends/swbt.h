@@ -93,7 +93,8 @@ class SwbtBackend : public Backend {
   void EndForFilter();
   void DeliverBurst(const trace::BurstView& view, EventSink* sink);
   BurstTime* FindBurstTime();
-  double ExtentOf(const Segment& segment);
+  double WholeShare(std::span<const Segment> segments) const;
+  double ComputeExtent(const Segment& segment, uint64_t instructions);
   double PeriodOf(const trace::BurstView& view) const;
   void DeliverSegments(std::span<const Segment> segments, const trace::BurstView& view,
                        EventSink* sink);
@@ -113,7 +114,7 @@ class SwbtBackend : public Backend {
   TraceTrigger trigger_;
   uint64_t period_ = 0;
   BurstExtent burst_extent_ = BurstExtent::kStreams;
-  uint32_t burst_branches_ = 0;                 // of a burst that is not cut
+  trace::BurstLimits burst_limits_;             // of a burst that is not cut
   std::optional<ProcessorTiming> processor_;    // of clocks, whose bursts weigh by their time
   std::unique_ptr<BurstTime> burst_time_;       // made for the first of these, as it is large
   std::map<uint32_t, double> carried_periods_;  // by thread, of its last burst

@@ -7,7 +7,8 @@
 //
 //   event              extent
 //   taken branches     N - 1 (Nowak et al., "Hybrid Basic Block Profiling", section IV)
-//   instructions       those in the streams: from behind the first branch to the last one
+//   instructions       those in the streams: from behind the first branch to the last one; or the
+//                      number that ends all bursts (trace/burst_recorder.h)
 //   a clock            the estimated native time of the streams (backends/burst_time.h)
 //   cycles             those that the processor counted in the streams of a branch stack
 //                      (perf/branch_stack_bursts.h)
@@ -23,10 +24,11 @@
 // Instructions before the first branch and after the last one are in no stream, so they are neither
 // counted nor part of the extent. What one burst loses by that the others make up for.
 //
-// It assumes that bursts that start within a burst's length of each other have similar extents. A
-// stream is found by the starts before it, as many as there are instructions in the N - 1 streams
-// before; it is weighted by those in the streams with which it was found. Sums over a program are
-// right in any case, shares only if they do not change from one burst to the next:
+// Unless all have the same extent, it assumes that bursts that start within a burst's length of
+// each other have similar ones. A stream is found by the starts before it, as many as there are
+// instructions in the N - 1 streams before; it is weighted by those in the streams with which it
+// was found. Sums over a program are right in any case, shares only if they do not change from one
+// burst to the next:
 //
 //   for (;;) { for (int i = 0; i < 500; ++i) Nop(); Straight400(); Straight400(); Straight400(); }
 //

@@ -34,6 +34,8 @@ struct BurstCost {
   MemoryUse memory_use;
   // It ended before it was full: bursts that begin after the location where it ended are too few.
   bool is_cut = false;
+  // It ended at the first taken branch from BurstLimits::instructions on.
+  bool has_all_instructions = false;
 };
 
 // A header precedes the branches of a burst, or of a part of one.

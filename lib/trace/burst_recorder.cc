@@ -18,6 +18,7 @@ constexpr uint32_t kBuffersBeyondThreads =
     1 + BurstRecorder::kBufferedBursts * (BurstRecorder::kMaxBurstBranches + kHeaderEntries) /
             BurstBuffer::kCapacity;
 constexpr uint32_t kBuffersWhenShort = 128;
+constexpr uint32_t kMinBranchesOfPart = 128;
 // Handlers can use so many buffers between two calls of GrowAhead without a system call.
 constexpr uint32_t kBuffersAhead = 16;
 
@@ -49,13 +50,17 @@ void BurstRecorder::GrowAhead() {
   (void)buffer_memory_.Use(buffers * sizeof(BurstBuffer));
 }
 
-void BurstRecorder::SetLimits(uint32_t branches, uint64_t instructions) {
+void BurstRecorder::SetLimits(const BurstLimits& limits) {
   constexpr uint64_t kInstructionsPerBranch = 40;
   constexpr uint64_t kMinInstructions = 2048;
-  max_branches_ = branches;
-  max_instructions_ =
-      instructions != 0 ? instructions : kMinInstructions + branches * kInstructionsPerBranch;
-  const uint32_t entries = kBufferedBursts * (kHeaderEntries + branches);
+  constexpr uint64_t kMaxTimesInstructions = 7;
+  limits_ = limits;
+  if (limits.max_instructions == 0) {
+    limits_.max_instructions = limits.instructions != 0
+                                   ? limits.instructions * kMaxTimesInstructions
+                                   : kMinInstructions + limits.branches * kInstructionsPerBranch;
+  }
+  const uint32_t entries = kBufferedBursts * (kHeaderEntries + limits.branches);
   const uint32_t free_buffers = 1 + entries / BurstBuffer::kCapacity;
   if (free_buffers > free_buffers_) {
     buffers_.Allow(free_buffers - free_buffers_);
@@ -130,9 +135,12 @@ bool BurstRecorder::Begin(ThreadSlot* slot, uint32_t periods) {
 }
 
 // Takes a buffer if the current one, with `used` entries, has no room for a header and the rest of
-// the burst, or as much of it as a buffer holds. Returns false if no buffer is free.
+// the burst, or as much of it as a part must hold. Returns false if no buffer is free.
 bool BurstRecorder::TakeBufferAfter(ThreadSlot* slot, uint32_t used, uint32_t* fresh) {
-  uint32_t entries = BranchesLeft(*slot) + kHeaderEntries;
+  // If bursts end at instructions, most have much fewer branches than they may.
+  const uint32_t limit = limits_.instructions != 0 ? kMinBranchesOfPart : BurstBuffer::kCapacity;
+  const uint32_t branches = BranchesLeft(*slot) < limit ? BranchesLeft(*slot) : limit;
+  uint32_t entries = branches + kHeaderEntries;
   if (entries > BurstBuffer::kCapacity) entries = BurstBuffer::kCapacity;
   *fresh = BurstBufferPool::kNone;
   const bool has_buffer = slot->buffer.load(std::memory_order_relaxed) != 0;
@@ -197,7 +205,9 @@ TakenBranch* BurstRecorder::Room(ThreadSlot* slot, uint32_t* capacity) {
     first = slot->header + kHeaderEntries;
   }
   const uint32_t room = BurstBuffer::kCapacity - first;
-  *capacity = room < BranchesLeft(*slot) ? room : BranchesLeft(*slot);
+  const bool ends_at_next = limits_.instructions != 0 && slot->instructions >= limits_.instructions;
+  const uint32_t wanted = ends_at_next ? 1 : BranchesLeft(*slot);
+  *capacity = room < wanted ? room : wanted;
   return &buffers_.at(buffer - 1)->entries[first];
 }
 
@@ -223,14 +233,18 @@ bool BurstRecorder::Record(ThreadSlot* slot, const TakenBranch& branch) {
 void BurstRecorder::Finish(ThreadSlot* slot) {
   const bool makes_a_stream = slot->branches >= 2;
   if (!slot->has_parts && !makes_a_stream) {
-    slot->skipped += slot->periods;  // the next burst represents them too
+    if (HasAllInstructions(*slot)) {
+      slot->earlier_handlers_ns = 0;  // it represents its period, by nothing
+    } else {
+      slot->skipped += slot->periods;  // the next burst represents them too
+    }
     return;
   }
   BurstHeader* header =
       buffers_.at(slot->buffer.load(std::memory_order_relaxed) - 1)->HeaderAt(slot->header);
-  const bool is_full = slot->is_limited || BranchesLeft(*slot) == 0 ||
-                       InstructionsLeft(*slot) < kMaxBlockInstructions;
-  header->cost = {slot->earlier_handlers_ns, slot->memory_use, !is_full};
+  const bool is_full = slot->is_limited || IsFull(*slot) ||
+                       slot->instructions + kMaxBlockInstructions > limits_.max_instructions;
+  header->cost = {slot->earlier_handlers_ns, slot->memory_use, !is_full, HasAllInstructions(*slot)};
   slot->earlier_handlers_ns = 0;
   CommitPart(slot, PartEnd::kLast);
   slot->branches = 0;

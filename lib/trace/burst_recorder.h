@@ -34,6 +34,18 @@ struct BurstView {
   BurstCost cost;  // of the last part
 };
 
+// BurstLimits says when a burst is full.
+struct BurstLimits {
+  uint32_t branches = 0;
+  // If it is not 0, the burst ends at the first taken branch from so many instructions on. A stream
+  // is in the bursts that begin before so many - 1 instructions, however long it is: those up to
+  // the branch to it. With a burst that begins at each instruction, each stream is counted so
+  // often.
+  uint64_t instructions = 0;
+  // So many are interpreted or walked at most; 0: the default.
+  uint64_t max_instructions = 0;
+};
+
 class BurstRecorder {
  public:
   using Visitor = void (*)(const BurstView&, void*);
@@ -51,9 +63,7 @@ class BurstRecorder {
   void GrowAhead();
   bool Owns(uint64_t address) const { return buffer_memory_.Contains(address); }
 
-  // Sets the limits of a burst, from now on. `instructions` limits those that are interpreted or
-  // walked; 0 is the default.
-  void SetLimits(uint32_t branches, uint64_t instructions);
+  void SetLimits(const BurstLimits& limits);  // from now on
   // Calls visit(view, visitor) for every part that was recorded since the last call.
   void Drain(Visitor visit, void* visitor);
   // Hands over the buffer of a thread that has ended. Returns false if it had none: there is
@@ -65,7 +75,7 @@ class BurstRecorder {
 
   // Returns false if no buffer is free.
   bool Begin(ThreadSlot* slot, uint32_t periods);
-  // Returns where to write the next branches, or nullptr if no buffer is free.
+  // Returns where to write so many branches, or nullptr if no buffer is free.
   TakenBranch* Room(ThreadSlot* slot, uint32_t* capacity);
   // Counts the branches that a run has written to Room.
   void CountRun(ThreadSlot* slot, const RunResult& result);
@@ -76,26 +86,35 @@ class BurstRecorder {
   bool StartNextPart(ThreadSlot* slot, PartEnd end);
   void Finish(ThreadSlot* slot);
 
-  // Return the branches and instructions until the burst is full. The burst may exceed its
-  // instructions: a system call that it waits for counts as one, even after the last.
+  bool IsFull(const ThreadSlot& slot) const {
+    return BranchesLeft(slot) == 0 || HasAllInstructions(slot);
+  }
+  // Return how many branches and instructions may be recorded next: when the burst has all
+  // instructions but the last stream goes on, a branch. The burst may exceed its instructions: a
+  // system call that it waits for counts as one, even after the last.
   uint32_t BranchesLeft(const ThreadSlot& slot) const {
-    return max_branches_ - slot.earlier_branches - slot.branches;
+    return limits_.branches - slot.earlier_branches - slot.branches;
   }
   uint64_t InstructionsLeft(const ThreadSlot& slot) const {
-    return slot.instructions < max_instructions_ ? max_instructions_ - slot.instructions : 0;
+    const uint64_t limit =
+        slot.instructions < limits_.instructions ? limits_.instructions : limits_.max_instructions;
+    return slot.instructions < limit ? limit - slot.instructions : 0;
   }
 
  private:
   static constexpr uint32_t kBuffersPerThread = 2;
 
+  bool HasAllInstructions(const ThreadSlot& slot) const {
+    return limits_.instructions != 0 && slot.last_branch != ThreadSlot::kNoBranch &&
+           slot.last_branch >= limits_.instructions;
+  }
   bool TakeBufferAfter(ThreadSlot* slot, uint32_t used, uint32_t* fresh);
   void StartPart(ThreadSlot* slot, uint32_t fresh);
   void CommitPart(ThreadSlot* slot, PartEnd end);
   void DrainBuffer(BurstBuffer* buffer, Visitor visit, void* visitor);
 
   ThreadSlots* slots_;
-  uint32_t max_branches_ = 0;
-  uint64_t max_instructions_ = 0;
+  BurstLimits limits_;
   BurstBufferPool buffers_;
   GrowingMemory buffer_memory_;
   uint32_t free_buffers_ = 0;  // buffers allowed in addition to those of the slots

@@ -30,6 +30,7 @@ WalkEnd LookAheadWalk::Walk(ThreadSlot* slot, ucontext_t* context) {
 
 WalkEnd LookAheadWalk::Run(LookAhead* look_ahead, ThreadSlot* slot, ucontext_t* context) {
   RunResult result;
+  bool is_at_limit;
   do {
     uint32_t capacity;
     TakenBranch* room = recorder_->Room(slot, &capacity);
@@ -37,8 +38,10 @@ WalkEnd LookAheadWalk::Run(LookAhead* look_ahead, ThreadSlot* slot, ucontext_t* 
     result = look_ahead->Run(room, capacity, recorder_->InstructionsLeft(*slot));
     if (result.reason == StopReason::kStackOverflow) return WalkEnd::kStackOverflowed;
     recorder_->CountRun(slot, result);
-    if (recorder_->BranchesLeft(*slot) == 0) return WalkEnd::kBurstEnds;
-  } while (result.reason == StopReason::kFull);
+    if (recorder_->IsFull(*slot)) return WalkEnd::kBurstEnds;
+    is_at_limit = result.reason == StopReason::kInstructionLimit;
+  } while (result.reason == StopReason::kFull ||
+           (is_at_limit && recorder_->InstructionsLeft(*slot) != 0));
   slot->Add(CounterOf(result.reason));
   slot->is_limited = IsLimit(result.reason);
   const ResumePoint point = FindResumePoint(look_ahead, result);

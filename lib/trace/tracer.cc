@@ -195,7 +195,7 @@ int Tracer::Open(const TracerConfig& config) {
   config_ = config;
   SetHandlerShare(config.handler_share);
   handler_reserve_ns_ = static_cast<int64_t>(config.handler_reserve_ns);
-  recorder_.SetLimits(config.burst_branches, config.burst_instructions);
+  recorder_.SetLimits(config.burst);
   config_.keeps_handler_times = config.keeps_handler_times && slots_.ReserveHandlerTimes();
   GrowAhead();
   ++session_;

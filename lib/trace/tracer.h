@@ -48,9 +48,7 @@ enum class TracerFailure : uint8_t {
 
 struct TracerConfig {
   Mode mode = Mode::kLookAhead;
-  uint32_t burst_branches = 256;
-  // Maximum number of instructions that a burst interprets; 0 is the default.
-  uint64_t burst_instructions = 0;
+  BurstLimits burst = {256, 0, 0};  // its `instructions` are for kLookAhead only
   // The part of the CPU time of a thread that handlers may take there. Samples over this budget are
   // skipped, and the next burst represents them too. 0 means no limit.
   double handler_share = 0;

@@ -137,7 +137,7 @@ WalkEnd VerifyWalk::Run(ThreadSlot* slot, const BranchOutcome* found, ucontext_t
     }
     found = nullptr;
     recorder_->CountRun(slot, result);
-    if (recorder_->BranchesLeft(*slot) == 0) return WalkEnd::kBurstEnds;
+    if (recorder_->IsFull(*slot)) return WalkEnd::kBurstEnds;
   } while (result.reason == StopReason::kFull);
   slot->restarts = result.reason != StopReason::kDynamicBranch;
   if (slot->restarts) slot->Add(CounterOf(result.reason));

@@ -14,7 +14,7 @@ WalkEnd WalkByBreakpoints::Walk(ThreadSlot* slot, ucontext_t* context) {
   point.knows_stack = true;
   point.stack_pointer = state.gpr[kRsp];
   uint64_t ip = state.rip;
-  while (recorder_->BranchesLeft(*slot) != 0) {
+  while (!recorder_->IsFull(*slot)) {
     const CodeWalk walk = WalkToBranch(ip, registers_are_known ? state.gpr[kRax] : kUnknownRax);
     slot->instructions += walk.instructions;
     if (walk.reason != StopReason::kDynamicBranch) {

@@ -193,8 +193,10 @@ std::optional<int> ParseRecordOptions(int argc, char** argv, RecordOptions* reco
   options.Choice("--ebs-method", &record->ebs_method, NamesOf(kMethods),
                  "ebs: which instruction a sample counts for: that at its address (plain), or the "
                  "one that was executed before, by the newest branch record (ip+1)");
-  options.Value("--burst", &record->burst, "N",
-                "swbt: taken branches that a sample records, up to 65536");
+  options.Value(
+      "--burst", &record->burst, "N",
+      "swbt: taken branches that a sample records, up to 65536 (of instructions and clocks "
+      "as many as 6000 instructions have)");
   options.Choice("--mode", &record->trace_mode, NamesOf(kTraceModes),
                  "swbt: how branches are resolved: interpreted ahead (lookahead), by breakpoints, "
                  "or both and compared (verify)");

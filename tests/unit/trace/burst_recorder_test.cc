@@ -1,3 +1,4 @@
+// Checks what bursts the worker drains, and when a burst is full or cut.
 #include "trace/burst_recorder.h"
 
 #include <unistd.h>
@@ -24,10 +25,10 @@ struct Part {
 // Has a recorder with the slot of this thread.
 class Recording {
  public:
-  Recording() {
+  explicit Recording(const BurstLimits& limits = {kBranches, 0, kInstructions}) {
     REQUIRE(slots_.Reserve(4));
     REQUIRE(recorder_.Reserve(4, true));
-    recorder_.SetLimits(kBranches, kInstructions);
+    recorder_.SetLimits(limits);
     bool is_new = false;
     slot_ = slots_.Claim(static_cast<uint32_t>(::getpid()), &is_new);
     REQUIRE(is_new);
@@ -139,6 +140,51 @@ TEST_CASE("a burst is cut unless it is full, or ends at a limit") {
   const std::vector<Part> parts = recording.Drain();
   REQUIRE(parts.size() == 1);
   CHECK(parts[0].cost.is_cut == (which == kFew));
+}
+
+TEST_CASE("a burst ends at the first branch from its instructions on") {
+  constexpr uint64_t kEnd = 10;
+  Recording recording({kBranches, kEnd, kInstructions});
+  REQUIRE(recording->Begin(recording.slot(), 1));
+  const auto room = [&recording] {
+    uint32_t capacity = 0;
+    REQUIRE(recording->Room(recording.slot(), &capacity) != nullptr);
+    return capacity;
+  };
+  for (uint64_t i = 1; i <= 3; ++i) {
+    CHECK(room() == kBranches + 1 - i);
+    recording.Record(10 * i);
+    CHECK(recording->InstructionsLeft(*recording.slot()) == kEnd - 3 * i);
+    CHECK(!recording->IsFull(*recording.slot()));
+  }
+  SECTION("the branch after them may be far") {
+    recording.slot()->instructions = kEnd;
+    CHECK(room() == 1);
+    CHECK(recording->InstructionsLeft(*recording.slot()) == kInstructions - kEnd);
+    CHECK(!recording->IsFull(*recording.slot()));
+    recording.slot()->instructions = kInstructions / 2;
+  }
+  SECTION("or be the last of them") { recording.slot()->instructions = kEnd - 3; }
+  recording.Record(40);
+  CHECK(recording->IsFull(*recording.slot()));
+  recording->Finish(recording.slot());
+  const std::vector<Part> parts = recording.Drain();
+  REQUIRE(parts.size() == 1);
+  CHECK(parts[0].sources == std::vector<uint64_t>{10, 20, 30, 40});
+  CHECK(parts[0].cost.has_all_instructions);
+  CHECK(!parts[0].cost.is_cut);
+}
+
+TEST_CASE("a burst that ends before its instructions is cut") {
+  Recording recording({kBranches, 10, kInstructions});
+  REQUIRE(recording->Begin(recording.slot(), 1));
+  for (uint64_t i = 1; i <= 3; ++i) recording.Record(10 * i);
+  recording.slot()->instructions = 20;  // no branch is at their end
+  recording->Finish(recording.slot());
+  const std::vector<Part> parts = recording.Drain();
+  REQUIRE(parts.size() == 1);
+  CHECK(parts[0].cost.is_cut);
+  CHECK(!parts[0].cost.has_all_instructions);
 }
 
 TEST_CASE("a burst has the time of handlers since the one before it began") {
