@@ -28,7 +28,7 @@ constexpr double kTakenBranchCycles = 0.5;
 // which costs so much in the mean. Only longer misses are measured.
 constexpr double kFirstUseCycles = 2;
 // The rest of a burst is taken to be as its first part.
-constexpr uint64_t kMaxInstructions = 4096;
+constexpr uint64_t kMaxInstructions = 1024;
 constexpr unsigned kMaxOfStream = 4096;
 constexpr size_t kMaxBlocks = 1 << 14;  // some 6 MB
 constexpr double kDefaultCyclesPerInstruction = 0.5;

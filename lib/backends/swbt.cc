@@ -69,7 +69,11 @@ std::string LocationName(uint64_t address, const std::vector<Mapping>& mappings)
 // measurements),
 constexpr double kDefaultHandlerShare = 1.0 / 400;
 // and so much besides, which pays for the first second.
-constexpr uint64_t kDefaultHandlerReserveNs = 5'000'000;
+constexpr uint64_t kDefaultHandlerReserveNs = 12'000'000;
+// At the default period of clocks and instructions, samples come more often by this factor, and the
+// first of them begin a burst each.
+constexpr uint32_t kDensity = 4;
+constexpr uint32_t kDenseSamples = 200;
 // A period has at least this share that was not spent in handlers.
 constexpr double kMinProgramShare = 0.125;
 // Approximate cost of a signal that starts no burst, including the kernel's part.
@@ -156,6 +160,11 @@ trace::BurstLimits DefaultLimits(TraceMode mode, BurstExtent extent) {
   return limits;
 }
 
+bool IsDefault(const BackendConfig& config) {
+  return config.period == 0 && config.frequency_hz == 0 &&
+         config.trace_mode == TraceMode::kLookAhead;
+}
+
 // Whoever leaves the choice of the source may have asked for what only others have.
 void AddUnusedOptionsToNote(const BackendConfig& config, SourceChoice* choice) {
   if (config.ebs_method == EbsMethod::kIpPlusOne) {
@@ -200,7 +209,9 @@ bool SwbtBackend::IsProfilerSample(const IpSample& sample) const {
 int SwbtBackend::DrainIntervalMs() const {
   constexpr auto kFirstMs = static_cast<int>(kFirstComparisonNs / 1'000'000);
   const bool is_first = may_replace_events_ && comparisons_ == 0;
-  return is_first ? std::min(drain_interval_ms_, kFirstMs) : drain_interval_ms_;
+  if (is_first) return std::min(drain_interval_ms_, kFirstMs);
+  const bool is_dense = begins_densely_ && trace::Tracer::Get().IsDense();
+  return is_dense ? dense_drain_interval_ms_ : drain_interval_ms_;
 }
 
 Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendChoice* choice) {
@@ -241,6 +252,10 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   tracer_config.handler_share = handler_share_;
   tracer_config.handler_reserve_ns =
       config.max_overhead != 0 || handler_share_ == 0 ? 0 : kDefaultHandlerReserveNs;
+  if (begins_densely_) {
+    tracer_config.dense_samples = kDenseSamples;
+    tracer_config.samples_by_burst = kDensity;
+  }
   tracer_config.may_use_breakpoints = has_events_;
   tracer_config.carries_late_samples = trigger_.IsClock();
   tracer_config.uses_real_time_signals = uses_real_time_signals_;
@@ -286,7 +301,8 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   Status status = AttachThreads();
   draws_ = 0;
   if (draws_periods_) DrawPeriods();
-  drain_interval_ms_ = ChooseDrainInterval();
+  dense_drain_interval_ms_ = ChooseDrainInterval(period_);
+  drain_interval_ms_ = ChooseDrainInterval(begins_densely_ ? kDensity * period_ : period_);
   choice->sources = {std::move(source)};
   if (!status.ok()) {
     Disable();
@@ -375,6 +391,12 @@ Status SwbtBackend::ChooseSampler(const BackendConfig& config, SourceChoice* cho
 void SwbtBackend::TakeTrigger(const TraceTrigger& trigger, const BackendConfig& config) {
   trigger_ = trigger;
   period_ = trigger.period;
+  const bool is_rare = trigger.IsClock() || trigger.unit() == Unit::kInstructions;
+  begins_densely_ = is_rare && IsDefault(config) && config.max_overhead == 0;
+  if (begins_densely_) {
+    period_ /= kDensity;
+    if (config.period_mode != PeriodMode::kFixed) period_ = LargestPrimeUpTo(period_);
+  }
   LengthenPeriod(config.max_overhead);
 }
 
@@ -427,18 +449,16 @@ bool SwbtBackend::MayOpen() {
 // Sets the share of CPU time that handlers may take. There is no limit if the host asked for a
 // period and not for a maximum overhead.
 void SwbtBackend::ChooseBudget(const BackendConfig& config) {
-  const bool is_default =
-      config.period == 0 && config.frequency_hz == 0 && config.trace_mode == TraceMode::kLookAhead;
-  handler_share_ = is_default ? kDefaultHandlerShare : 0;
+  handler_share_ = IsDefault(config) ? kDefaultHandlerShare : 0;
   // LengthenPeriod leaves half of the overhead to signals.
   if (config.max_overhead != 0) handler_share_ = config.max_overhead / 2;
 }
 
 // Returns an interval in which at most half of the buffers fill up.
-int SwbtBackend::ChooseDrainInterval() const {
+int SwbtBackend::ChooseDrainInterval(uint64_t period_of_bursts) const {
   if (!threads_inherit_) return kThreadsIntervalMs;
   const double events_per_ms = trigger_.FastestPerNs() * 1e6;
-  const double period_ms = static_cast<double>(period_) / events_per_ms;
+  const double period_ms = static_cast<double>(period_of_bursts) / events_per_ms;
   const auto cpus = static_cast<double>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
   const double interval_ms = trace::Tracer::kBufferedBursts / 2.0 * period_ms / cpus;
   return static_cast<int>(std::clamp(interval_ms, 1.0, kMaxDrainIntervalMs));
@@ -858,7 +878,8 @@ uint64_t SwbtBackend::Samples() const {
   uint64_t sums[trace::kCounters];
   trace::Tracer::Get().ReadCounters(sums);
   return sums[static_cast<int>(trace::Counter::kBursts)] +
-         sums[static_cast<int>(trace::Counter::kOverBudget)];
+         sums[static_cast<int>(trace::Counter::kOverBudget)] +
+         sums[static_cast<int>(trace::Counter::kLeftOut)];
 }
 
 uint64_t SwbtBackend::SamplingNs() const {

@@ -81,7 +81,7 @@ class SwbtBackend : public Backend {
   void ChooseBudget(const BackendConfig& config);
   void LengthenPeriod(double max_overhead);
   void KeepOutOfStep(const std::vector<ConcurrentSampler>& others, EventKind event);
-  int ChooseDrainInterval() const;
+  int ChooseDrainInterval(uint64_t period_of_bursts) const;
   Status AttachThreads();
   Status AttachNewThreads(size_t* found);
   Status AttachThread(pid_t tid);
@@ -113,6 +113,7 @@ class SwbtBackend : public Backend {
   perf_event_attr attr_;
   TraceTrigger trigger_;
   uint64_t period_ = 0;
+  bool begins_densely_ = false;
   BurstExtent burst_extent_ = BurstExtent::kStreams;
   trace::BurstLimits burst_limits_;             // of a burst that is not cut
   std::optional<ProcessorTiming> processor_;    // of clocks, whose bursts weigh by their time
@@ -141,6 +142,7 @@ class SwbtBackend : public Backend {
   uint64_t last_switching_ns_ = 0;
   uint64_t last_birth_ns_ = 0;  // when a thread was found
   int drain_interval_ms_ = 0;
+  int dense_drain_interval_ms_ = 0;
   uint64_t missed_threads_ = 0;
   uint64_t threads_by_timer_ = 0;  // with a timer for want of descriptors
   uint64_t last_thread_count_ = 0;

@@ -20,6 +20,8 @@ const char* NameOf(Counter counter) {
       return "disagreement-atomic";
     case Counter::kOverBudget:
       return "over-budget";
+    case Counter::kLeftOut:
+      return "left-out";
     case Counter::kSignalWasBlocked:
       return "signal-was-blocked";
     case Counter::kInKernel:

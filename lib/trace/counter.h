@@ -18,6 +18,7 @@ enum class Counter : uint8_t {
   kDecoded,                   // instructions that the code cache did not have
   kHandlerNs,                 // CPU time
   kOverBudget,                // samples skipped because earlier ones had cost too much
+  kLeftOut,                   // samples that begin no burst, after the first samples of a session
   kVerified,                  // branches whose prediction was compared with the program
   kDisagreements,             // verified branches with a wrong direction or target
   kDisagreementReadsNotKept,  // the same in bursts that keep no reads to find the reason

@@ -56,7 +56,7 @@ struct alignas(64) ThreadSlot {
   uint64_t handler_begin_ns;  // when the handler that runs began
   uint64_t handlers_ns;       // time of handlers since the burst began
   uint64_t earlier_handlers_ns;  // time of handlers before the burst, since the one before it began
-  uint32_t skipped;              // periods since the last burst that were over budget
+  uint32_t skipped;              // periods since the last burst that began none
   uint32_t periods;              // sampling periods that the burst represents
 
   std::atomic<uint64_t> counters[kCounters];

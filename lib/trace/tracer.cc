@@ -195,6 +195,7 @@ int Tracer::Open(const TracerConfig& config) {
   config_ = config;
   SetHandlerShare(config.handler_share);
   handler_reserve_ns_ = static_cast<int64_t>(config.handler_reserve_ns);
+  dense_samples_left_ = config.dense_samples;
   recorder_.SetLimits(config.burst);
   config_.keeps_handler_times = config.keeps_handler_times && slots_.ReserveHandlerTimes();
   GrowAhead();
@@ -497,12 +498,24 @@ void Tracer::OnSample(ThreadSlot* slot, uint32_t periods, ucontext_t* context) {
     slot->Add(Counter::kStackTooSmall);
     return;
   }
-  if (IsOverBudget(slot, periods) || !recorder_.Begin(slot, periods)) return;
+  if (IsLeftOut(slot, periods) || IsOverBudget(slot, periods)) return;
+  if (!recorder_.Begin(slot, periods)) return;
   OnWalkEnd(slot, BeginWalk(slot, context));
 }
 
 void Tracer::CarryLateSample(ThreadSlot* slot, uint32_t periods) const {
   if (config_.carries_late_samples) slot->skipped += periods;
+}
+
+bool Tracer::IsLeftOut(ThreadSlot* slot, uint32_t periods) {
+  if (IsDense()) {
+    dense_samples_left_.fetch_sub(1, std::memory_order_relaxed);
+    return false;
+  }
+  if (slot->skipped + periods >= config_.samples_by_burst) return false;
+  slot->Add(Counter::kLeftOut);
+  slot->skipped += periods;
+  return true;
 }
 
 // The CPU time since the last sample adds to the budget that bursts use up.

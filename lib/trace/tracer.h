@@ -55,6 +55,11 @@ struct TracerConfig {
   // CPU time that handlers of all threads together may take beyond that, so that a session begins
   // with a burst for each sample.
   uint64_t handler_reserve_ns = 0;
+  // The first samples of a session, so many of all threads together, begin a burst each. Later ones
+  // do so if they, with those since the last burst, are at least so many, which the burst
+  // represents then.
+  uint32_t dense_samples = 0;
+  uint32_t samples_by_burst = 1;
   bool may_use_breakpoints = true;
   // A sample that comes while it is blocked, or while a burst waits for a breakpoint, is
   // represented by the next burst. That is right for clocks, if the time of handlers is taken out.
@@ -105,6 +110,11 @@ class Tracer {
           (*static_cast<std::remove_reference_t<Visitor>*>(visitor))(view);
         },
         &visit);
+  }
+
+  // Returns whether each sample begins a burst now.
+  bool IsDense() const {
+    return config_.samples_by_burst == 1 || dense_samples_left_.load(std::memory_order_relaxed) > 0;
   }
 
   // Replaces TracerConfig::handler_share from now on.
@@ -166,6 +176,7 @@ class Tracer {
   void Handle(ThreadSlot* slot, Arrival arrival, ucontext_t* context);
   void OnSample(ThreadSlot* slot, uint32_t periods, ucontext_t* context);
   void CarryLateSample(ThreadSlot* slot, uint32_t periods) const;
+  bool IsLeftOut(ThreadSlot* slot, uint32_t periods);
   bool IsOverBudget(ThreadSlot* slot, uint32_t periods);
   int64_t TakeFromReserve(int64_t ns);
   WalkEnd BeginWalk(ThreadSlot* slot, ucontext_t* context);
@@ -189,6 +200,7 @@ class Tracer {
   std::atomic<bool> enabled_{false};
   std::atomic<TracerFailure> failure_{TracerFailure::kNone};
   std::atomic<int64_t> handler_reserve_ns_{0};
+  std::atomic<int64_t> dense_samples_left_{0};
   std::atomic<uint64_t> handler_share_{0};  // TracerConfig::handler_share, times 2^32
   CodeCache* code_cache_ = nullptr;
   bool has_native_region_ = false;

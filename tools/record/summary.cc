@@ -50,6 +50,13 @@ const char* SamplesName(hbbp_source_kind source) {
   }
 }
 
+uint64_t FindCounter(const SourceView& source, std::string_view name) {
+  for (const hbbp_counter& counter : source.counters) {
+    if (counter.name == name) return counter.value;
+  }
+  return 0;
+}
+
 std::string DescribeSources(const std::vector<SourceView>& sources) {
   std::string text;
   for (const SourceView& source : sources) {
@@ -63,6 +70,7 @@ std::string DescribeSources(const std::vector<SourceView>& sources) {
     } else {
       text += ", one each " + FormatCount(source.period);
     }
+    if (FindCounter(source, "left-out") != 0) text += " at first and then fewer";
     if (is_swbt) {
       text += ", " + FormatCount(source.taken_branches) + " taken branches, " +
               FormatCount(source.breakpoints) + " breakpoints (" + source.mode + ")";
@@ -137,13 +145,6 @@ std::string BusiestProfile(const std::vector<ProcessProfile>& stored) {
     if (stored.front().pid == process.pid && max_samples > 0) break;
   }
   return busiest->path;
-}
-
-uint64_t FindCounter(const SourceView& source, std::string_view name) {
-  for (const hbbp_counter& counter : source.counters) {
-    if (counter.name == name) return counter.value;
-  }
-  return 0;
 }
 
 // Returns nothing if the period does not count time, or is unknown.
