@@ -25,6 +25,8 @@ void EstimatorOption::AddTo(Options* options) {
       "--estimator", &text_, "NAME|FILE.json",
       "which source counts a block: auto, ebs, streams (lbr, swbt), tree (either), flow (both), "
       "or a tree of hbbp train (auto)");
+  options->Value("--event", &event_, "NAME",
+                 "the event whose samples count, of several (the best for counting)");
 }
 
 Status EstimatorOption::Read() {
@@ -48,6 +50,7 @@ hbbp::analysis EstimatorOption::Analyse(const hbbp::profile_view& profile,
                                         hbbp_analysis_options options) const {
   options.estimator = estimator_;
   if (has_tree_) options.tree = tree_.c_str();
+  if (!event_.empty()) options.event = event_.c_str();
   try {
     return hbbp::analysis(profile, options);
   } catch (const hbbp::error& error) {

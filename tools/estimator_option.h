@@ -1,4 +1,4 @@
-// The option that selects the observations of block counts.
+// The options that select the observations of block counts.
 #ifndef HBBP_TOOLS_ESTIMATOR_OPTION_H_
 #define HBBP_TOOLS_ESTIMATOR_OPTION_H_
 
@@ -14,17 +14,18 @@ const char* EstimatorName(hbbp_estimator estimator);  // "streams"
 
 class EstimatorOption {
  public:
-  // The option is valid as long as this object.
+  // The options are valid as long as this object.
   void AddTo(Options* options);
   // Reads the file of a tree, if the option names one.
   Status Read();
-  // Analyses with the option, which Read() has read, and the rest of `options`. If the tree is the
+  // Analyses with the options, which Read() has read, and the rest of `options`. If the tree is the
   // reason of a failure, the message names its file.
   hbbp::analysis Analyse(const hbbp::profile_view& profile,
                          hbbp_analysis_options options = {}) const;
 
  private:
   std::string text_ = "auto";
+  std::string event_;
   hbbp_estimator estimator_ = HBBP_ESTIMATOR_AUTO;
   bool has_tree_ = false;
   std::string tree_;  // JSON

@@ -5,7 +5,10 @@
 #include "profile_view.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include "estimator_option.h"
@@ -39,7 +42,7 @@ Losses SumLosses(const std::vector<SourceView>& sources) {
 void AddEstimatorNote(const std::vector<SourceView>& sources, std::vector<std::string>* notes) {
   const auto is_used = [](bool has_streams) {
     return [has_streams](const SourceView& source) {
-      return source.samples > 0 && HasStreams(source.kind) == has_streams;
+      return source.samples > 0 && !source.is_other_event && HasStreams(source.kind) == has_streams;
     };
   };
   const auto ebs = std::find_if(sources.begin(), sources.end(), is_used(false));
@@ -85,7 +88,8 @@ bool MayLag(const SourceView& source) {
   const bool is_of_pmu = source.event == HBBP_EVENT_INSTRUCTIONS ||
                          source.event == HBBP_EVENT_CYCLES ||
                          source.event == HBBP_EVENT_TAKEN_BRANCHES;
-  const bool is_counted = source.samples > 0 && source.estimator != HBBP_ESTIMATOR_STREAMS;
+  const bool is_counted =
+      source.samples > 0 && !source.is_other_event && source.estimator != HBBP_ESTIMATOR_STREAMS;
   return source.kind == HBBP_SOURCE_EBS && is_of_pmu && is_counted && source.precise_ip == 0 &&
          *source.event_name != '\0';
 }
@@ -102,12 +106,76 @@ void AddLagNote(const std::vector<SourceView>& sources, std::vector<std::string>
                    "blocks may be off by more than their errors");
 }
 
+void AddOtherEventsNote(const std::vector<SourceView>& sources, std::vector<std::string>* notes) {
+  std::string counted, others;
+  for (const SourceView& source : sources) {
+    if (source.samples == 0) continue;
+    std::string* const names = source.is_other_event ? &others : &counted;
+    const std::string name = std::string(SourceName(source.kind)) + " of " + EventNameOf(source);
+    *names += (names->empty() ? "" : ", ") + name;
+  }
+  if (others.empty()) return;
+  notes->push_back("blocks are counted by " + counted + "; " + others +
+                   " would count something else, and is not added (--event NAME chooses)");
+}
+
 bool CountsExecutions(const SourceView& source) {
   if (HasStreams(source.kind)) {
     const bool is_clock = source.unit == HBBP_UNIT_NANOSECONDS;
     return source.unit == HBBP_UNIT_TAKEN_BRANCHES || (source.extent_in_events != 0 && !is_clock);
   }
   return source.unit == HBBP_UNIT_INSTRUCTIONS || source.unit == HBBP_UNIT_UOPS;
+}
+
+// Returns the units that the samples of a family have.
+std::set<std::string> FindUnits(const hbbp::profile& profile, bool has_streams) {
+  std::set<std::string> units;
+  for (const SourceView& source : SourcesAsRecorded(profile)) {
+    const bool is_of_family = HasStreams(source.kind) == has_streams;
+    if (is_of_family && source.samples != 0) units.insert(UnitName(source.unit));
+  }
+  return units;
+}
+
+std::string Joined(const std::set<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+// Of profiles that have no unit in common one would count, and the others would add nothing.
+void CheckUnits(const std::vector<std::string>& paths, const std::vector<hbbp::profile>& profiles,
+                bool has_streams) {
+  std::optional<size_t> first;
+  std::set<std::string> common;
+  for (size_t i = 0; i < profiles.size(); ++i) {
+    const std::set<std::string> units = FindUnits(profiles[i], has_streams);
+    if (units.empty()) continue;
+    std::set<std::string> shared;
+    std::set_intersection(common.begin(), common.end(), units.begin(), units.end(),
+                          std::inserter(shared, shared.end()));
+    if (first && shared.empty()) {
+      throw hbbp::error(HBBP_ERROR_MISMATCH,
+                        paths[*first] + " counts " + Joined(common) + " and " + paths[i] + " " +
+                            Joined(units) +
+                            ", which cannot be added; give profiles of one event at a time");
+    }
+    common = first ? shared : units;
+    if (!first) first = i;
+  }
+}
+
+std::vector<hbbp::profile> LoadEach(const std::vector<std::string>& paths) {
+  std::vector<hbbp::profile> profiles;
+  for (const std::string& path : paths) profiles.push_back(LoadProfile(path));
+  return profiles;
+}
+
+hbbp::profile Merge(std::vector<hbbp::profile> profiles) {
+  if (profiles.size() == 1) return std::move(profiles.front());
+  std::vector<const hbbp::profile*> parts;
+  for (const hbbp::profile& profile : profiles) parts.push_back(&profile);
+  return hbbp::profile::merge(parts);
 }
 
 bool IsWeighedByTime(const SourceView& source) {
@@ -132,13 +200,12 @@ hbbp::profile LoadProfile(const std::string& path) {
 }
 
 hbbp::profile LoadProfiles(const std::vector<std::string>& paths) {
-  std::vector<hbbp::profile> profiles;
-  for (const std::string& path : paths) profiles.push_back(LoadProfile(path));
-  if (profiles.size() == 1) return std::move(profiles.front());
-  std::vector<const hbbp::profile*> parts;
-  for (const hbbp::profile& profile : profiles) parts.push_back(&profile);
-  return hbbp::profile::merge(parts);
+  std::vector<hbbp::profile> profiles = LoadEach(paths);
+  for (const bool has_streams : {false, true}) CheckUnits(paths, profiles, has_streams);
+  return Merge(std::move(profiles));
 }
+
+hbbp::profile LoadParts(const std::vector<std::string>& paths) { return Merge(LoadEach(paths)); }
 
 std::vector<SourceView> SourcesAsRecorded(const hbbp::profile_view& profile) {
   std::vector<SourceView> sources;
@@ -161,6 +228,7 @@ std::vector<SourceView> Sources(const hbbp::analysis& analysis) {
     source.is_one_scale = info.is_one_scale != 0;
     source.unexplained = results[i].unexplained;
     source.superseded = results[i].superseded;
+    source.is_other_event = results[i].is_other_event != 0;
     source.unexplained_reasons = analysis.unexplained_reasons(i);
     std::erase_if(source.unexplained_reasons,
                   [](const hbbp_counter& reason) { return reason.value == 0; });
@@ -263,6 +331,8 @@ const char* PeriodModeName(hbbp_period_mode mode) {
       return "fixed";
     case HBBP_PERIOD_RANDOM:
       return "random";
+    case HBBP_PERIOD_BY_FREQUENCY:
+      return "frequency";
     default:
       return "unknown";
   }
@@ -313,7 +383,16 @@ const char* ModuleKindName(hbbp_module_kind kind) {
   }
 }
 
-std::string UnitOf(const std::vector<SourceView>& sources) {
+std::vector<SourceView> CountedSources(const std::vector<SourceView>& sources) {
+  std::vector<SourceView> counted = sources;
+  std::erase_if(counted, [](const SourceView& source) {
+    return source.samples == 0 || source.is_other_event;
+  });
+  return counted.empty() ? sources : counted;
+}
+
+std::string UnitOf(const std::vector<SourceView>& all) {
+  const std::vector<SourceView> sources = CountedSources(all);
   if (sources.empty()) return UnitName(HBBP_UNIT_INSTRUCTIONS);
   const hbbp_unit first = sources.front().unit;
   const bool agree = std::all_of(sources.begin(), sources.end(),
@@ -321,7 +400,8 @@ std::string UnitOf(const std::vector<SourceView>& sources) {
   return agree ? UnitName(first) : "mixed";
 }
 
-bool IsUpToFactor(const std::vector<SourceView>& sources) {
+bool IsUpToFactor(const std::vector<SourceView>& all) {
+  const std::vector<SourceView> sources = CountedSources(all);
   struct Family {
     bool is_there = false;
     bool counts_executions = true;
@@ -337,7 +417,8 @@ bool IsUpToFactor(const std::vector<SourceView>& sources) {
   return !is_exact && !sources.empty();
 }
 
-bool IsByModelOfTime(const std::vector<SourceView>& sources) {
+bool IsByModelOfTime(const std::vector<SourceView>& all) {
+  const std::vector<SourceView> sources = CountedSources(all);
   const auto is_right = [](const SourceView& source) {
     return source.is_one_scale &&
            (!HasStreams(source.kind) || CountsExecutions(source) || IsWeighedByTime(source));
@@ -370,6 +451,7 @@ std::vector<std::string> Caveats(const std::vector<SourceView>& sources) {
     notes.push_back(FormatCount(losses.disagreements) +
                     " branches were predicted wrongly: tracing is not to be trusted here");
   }
+  AddOtherEventsNote(sources, &notes);
   AddEstimatorNote(sources, &notes);
   AddLagNote(sources, &notes);
   if (IsByModelOfTime(sources)) {

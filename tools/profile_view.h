@@ -27,13 +27,17 @@ Status CatchError(Body&& body) {
 
 // The message of a failure contains the path.
 hbbp::profile LoadProfile(const std::string& path);
-// Loads one profile as it is, or several merged.
+// Loads one profile as it is, or several merged. Throws hbbp::error if their counts cannot be
+// added, because they sampled events of different units.
 hbbp::profile LoadProfiles(const std::vector<std::string>& paths);
+// Merges the parts of what one process did, whatever they sampled.
+hbbp::profile LoadParts(const std::vector<std::string>& paths);
 
 // SourceView is a source, with its samples outside of blocks, or its streams that no path explains.
 struct SourceView : hbbp_source_info {
   uint64_t unexplained = 0;
   uint64_t superseded = 0;
+  bool is_other_event = false;  // blocks are counted by another event
   std::vector<hbbp_counter> counters;
   std::vector<hbbp_counter> unexplained_reasons;  // those that are not 0
   // Blocks that sources of both families observed have this estimator, and this factor of counts.
@@ -70,7 +74,9 @@ const char* EbsMethodName(hbbp_ebs_method method);  // "ip+1"
 const char* CodeName(hbbp_code_state code);         // "file"
 const char* ModuleKindName(hbbp_module_kind kind);  // "vdso"
 
-// Returns for instance "instructions"; "mixed" if the sources differ.
+// Returns the sources that have samples of an event that counts; if none has, all sources.
+std::vector<SourceView> CountedSources(const std::vector<SourceView>& sources);
+// Returns for instance "instructions"; "mixed" if the sources that count differ.
 std::string UnitOf(const std::vector<SourceView>& sources);
 // Returns true if neither family of sources counts executions: counts are then up to a factor.
 bool IsUpToFactor(const std::vector<SourceView>& sources);

@@ -24,7 +24,8 @@
  * be off by a factor of two or so, shares are nearer the truth, and standard errors do not have the
  * model's error. Bursts are independent, the streams of a burst are not, and standard errors allow
  * for that. Where both sources saw a module, SWBT counts its blocks and EBS does not: counts of
- * sources are never added to each other.
+ * sources are never added to each other. Nor are those of different events: the sources of a
+ * recording may sample several, and one of them counts (hbbp_analysis_options.event).
  */
 #ifndef HBBP_ANALYSIS_H_
 #define HBBP_ANALYSIS_H_
@@ -57,6 +58,10 @@ typedef struct hbbp_analysis_options {
               */
   const hbbp_kernel_files *kernel; /* NULL: those of this machine, if they are of that kernel */
   const hbbp_debug_options *debug; /* where debug information is; NULL: where it usually is */
+  const char *event; /* whose samples count, by its name in hbbp_source_info with or without its
+                        modifiers ("cycles:u", "cycles"); NULL: of each family of sources the best
+                        for counting, which is instructions before cycles before clocks, and of
+                        branches taken ones before others */
 } hbbp_analysis_options;
 
 typedef struct hbbp_analysis_info {
@@ -77,6 +82,9 @@ typedef struct hbbp_source_result {
                            through the code explains */
   uint64_t superseded;  /* IP samples in blocks that streams of another source count, which add
                            nothing */
+  uint32_t is_other_event; /* 1: blocks are counted by another event (hbbp_analysis_options.event),
+                              and none of its samples adds anything */
+  uint32_t reserved2;
 } hbbp_source_result;
 
 /* How the code of a module was found. */
@@ -166,6 +174,8 @@ typedef struct hbbp_branch {
  *                                hbbp_debug_options that this library does not know
  *   HBBP_ERROR_BAD_FORMAT        not a tree, with the node in the message; a damaged kernel file
  *   HBBP_ERROR_NOT_FOUND, HBBP_ERROR_PERMISSION, HBBP_ERROR_IO  of a kernel file
+ *   HBBP_ERROR_NOT_FOUND         no source of that event has samples; the message names those
+ *                                that do
  *   HBBP_ERROR_MISMATCH          a file is of another kernel or boot
  *   HBBP_ERROR_NO_MEMORY
  * and those of hbbp_work_options. Any thread. Since 0.1. */

@@ -37,10 +37,11 @@ enum {
 
 typedef int32_t hbbp_period_mode;
 enum {
-  HBBP_PERIOD_PRIME = 0, /* the largest prime that is not above the period: no resonance */
-  HBBP_PERIOD_FIXED = 1, /* exactly the period */
-  HBBP_PERIOD_RANDOM = 2 /* drawn anew, within 12.5 % of the period, every time that samples are
-                            collected; a thread born during the session keeps one draw */
+  HBBP_PERIOD_PRIME = 0,  /* the largest prime that is not above the period: no resonance */
+  HBBP_PERIOD_FIXED = 1,  /* exactly the period */
+  HBBP_PERIOD_RANDOM = 2, /* drawn anew, within 12.5 % of the period, every time that samples are
+                             collected; a thread born during the session keeps one draw */
+  HBBP_PERIOD_BY_FREQUENCY = 3 /* of sources, not of options: the kernel adapts it to a frequency */
 };
 
 /* How software branch tracing resolves branches that the code alone does not. */

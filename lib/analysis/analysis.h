@@ -36,6 +36,7 @@ class Analysis {
     std::shared_ptr<const ResolvedModules> modules;
     BlockMaps maps;
     SampleTotals totals;
+    std::vector<bool> is_counted;                // by source
     std::vector<UnexplainedCounts> unexplained;  // by source
     ChosenEstimator estimator;
     double mean_count = 0;
@@ -46,6 +47,7 @@ class Analysis {
   };
   explicit Analysis(Parts parts);
 
+  // Returns the data with the counts of the sources that count.
   const ProfileData& data() const { return parts_.modules->data(); }
   const ResolvedModules& modules() const { return *parts_.modules; }
   const std::shared_ptr<const ResolvedModules>& shared_modules() const { return parts_.modules; }
@@ -56,6 +58,8 @@ class Analysis {
   const UnexplainedCounts& UnexplainedByReason(uint32_t source) const {
     return parts_.unexplained[source];
   }
+  // Returns whether blocks are counted by the event of the source.
+  bool IsCounted(uint32_t source) const { return parts_.is_counted[source]; }
   // Returns the IP samples in code that another source counts.
   uint64_t SupersededOfSource(uint32_t source) const { return parts_.counts.superseded[source]; }
   // Never returns kAuto.

@@ -1,5 +1,6 @@
 #include "analysis/analyze.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <map>
@@ -8,7 +9,9 @@
 #include <vector>
 
 #include "analysis/block_observations.h"
+#include "estimate/event_choice.h"
 #include "isa/uop_estimate.h"
+#include "profile/profile_merge.h"
 
 namespace hbbp {
 namespace {
@@ -70,6 +73,22 @@ void CountInInstructions(const ResolvedModules& modules, const ObservedModule& o
   }
 }
 
+// Returns the samples of each source that are in a module.
+std::vector<uint64_t> LocatedSamples(const ProfileData& data, const SampleTotals& totals) {
+  std::vector<uint64_t> located = totals.of_source;
+  for (size_t i = 0; i < located.size(); ++i) located[i] -= data.sources[i].unmapped;
+  return located;
+}
+
+// Returns the same modules with the counts of these sources alone.
+std::shared_ptr<const ResolvedModules> WithSources(const std::vector<bool>& is_counted,
+                                                   std::shared_ptr<const ResolvedModules> modules) {
+  if (std::find(is_counted.begin(), is_counted.end(), false) == is_counted.end()) return modules;
+  auto data = std::make_shared<ProfileData>(modules->data());
+  KeepSources(is_counted, data.get());
+  return std::make_shared<const ResolvedModules>(std::move(data), *modules);
+}
+
 void AddBias(const std::vector<TakenBranchRecord>& branches, std::vector<ObservedModule>* all) {
   std::map<uint32_t, BlockObservations*> by_module;
   for (ObservedModule& module : *all) by_module[module.module] = &module.observations;
@@ -96,11 +115,16 @@ StatusOr<Analysis> Analyze(ProfileData data, const AnalysisOptions& options, con
 
 StatusOr<Analysis> Analyze(std::shared_ptr<const ResolvedModules> modules,
                            const EstimatorOptions& estimator, const Work& work) {
+  Analysis::Parts parts;
+  parts.totals = CountSamples(modules->data());
+  HBBP_ASSIGN_OR_RETURN(
+      parts.is_counted,
+      ChooseEvents(modules->data().sources, LocatedSamples(modules->data(), parts.totals),
+                   estimator.event));
+  modules = WithSources(parts.is_counted, std::move(modules));
   const ProfileData& data = modules->data();
   const uint64_t evidence = data.counts.size() + data.branches.size();
   WorkMeter meter(work, 3 * evidence);
-  Analysis::Parts parts;
-  parts.totals = CountSamples(data);
   parts.maps.resize(data.modules.size());
   parts.unexplained.resize(data.sources.size());
   parts.counts.superseded.resize(data.sources.size());
@@ -112,7 +136,8 @@ StatusOr<Analysis> Analyze(std::shared_ptr<const ResolvedModules> modules,
   for (const ObservedModule& module : observed) {
     CountInInstructions(*modules, module, &contributions);
   }
-  parts.estimator = ChooseEstimator(data, parts.totals, observed, contributions, estimator.kind);
+  parts.estimator =
+      ChooseEstimator(data, CountSamples(data), observed, contributions, estimator.kind);
   for (Contribution& contribution : contributions) {
     Scale(parts.estimator.scales.ebs, &contribution);
   }
@@ -120,7 +145,8 @@ StatusOr<Analysis> Analyze(std::shared_ptr<const ResolvedModules> modules,
   parts.branches = ListTakenBranches(*modules, parts.estimator.scales.streams);
   AddBias(parts.branches, &observed);
 
-  const CountingMethod method = {parts.estimator, estimator.tree, parts.mean_count};
+  const CountingMethod method = {parts.estimator, estimator.tree, parts.mean_count,
+                                 FlowErrorsOf(data)};
   for (ObservedModule& module : observed) {
     const ResolvedModules::Use use = modules->Open(module.module);
     BlockMap* const map = parts.maps[module.module].get();

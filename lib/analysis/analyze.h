@@ -1,5 +1,6 @@
 // Analyze() turns the counted addresses of a profile into blocks, functions and their counts.
 //
+//   events         chooses those that count                         estimate/event_choice.h
 //   modules        finds their code again                           resolved_modules.h
 //   observations   attributes samples and streams to blocks         block_observations.h
 //   estimator      chooses it, and the scale of counts              estimate/family_counts.h
@@ -26,7 +27,8 @@ struct AnalysisOptions {
   KernelFiles kernel_files = {};
 };
 
-// Returns kCancelled if `work` is cancelled. Missing code is not an error: modules have problems,
+// Returns kCancelled if `work` is cancelled, and kNotFound if there is no sample of the event that
+// `options` name. Missing code is not an error: modules have problems,
 // and samples are unexplained.
 StatusOr<Analysis> Analyze(ProfileData data, const AnalysisOptions& options = {},
                            const Work& work = {});

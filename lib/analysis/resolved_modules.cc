@@ -35,9 +35,14 @@ std::vector<uint64_t> SampledOffsets(const ProfileData& data, uint32_t module) {
 ResolvedModules::ResolvedModules(std::shared_ptr<const ProfileData> data, KernelFiles kernel_files)
     : data_(std::move(data)),
       kernel_files_(std::move(kernel_files)),
-      opened_(std::make_unique<Opened>()) {
+      opened_(std::make_shared<Opened>()) {
+  opened_->data = data_;
   opened_->modules.resize(data_->modules.size());
 }
+
+ResolvedModules::ResolvedModules(std::shared_ptr<const ProfileData> counts,
+                                 const ResolvedModules& same)
+    : data_(std::move(counts)), kernel_files_(same.kernel_files_), opened_(same.opened_) {}
 
 ResolvedModules::Use ResolvedModules::Open(uint32_t module) const {
   std::unique_lock lock(opened_->mutex);
@@ -45,7 +50,7 @@ ResolvedModules::Use ResolvedModules::Open(uint32_t module) const {
   // If memory is short, the module is opened again the next time.
   if (opened == nullptr) {
     opened = std::make_unique<const ResolvedModule>(
-        ResolveModule(data_->modules[module], kernel_files_));
+        ResolveModule(opened_->data->modules[module], kernel_files_));
   }
   return {std::move(lock), opened.get()};
 }

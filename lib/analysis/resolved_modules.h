@@ -24,6 +24,8 @@ namespace hbbp {
 class ResolvedModules {
  public:
   explicit ResolvedModules(std::shared_ptr<const ProfileData> data, KernelFiles kernel_files = {});
+  // Shares the opened code of `same` for other counts in the same modules.
+  ResolvedModules(std::shared_ptr<const ProfileData> counts, const ResolvedModules& same);
 
   const ProfileData& data() const { return *data_; }
   const std::shared_ptr<const ProfileData>& shared_data() const { return data_; }
@@ -62,12 +64,13 @@ class ResolvedModules {
  private:
   struct Opened {
     std::mutex mutex;
+    std::shared_ptr<const ProfileData> data;                     // whose modules these are
     std::vector<std::unique_ptr<const ResolvedModule>> modules;  // null: not requested yet
   };
 
   const std::shared_ptr<const ProfileData> data_;
   const KernelFiles kernel_files_;
-  const std::unique_ptr<Opened> opened_;
+  const std::shared_ptr<Opened> opened_;
 };
 
 }  // namespace hbbp

@@ -54,6 +54,7 @@ StatusOr<EstimatorOptions> ReadEstimator(const hbbp_analysis_options& given) {
   }
   EstimatorOptions estimator;
   estimator.kind = static_cast<EstimatorKind>(given.estimator);
+  if (given.event != nullptr) estimator.event = given.event;
   if (given.tree != nullptr) {
     HBBP_ASSIGN_OR_RETURN(estimator.tree, DecisionTree::FromJson(given.tree));
   }
@@ -140,6 +141,7 @@ hbbp_source_result GetSource(const hbbp_analysis& analysis, size_t index) {
   HBBP_INIT(hbbp_source_result, result);
   result.unexplained = analysis.analysis().UnexplainedOfSource(source);
   result.superseded = analysis.analysis().SupersededOfSource(source);
+  result.is_other_event = analysis.analysis().IsCounted(source) ? 0 : 1;
   return result;
 }
 
@@ -161,9 +163,11 @@ HBBP_API hbbp_status hbbp_analysis_create(const hbbp_profile* profile,
     HBBP_ASSIGN_OR_RETURN(const hbbp::Work chosen, ReadWork(work));
     HBBP_ASSIGN_OR_RETURN(const EstimatorOptions estimator, ReadEstimator(full));
     HBBP_ASSIGN_OR_RETURN(hbbp::DebugInfoOptions debug, ReadDebugOptions(full.debug));
-    HBBP_ASSIGN_OR_RETURN(auto modules, OpenModules(*profile, full.kernel));
-    HBBP_ASSIGN_OR_RETURN(Analysis made, hbbp::Analyze(std::move(modules), estimator, chosen));
-    *analysis = new hbbp_analysis(*profile, std::move(made), std::move(debug));
+    HBBP_ASSIGN_OR_RETURN(std::shared_ptr<const ResolvedModules> modules,
+                          OpenModules(*profile, full.kernel));
+    HBBP_ASSIGN_OR_RETURN(Analysis made, hbbp::Analyze(modules, estimator, chosen));
+    *analysis = new hbbp_analysis(hbbp_profile(*profile, std::move(modules)), std::move(made),
+                                  std::move(debug));
     return hbbp::OkStatus();
   });
 }

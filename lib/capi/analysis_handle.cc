@@ -19,9 +19,9 @@ constexpr size_t kMaxKeptInstructions = 4 << 20;
 
 }  // namespace
 
-hbbp_analysis::hbbp_analysis(const hbbp_profile& profile, hbbp::Analysis analysis,
+hbbp_analysis::hbbp_analysis(hbbp_profile profile, hbbp::Analysis analysis,
                              hbbp::DebugInfoOptions debug_options)
-    : profile_(profile, analysis.shared_modules()),
+    : profile_(std::move(profile)),
       analysis_(std::move(analysis)),
       lines_(profile_.modules(), std::move(debug_options)) {}
 

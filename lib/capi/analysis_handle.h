@@ -46,7 +46,7 @@ StatusOr<DebugInfoOptions> ReadDebugOptions(const hbbp_debug_options* given);
 // Const functions may be called by any thread.
 struct hbbp_analysis {
  public:
-  hbbp_analysis(const hbbp_profile& profile, hbbp::Analysis analysis,
+  hbbp_analysis(hbbp_profile profile, hbbp::Analysis analysis,
                 hbbp::DebugInfoOptions debug_options);
 
   const hbbp_profile& profile() const { return profile_; }

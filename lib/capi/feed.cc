@@ -296,7 +296,8 @@ Status AddSampleSource(const hbbp_feed_source& source, Feed* feed, uint32_t* ind
   hbbp::SourceRecord record;
   record.kind = static_cast<SourceKind>(source.kind);
   record.event = static_cast<hbbp::EventKind>(source.event);
-  record.period_mode = hbbp::PeriodMode::kFixed;
+  record.period_mode =
+      source.frequency_hz != 0 ? hbbp::PeriodMode::kByFrequency : hbbp::PeriodMode::kFixed;
   record.period = source.period;
   record.frequency_hz = source.frequency_hz;
   record.include_kernel = source.include_kernel != 0;

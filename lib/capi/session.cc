@@ -48,6 +48,7 @@ static_assert(static_cast<int>(hbbp::EventKind::kUops) == HBBP_EVENT_UOPS);
 static_assert(static_cast<int>(hbbp::PeriodMode::kPrime) == HBBP_PERIOD_PRIME);
 static_assert(static_cast<int>(hbbp::PeriodMode::kFixed) == HBBP_PERIOD_FIXED);
 static_assert(static_cast<int>(hbbp::PeriodMode::kRandom) == HBBP_PERIOD_RANDOM);
+static_assert(static_cast<int>(hbbp::PeriodMode::kByFrequency) == HBBP_PERIOD_BY_FREQUENCY);
 
 static_assert(static_cast<int>(hbbp::TraceMode::kLookAhead) == HBBP_TRACE_LOOKAHEAD);
 static_assert(static_cast<int>(hbbp::TraceMode::kBreakpoint) == HBBP_TRACE_BREAKPOINT);

@@ -51,6 +51,7 @@ PerfRecordImport::EventImport& PerfRecordImport::WithSources(const PerfEvent& ev
   source.include_kernel = !event.attr.exclude_kernel;
   (event.attr.freq ? source.frequency_hz : source.period) =
       event.attr.freq ? event.attr.sample_freq : event.attr.sample_period;
+  source.period_mode = event.attr.freq ? PeriodMode::kByFrequency : PeriodMode::kFixed;
   const bool has_branches = HasWholeBranchStacks(event);
   if (!has_branches || source.event != EventKind::kTakenBranches) {
     state.ibs_kind = IbsKindOf(event.name);

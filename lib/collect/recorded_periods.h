@@ -19,8 +19,7 @@ class RecordedPeriods {
   uint64_t smallest() const { return smallest_; }
   uint64_t largest() const { return largest_; }
 
-  // `asked` is the period of the event; if it is 0, the kernel adapted periods to a frequency, and
-  // the mode is kFixed.
+  // `asked` is the period of the event; if it is 0, the kernel adapted periods to a frequency.
   PeriodMode ModeOf(uint64_t asked) const;
 
  private:

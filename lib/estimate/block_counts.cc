@@ -8,7 +8,6 @@
 #include <cmath>
 #include <map>
 
-#include "estimate/flow_graph.h"
 #include "estimate/observed_features.h"
 #include "estimate/stream_estimator.h"
 
@@ -66,7 +65,7 @@ class ModuleCounter {
                        .module_index = evidence_.observed.module,
                        .contributions = counts_.contributions,
                        .streams_scale = streams_scale()},
-                      evidence_.map, FlowErrorsOf(evidence_.data));
+                      evidence_.map, method_.flow_errors);
     for (size_t first = 0, end = 0; first < combined.size(); first = end) {
       if (!meter->Advance(end - first)) return;
       const AddressRange function =

@@ -15,6 +15,7 @@
 #include "estimate/block_record.h"
 #include "estimate/decision_tree.h"
 #include "estimate/family_counts.h"
+#include "estimate/flow_graph.h"
 #include "image/module_code.h"
 #include "profile/profile_data.h"
 
@@ -32,6 +33,7 @@ struct CountingMethod {
   ChosenEstimator estimator;
   const DecisionTree& tree;  // for EstimatorKind::kTree
   double mean_count = 0;     // see MeanCount
+  FlowErrors flow_errors;    // for EstimatorKind::kFlow
 };
 
 struct ModuleEvidence {

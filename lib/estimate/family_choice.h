@@ -7,6 +7,7 @@
 #define HBBP_LIB_ESTIMATE_FAMILY_CHOICE_H_
 
 #include <cstdint>
+#include <string>
 
 #include "estimate/decision_tree.h"
 #include "events/samples.h"
@@ -27,6 +28,7 @@ enum class EstimatorKind : int32_t {
 struct EstimatorOptions {
   EstimatorKind kind = EstimatorKind::kAuto;
   DecisionTree tree;  // for kTree
+  std::string event;  // whose samples count; empty: the best for counting (event_choice.h)
 };
 
 constexpr SourceFamily FamilyOf(SourceKind source) {

@@ -533,10 +533,11 @@ std::vector<CombinedBlock> ModuleFlow::Combine() {
 
 FlowErrors FlowErrorsOf(const ProfileData& data) {
   FlowErrors errors;
-  for (const SourceRecord& source : data.sources) {
-    if (!HasStreams(source.kind) && !CountsExecutions(SourceFamily::kEbs, source.event))
-      errors.ebs = kClockError;
-  }
+  const bool counts_executions =
+      std::all_of(data.counts.begin(), data.counts.end(), [&data](const IpCount& count) {
+        return CountsExecutions(SourceFamily::kEbs, data.sources[count.source].event);
+      });
+  if (!counts_executions) errors.ebs = kClockError;
   return errors;
 }
 

@@ -35,7 +35,7 @@ enum class EventKind : int32_t {
   kOther = 6,  // SourceRecord::event_name says which
   kUops = 7,   // dispatched, as AMD's IBS counts them
 };
-enum class PeriodMode : int32_t { kPrime = 0, kFixed = 1, kRandom = 2 };
+enum class PeriodMode : int32_t { kPrime = 0, kFixed = 1, kRandom = 2, kByFrequency = 3 };
 enum class Unit : int32_t {
   kInstructions = 0,
   kNanoseconds = 1,

@@ -175,7 +175,10 @@ Amounts AmountsOf(const InstructionProperties& kind) {
 bool OnlyStreamsCount(const Analysis& analysis) {
   const std::vector<SourceRecord>& sources = analysis.data().sources;
   for (uint32_t i = 0; i < sources.size(); ++i) {
-    if (!HasStreams(sources[i].kind) && analysis.totals().of_source[i] > 0) return false;
+    if (!HasStreams(sources[i].kind) && analysis.IsCounted(i) &&
+        analysis.totals().of_source[i] > 0) {
+      return false;
+    }
   }
   return std::ranges::all_of(analysis.blocks(), [](const BlockRecord& block) {
     return HasStreams(block.source) || block.estimate.count == 0;

@@ -1,7 +1,7 @@
 // MergeProfiles takes one profile after the other: Index maps its modules, sources and threads to
 // those of the sum, by a key for each kind of record; counts and branches get the new indices and
-// the slices of SliceMerger and are appended; at the end Normalize adds up equal ones. KeepThread
-// and KeepSlice filter in place. lib/capi calls them.
+// the slices of SliceMerger and are appended; at the end Normalize adds up equal ones. KeepThread,
+// KeepSlice and KeepSources filter in place. lib/capi calls them.
 #include "profile/profile_merge.h"
 
 #include <algorithm>
@@ -211,6 +211,15 @@ bool KeepSlice(uint32_t slice, ProfileData* data) {
   data->ibs_buckets.clear();
   data->ibs_lines.clear();
   return true;
+}
+
+void KeepSources(const std::vector<bool>& kept, ProfileData* data) {
+  const auto is_dropped = [&kept](const auto& count) { return !kept[count.source]; };
+  std::erase_if(data->counts, is_dropped);
+  std::erase_if(data->branches, is_dropped);
+  for (size_t i = 0; i < data->sources.size(); ++i) {
+    if (!kept[i]) data->sources[i].unmapped = 0;
+  }
 }
 
 }  // namespace hbbp

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "base/work.h"
 #include "profile/profile_data.h"
@@ -25,6 +26,10 @@ bool KeepThread(uint32_t tid, ProfileData* data);
 // Removes what is not of that slice of time, and the data of IBS samples. Start and duration stay
 // those of the whole. Returns false, and changes nothing, if there is no such slice.
 bool KeepSlice(uint32_t slice, ProfileData* data);
+
+// Removes the samples and branches of the sources that are not `kept`, by source. The data of IBS
+// samples stay.
+void KeepSources(const std::vector<bool>& kept, ProfileData* data);
 
 }  // namespace hbbp
 

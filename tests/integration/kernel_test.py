@@ -244,18 +244,20 @@ class KernelTest(record_support.RecordTest):
             if not recording.is_file():
                 self.skipTest('no recordings (HBBP_TEST_DATA)')
             script = subprocess.run(['perf', 'script', '-i', recording, '-G', '-F',
-                                     'period,ip,sym,dso'], capture_output=True, text=True, check=True)
-            expected = collections.Counter()
+                                     'event,period,ip,sym,dso'], capture_output=True, text=True, check=True)
+            expected = collections.defaultdict(collections.Counter)
             for line in script.stdout.splitlines():
                 words = line.split()
                 dso = words[-1].strip('()') if words else ''
                 if dso == '[kernel.kallsyms]':
-                    expected['[kernel]'] += int(words[0])
+                    expected[words[1].rstrip(':')]['[kernel]'] += int(words[0])
                 elif dso.endswith('.ko'):
-                    expected[f'[{pathlib.PurePath(dso).stem}]'] += int(words[0])
+                    expected[words[1].rstrip(':')][f'[{pathlib.PurePath(dso).stem}]'] += int(words[0])
             self.assertTrue(expected)
             self.import_it(recording=recording)
-            self.assertEqual(self.functions('--where', 'module=[kernel.kallsyms]'), dict(expected))
+            for event, functions in expected.items():
+                self.assertEqual(self.functions('--where', 'module=[kernel.kallsyms]', '--event', event),
+                                 dict(functions), (name, event))
 
     @needs_root
     def test_a_recording_of_the_running_kernel_as_perf_names_it(self):

@@ -1,5 +1,7 @@
 // hbbp blocks: lists how often each basic block ran.
 #include <algorithm>
+#include <iterator>
+#include <numeric>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -29,16 +31,55 @@ bool IsBiased(const hbbp_block& block, const BiasThresholds& thresholds) {
          block.bias_chance <= thresholds.chance;
 }
 
+// Returns how many of another event were sampled in each of `blocks`, which are by module and
+// address.
+std::vector<double> EventsIn(const std::vector<hbbp_block>& blocks,
+                             const hbbp::analysis& of_event) {
+  std::vector<double> events(blocks.size());
+  const double scale = of_event.info().ebs_scale;
+  for (const hbbp_block& other : of_event.blocks()) {
+    const auto after = std::upper_bound(
+        blocks.begin(), blocks.end(), other, [](const hbbp_block& a, const hbbp_block& b) {
+          return std::tie(a.module, a.start) < std::tie(b.module, b.start);
+        });
+    if (after == blocks.begin()) continue;
+    const hbbp_block& block = *std::prev(after);
+    const bool is_inside = block.module == other.module && other.start < block.end;
+    if (is_inside) events[after - blocks.begin() - 1] += Instructions(other) / scale;
+  }
+  return events;
+}
+
+// The events of `name` as a column.
+struct OtherEvent {
+  std::string name;
+  std::vector<double> of_block;
+};
+
+std::vector<OtherEvent> ReadOtherEvents(const hbbp::analysis& analysis,
+                                        const std::vector<std::string>& names) {
+  std::vector<OtherEvent> events;
+  for (const std::string& name : names) {
+    hbbp_analysis_options options = {};
+    options.event = name.c_str();
+    options.estimator = HBBP_ESTIMATOR_EBS;
+    events.push_back(
+        {name, EventsIn(analysis.blocks(), hbbp::analysis(analysis.get_profile(), options))});
+  }
+  return events;
+}
+
 Table MakeListing(const hbbp::analysis& analysis, uint64_t rows, const BiasThresholds& thresholds,
-                  bool is_for_people) {
+                  const std::vector<OtherEvent>& others, bool is_for_people) {
   const std::vector<hbbp_module> modules = analysis.get_profile().modules();
   const std::vector<hbbp_function> functions = analysis.functions();
-  std::vector<hbbp_block> blocks = analysis.blocks();
+  const std::vector<hbbp_block> blocks = analysis.blocks();
   double total = 0;
   for (const hbbp_block& block : blocks) total += Instructions(block);
-  std::sort(blocks.begin(), blocks.end(), [](const hbbp_block& a, const hbbp_block& b) {
-    return std::tuple(-Instructions(a), a.module, a.start) <
-           std::tuple(-Instructions(b), b.module, b.start);
+  std::vector<size_t> order(blocks.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&blocks](size_t a, size_t b) {
+    return std::tuple(-Instructions(blocks[a]), a) < std::tuple(-Instructions(blocks[b]), b);
   });
 
   std::vector<Column> columns = {{"module", "module", Column::kPath},
@@ -55,9 +96,12 @@ Table MakeListing(const hbbp::analysis& analysis, uint64_t rows, const BiasThres
     columns.push_back({"bias_ratio", "", Column::kCount});
     columns.push_back({"bias_chance", "", Column::kCount});
   }
+  for (const OtherEvent& other : others) {
+    columns.push_back({other.name, other.name, Column::kCount});
+  }
   Table table(std::move(columns));
   for (size_t i = 0; i < std::min<uint64_t>(rows, blocks.size()); ++i) {
-    const hbbp_block& block = blocks[i];
+    const hbbp_block& block = blocks[order[i]];
     Cell module;
     if (block.module < modules.size()) module = modules[block.module].path;
     Cell function;
@@ -76,6 +120,7 @@ Table MakeListing(const hbbp::analysis& analysis, uint64_t rows, const BiasThres
       row.emplace_back(block.bias_ratio);
       row.emplace_back(block.bias_chance);
     }
+    for (const OtherEvent& other : others) row.emplace_back(other.of_block[order[i]]);
     table.AddRow(std::move(row));
   }
   const auto biased = std::count_if(blocks.begin(), blocks.end(), [&](const hbbp_block& block) {
@@ -102,6 +147,7 @@ int RunBlocks(int argc, char** argv) {
   std::vector<std::string> files;
   uint64_t top = 0;
   std::string format = "table";
+  std::vector<std::string> others;
   BiasThresholds thresholds;
   Options options(kName, "List basic blocks by the instructions that they executed");
   options.Positionals("FILE", &files, 1, Options::kAny, "profiles; several are added up");
@@ -112,6 +158,8 @@ int RunBlocks(int argc, char** argv) {
       "often as expected (2)");
   options.Value("--bias-chance", &thresholds.chance, "P",
                 "and if that is no more likely by chance than P (1e-6)");
+  options.Values("--also", &others, "EVENT",
+                 "a column with what was sampled of another event in each block; may be repeated");
   options.Choice("--format", &format, FormatNames(), "how to print (table)");
   ProfileOptions profiles;
   profiles.AddTo(&options);
@@ -124,7 +172,9 @@ int RunBlocks(int argc, char** argv) {
   if (top == 0) top = printed == Format::kTable ? kTableRows : UINT64_MAX;
   const StatusOr<hbbp::analysis> analysis = profiles.Analyse(files);
   if (!analysis.ok()) return Fail(kName, analysis.status().message());
-  return MakeListing(*analysis, top, thresholds, printed == Format::kTable).Print(kName, printed);
+  return MakeListing(*analysis, top, thresholds, ReadOtherEvents(*analysis, others),
+                     printed == Format::kTable)
+      .Print(kName, printed);
 }
 
 }  // namespace hbbp::tools

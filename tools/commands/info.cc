@@ -86,6 +86,7 @@ Json ToJson(const SourceView& source) {
           {"unmapped", source.unmapped},
           {"unexplained", source.unexplained},
           {"superseded", source.superseded},
+          {"is_other_event", source.is_other_event},
           {"unexplained_reasons", ToJson(source.unexplained_reasons)},
           {"handler_ns", source.handler_ns},
           {"mode", source.mode},
@@ -285,6 +286,7 @@ std::string SourceText(const SourceView& source) {
   if (source.superseded != 0) {
     text += ", " + FormatCount(source.superseded) + " superseded by streams";
   }
+  if (source.is_other_event) text += ", not counted: another event is";
   if (*source.note != '\0') text += std::string("; ") + source.note;
   return text;
 }

@@ -283,7 +283,7 @@ StatusOr<std::optional<ProcessProfile>> StoreProcess(pid_t pid, const ProcessPar
     latest_first.push_back(part->path);
   }
   std::optional<hbbp::profile> profile;
-  HBBP_RETURN_IF_ERROR(CatchError([&] { profile = LoadProfiles(latest_first); }));
+  HBBP_RETURN_IF_ERROR(CatchError([&] { profile = LoadParts(latest_first); }));
   if (pid != root && profile->info().samples == 0) return std::optional<ProcessProfile>();
   const std::string path = pid == root ? output : output + "." + std::to_string(pid);
   const ProcessParts::Profile& last = process.profiles.back();

@@ -834,6 +834,39 @@ TEST_CASE("features of a block are those of its code and of both families") {
   CHECK(sum < 2 * 4);
 }
 
+TEST_CASE("samples of different events are not added up") {
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
+  HBBP_BUILD_OR_SKIP(path);
+  ProfileData data = TinyProfile(path);
+  data.sources[0].event = EventKind::kCycles;
+  data.sources[0].event_name = "cycles:u";
+  data.sources[1].event = EventKind::kInstructions;
+  data.sources[1].event_name = "instructions:u";
+  data.sources[0].unmapped = 7;
+  const Analysis by_best = AnalyzeOrFail(data);
+  REQUIRE(by_best.blocks().size() == 1);
+  CHECK(by_best.blocks()[0].samples == 3);
+  CHECK(by_best.blocks()[0].estimate.count == Approx(3 * 1000 / 3.0));
+  CHECK_FALSE(by_best.IsCounted(0));
+  CHECK(by_best.IsCounted(1));
+
+  AnalysisOptions options;
+  options.estimator.event = "cycles";
+  const Analysis by_cycles = AnalyzeOrFail(data, options);
+  REQUIRE(by_cycles.blocks().size() == 3);
+  CHECK(by_cycles.blocks()[1].samples == 15);
+  CHECK(by_cycles.blocks()[1].estimate.count == Approx(15 * 1000 / 3.0));
+  CHECK(by_cycles.contributions().size() == by_cycles.data().counts.size());
+
+  options.estimator.event = "branches";
+  const StatusOr<Analysis> none = Analyze(data, options);
+  REQUIRE_FALSE(none.ok());
+  CHECK(none.status().code() == StatusCode::kNotFound);
+  CHECK(none.status().message() ==
+        "no samples of event 'branches'; the profile has samples of: cycles:u, instructions:u");
+}
+
 TEST_CASE("sources of streams that were merged add up") {
   const TemporaryFolder directory;
   const std::string path = directory.File("lib.so");

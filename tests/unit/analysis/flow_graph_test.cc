@@ -225,6 +225,7 @@ TEST_CASE("returns come back behind the call, and recursion leaves the function"
 TEST_CASE("samples of a clock are known to be worse than those of instructions") {
   ProfileData data;
   data.sources.resize(1);
+  data.counts.resize(1);
   data.sources[0].kind = SourceKind::kEbs;
   data.sources[0].event = EventKind::kInstructions;
   const double of_instructions = FlowErrorsOf(data).ebs;

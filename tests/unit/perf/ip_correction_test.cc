@@ -89,7 +89,7 @@ TEST_CASE("how periods were chosen is seen from them") {
   CHECK(FindMode(1'000'003, {1'000'010, 999'950}) == PeriodMode::kRandom);
   CHECK(FindMode(1, {}) == PeriodMode::kFixed);
   // By frequency.
-  CHECK(FindMode(0, {1, 17, 1000}) == PeriodMode::kFixed);
+  CHECK(FindMode(0, {1, 17, 1000}) == PeriodMode::kByFrequency);
 }
 
 }  // namespace

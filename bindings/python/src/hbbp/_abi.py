@@ -93,6 +93,7 @@ class PeriodMode(Choice):
     PRIME = 0
     FIXED = 1
     RANDOM = 2
+    BY_FREQUENCY = 3
 
 
 class TraceMode(Choice):
@@ -411,6 +412,7 @@ class hbbp_analysis_options(Structure):
         ('tree', c_char_p),
         ('kernel', POINTER(hbbp_kernel_files)),
         ('debug', POINTER(hbbp_debug_options)),
+        ('event', c_char_p),
     ]
 
 
@@ -431,6 +433,8 @@ class hbbp_source_result(Structure):
         ('reserved', c_uint32),
         ('unexplained', c_uint64),
         ('superseded', c_uint64),
+        ('is_other_event', c_uint32),
+        ('reserved2', c_uint32),
     ]
 
 

@@ -70,11 +70,12 @@ class Analysis(Owner):
 
     @classmethod
     def of(cls, profile: Handle, estimator: Union[Estimator, str], tree: Optional[str],
-           kernel: Optional[KernelFiles], debug: Any, debug_cancel: Optional[Cancel],
-           progress: Optional[Progress], cancel: Optional[Cancel]) -> 'Analysis':
+           event: Optional[str], kernel: Optional[KernelFiles], debug: Any,
+           debug_cancel: Optional[Cancel], progress: Optional[Progress],
+           cancel: Optional[Cancel]) -> 'Analysis':
         """Implements Profile.analyze. `debug` is hbbp_debug_options without a flag."""
         options = sized(_abi.hbbp_analysis_options, estimator=Estimator.of(estimator),
-                        tree=to_c(tree))
+                        tree=to_c(tree), event=to_c(event))
         flag = None if debug_cancel is None else KeptFlag(debug_cancel)
         if flag is not None:
             debug.cancel = flag.pointer

@@ -36,6 +36,10 @@ def is_up_to_factor(sources: Sequence[SourceInfo], is_one_scale: bool) -> bool:
     return not any(family and all(map(_counts_executions, family)) for family in families)
 
 
+def _name_of(source: SourceInfo) -> str:
+    return f'{source.kind} of {source.event_name or source.event}'
+
+
 def _may_lag(source: SourceInfo) -> bool:
     """Returns whether samples may lie behind what they are of. Those of clocks do not. Without a name
     in the spelling of perf, the profile does not say how the event was opened."""
@@ -47,6 +51,8 @@ def _may_lag(source: SourceInfo) -> bool:
 def caveats_of(sources: Sequence[SourceInfo], results: Sequence[SourceResult],
                is_one_scale: bool) -> List[str]:
     notes = []
+    counted = [source for source, result in zip(sources, results)
+               if source.samples and not result.is_other_event]
     lost, throttled, unmapped = (sum(numbers) for numbers in (
         [each.lost for each in sources], [each.throttled for each in sources],
         [each.unmapped for each in sources]))
@@ -68,15 +74,22 @@ def caveats_of(sources: Sequence[SourceInfo], results: Sequence[SourceResult],
     if disagreements:
         notes.append(f'{disagreements:,} branches were predicted wrongly: tracing is not to be '
                      'trusted here')
-    names = sorted({each.event_name for each in sources if _may_lag(each)})
+    others = [_name_of(source) for source, result in zip(sources, results)
+              if source.samples and result.is_other_event]
+    if others:
+        notes.append(f'blocks are counted by {", ".join(map(_name_of, counted))}; '
+                     f'{", ".join(others)} would count something else, and is not added '
+                     '(the parameter event of analyze chooses)')
+    names = sorted({each.event_name for each in counted if _may_lag(each)})
     if names:
         notes.append(f'samples of {", ".join(names)} are not precise and may lie behind what they are '
                      'of, so counts of single blocks may be off by more than their errors')
-    if _is_by_model_of_time(sources, is_one_scale):
+    counted = counted or list(sources)
+    if _is_by_model_of_time(counted, is_one_scale):
         notes.append('counts rest on a model of how long code takes: their sum may be off by a factor of '
                      'two or so, shares by less, and standard errors leave that out')
-    elif sources and is_up_to_factor(sources, is_one_scale):
-        units = {str(each.unit).replace('-', ' ') for each in sources}
+    elif counted and is_up_to_factor(counted, is_one_scale):
+        units = {str(each.unit).replace('-', ' ') for each in counted}
         unit = units.pop() if len(units) == 1 else 'mixed units'
         notes.append(f'the source counts {unit}, so counts are proportional to these and no '
                      'numbers of executions')

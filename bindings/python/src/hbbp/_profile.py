@@ -111,7 +111,8 @@ class Profile(Owner):
     # Analyses ------------------------------------------------------------------------------------
 
     def analyze(self, estimator: Union[Estimator, str] = Estimator.AUTO, *,
-                tree: Optional[str] = None, kernel: Optional[KernelFiles] = None,
+                tree: Optional[str] = None, event: Optional[str] = None,
+                kernel: Optional[KernelFiles] = None,
                 debug_root: Optional[Path] = None, debuginfod: bool = False,
                 memory_limit: int = 0, debug_progress: Optional[DebugProgress] = None,
                 debug_cancel: Optional[Cancel] = None, progress: Optional[Progress] = None,
@@ -120,7 +121,8 @@ class Profile(Owner):
         recording of a large program; `progress` and `cancel` are those of import_recording.
 
         `estimator` selects the observations that count (docs/internals/estimators.md); `tree` is
-        the JSON of a decision tree for 'tree'. `kernel` has files of the profiled kernel.
+        the JSON of a decision tree for 'tree'. `event` is the one whose samples count, if there are
+        several ('cycles'). `kernel` has files of the profiled kernel.
         `debug_root` is the directory of separate debug files; `debuginfod` also asks the servers of
         DEBUGINFOD_URLS; `memory_limit` is the number of bytes of debug information that are kept.
         Debug information is read when lines are first requested: `debug_progress` then gets a
@@ -134,8 +136,8 @@ class Profile(Owner):
             report = debug_progress
             debug.progress = type(debug.progress)(
                 lambda module, done, total, user_data: report(text(module), done, total))
-        return Analysis.of(self._handle, estimator, tree, kernel, debug, debug_cancel, progress,
-                           cancel)
+        return Analysis.of(self._handle, estimator, tree, event, kernel, debug, debug_cancel,
+                           progress, cancel)
 
     def analysis(self) -> Analysis:
         """Returns the analysis with all defaults, made at the first call and kept with the profile."""

@@ -83,6 +83,7 @@ class SourceResult(NamedTuple):
     samples: int
     unexplained: int  # samples in no block, or streams that no path explains
     superseded: int  # samples in blocks that streams of another source count
+    is_other_event: bool  # blocks are counted by another event, and its samples add nothing
 
 
 class Counter(NamedTuple):

@@ -155,6 +155,8 @@ pub const HBBP_PERIOD_FIXED: hbbp_period_mode = 1;
 /// drawn anew, within 12.5 % of the period, every time that samples are
 /// collected; a thread born during the session keeps one draw
 pub const HBBP_PERIOD_RANDOM: hbbp_period_mode = 2;
+/// of sources, not of options: the kernel adapts it to a frequency
+pub const HBBP_PERIOD_BY_FREQUENCY: hbbp_period_mode = 3;
 
 /// How software branch tracing resolves branches that the code alone does not.
 pub type hbbp_trace_mode = i32;
@@ -530,6 +532,11 @@ pub struct hbbp_analysis_options {
     pub kernel: *const hbbp_kernel_files,
     /// where debug information is; NULL: where it usually is
     pub debug: *const hbbp_debug_options,
+    /// whose samples count, by its name in hbbp_source_info with or without its
+    /// modifiers ("cycles:u", "cycles"); NULL: of each family of sources the best
+    /// for counting, which is instructions before cycles before clocks, and of
+    /// branches taken ones before others
+    pub event: *const c_char,
 }
 
 sized!(hbbp_analysis_options);
@@ -569,6 +576,11 @@ pub struct hbbp_source_result {
     /// IP samples in blocks that streams of another source count, which add
     /// nothing
     pub superseded: u64,
+    /// 1: blocks are counted by another event (hbbp_analysis_options.event),
+    /// and none of its samples adds anything
+    pub is_other_event: u32,
+    /// `uint32_t reserved2` in C.
+    pub reserved2: u32,
 }
 
 sized!(hbbp_source_result);
@@ -718,6 +730,8 @@ extern "C" {
     /// hbbp_debug_options that this library does not know
     /// HBBP_ERROR_BAD_FORMAT        not a tree, with the node in the message; a damaged kernel file
     /// HBBP_ERROR_NOT_FOUND, HBBP_ERROR_PERMISSION, HBBP_ERROR_IO  of a kernel file
+    /// HBBP_ERROR_NOT_FOUND         no source of that event has samples; the message names those
+    /// that do
     /// HBBP_ERROR_MISMATCH          a file is of another kernel or boot
     /// HBBP_ERROR_NO_MEMORY
     /// and those of hbbp_work_options. Any thread. Since 0.1.

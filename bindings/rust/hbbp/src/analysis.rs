@@ -39,12 +39,13 @@ use std::ptr;
 pub struct AnalysisOptions<'a> {
     estimator: Option<Estimator>,
     tree: Option<String>,
+    event: Option<String>,
     kernel: Option<KernelFiles>,
     debug: DebugOptions,
     work: Work<'a>,
 }
 
-debug_without_closures!(AnalysisOptions<'a> { estimator, tree, kernel, debug, work });
+debug_without_closures!(AnalysisOptions<'a> { estimator, tree, event, kernel, debug, work });
 
 impl<'a> AnalysisOptions<'a> {
     /// Makes options with all defaults.
@@ -58,6 +59,9 @@ impl<'a> AnalysisOptions<'a> {
         /// Sets the decision tree of [`Estimator::Tree`], as JSON in the format of
         /// `docs/internals/estimators.md`. Default: the published one.
         tree(json: impl Into<String>): tree = Some(json.into());
+        /// Sets the event whose samples count, by its name with or without modifiers. Default: the
+        /// best for counting.
+        event(name: impl Into<String>): event = Some(name.into());
         /// Sets files of the profiled kernel. Default: those of this machine, if they belong to
         /// that kernel.
         kernel(files: KernelFiles): kernel = Some(files);
@@ -83,6 +87,7 @@ impl<'a> AnalysisOptions<'a> {
     /// cannot be found is not an error: see [`ModuleResult::problem`].
     pub fn analyze(self, profile: &Profile) -> Result<Analysis> {
         let tree = self.tree.map(CString::new).transpose()?;
+        let event = self.event.map(CString::new).transpose()?;
         let kernel = self.kernel.as_ref().map(KernelFiles::to_c).transpose()?;
         let kernel = kernel.as_ref().map(|paths| (paths.raw(), paths));
         let debug = self.debug.into_c()?;
@@ -94,6 +99,7 @@ impl<'a> AnalysisOptions<'a> {
             tree: tree.as_ref().map_or(ptr::null(), |tree| tree.as_ptr()),
             kernel: kernel.as_ref().map_or(ptr::null(), |(files, _)| files),
             debug: &debug_raw,
+            event: event.as_ref().map_or(ptr::null(), |event| event.as_ptr()),
             ..Default::default()
         };
         let handle = self

@@ -104,6 +104,8 @@ records! {
         unexplained: u64 = raw.unexplained,
         /// Samples in blocks that streams of another source count, which add nothing.
         superseded: u64 = raw.superseded,
+        /// Blocks are counted by another event, and none of its samples adds anything.
+        is_other_event: bool = raw.is_other_event != 0,
     }
 
     /// The estimator of an analysis.

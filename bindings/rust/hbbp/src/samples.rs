@@ -59,6 +59,8 @@ values! {
         /// A random period within 12.5 % of the period, a new one every time that samples are
         /// collected.
         Random = HBBP_PERIOD_RANDOM,
+        /// Of sources, not of options: the kernel adapts it to a frequency.
+        ByFrequency = HBBP_PERIOD_BY_FREQUENCY,
     }
 }
 

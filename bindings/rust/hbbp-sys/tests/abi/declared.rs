@@ -10,9 +10,9 @@ declared! {
         hbbp_profile_info { struct_size, pid, start_time_ns, duration_ns, command, host, samples, lost, throttled, unmapped }
         hbbp_selection { struct_size, parts, tid, slice }
         hbbp_kernel_files { struct_size, reserved, vmlinux, kcore, kallsyms }
-        hbbp_analysis_options { struct_size, estimator, tree, kernel, debug }
+        hbbp_analysis_options { struct_size, estimator, tree, kernel, debug, event }
         hbbp_analysis_info { struct_size, estimator, ebs_scale, streams_scale, is_one_scale, reserved }
-        hbbp_source_result { struct_size, reserved, unexplained, superseded }
+        hbbp_source_result { struct_size, reserved, unexplained, superseded, is_other_event, reserved2 }
         hbbp_module_result { struct_size, code, problem, patched_bytes }
         hbbp_block { struct_size, module, start, end, instruction_count, function, source, flags, count, standard_error, samples, bias_ratio, bias_chance }
         hbbp_function { struct_size, module, start, end, name, instructions, standard_error, samples }
@@ -103,6 +103,7 @@ declared! {
         HBBP_PERIOD_PRIME
         HBBP_PERIOD_FIXED
         HBBP_PERIOD_RANDOM
+        HBBP_PERIOD_BY_FREQUENCY
         HBBP_TRACE_LOOKAHEAD
         HBBP_TRACE_BREAKPOINT
         HBBP_TRACE_VERIFY

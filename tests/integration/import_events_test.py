@@ -1,0 +1,131 @@
+"""Tests hbbp import on recordings of several events: each counts on its own."""
+import shutil
+import struct
+import subprocess
+
+import recording_builder as built
+import record_support
+
+PID = 7
+PROGRAM = '''
+__attribute__((noinline)) int work(int n) { return n * 3 + 1; }
+int main(int count, char **words) {
+  int sum = 0;
+  for (int i = 0; i < 60000000; ++i) sum += work(sum ^ i);
+  return sum == 1;
+}
+'''
+
+
+def counter(value, number, lost=None):
+    """Makes a value of PERF_SAMPLE_READ in a group, with its id."""
+    return struct.pack('<QQ', value, number) + (b'' if lost is None else struct.pack('<Q', lost))
+
+
+class ImportEventsTest(record_support.RecordTest):
+
+    def setUp(self):
+        super().setUp()
+        self.recording = self.directory / 'perf.data'
+
+    def build_library(self):
+        """Returns a library and the address of its function in the recorded process."""
+        if shutil.which('cc') is None:
+            self.skipTest('no compiler')
+        source = self.directory / 'lib.c'
+        source.write_text('int work(int n) { return n * 3 + 1; }\n')
+        library = self.directory / 'lib.so'
+        subprocess.run(['cc', '-shared', '-nostdlib', '-O1', '-o', library, source], check=True)
+        symbols = subprocess.run(['nm', library], capture_output=True, text=True, check=True).stdout
+        offset, = (int(line.split()[0], 16) for line in symbols.splitlines() if line.endswith(' work'))
+        return library, 0x400000 + offset
+
+    def import_it(self, *arguments):
+        result = self.run_tool('import', '-o', self.file, self.recording, *arguments)
+        self.assertEqual(result.returncode, 0, result)
+        return result.stderr
+
+    def record_two(self):
+        """Makes a recording of instructions, one sample of 10,000, and of cycles, three of 4,000."""
+        library, work = self.build_library()
+        instructions = built.Event(11, built.INSTRUCTIONS, 'instructions:u', period=10000)
+        cycles = built.Event(12, built.CYCLES, 'cycles:u', period=4000)
+        self.recording.write_bytes(built.file(
+            [cycles, instructions],
+            [cycles.mapping(PID, 0x400000, 0x8000, str(library)),
+             instructions.sample(work, PID, 10, 10000),
+             *(cycles.sample(work, PID, 20 + number, 4000) for number in range(3))]))
+
+    def test_events_are_not_added_up(self):
+        self.record_two()
+        self.import_it()
+        row, = self.rows('blocks', self.file)
+        self.assertEqual(row['count'] * row['instructions'], 10000)
+        listing = self.run_tool('blocks', self.file).stdout
+        self.assertIn('note: blocks are counted by ebs of instructions:u; ebs of cycles:u would count '
+                      'something else, and is not added (--event NAME chooses)', listing)
+        self.assertNotIn('mixed', listing)
+        self.assertEqual({source['event_name']: source['is_other_event'] for source in self.info()['sources']},
+                         {'cycles:u': True, 'instructions:u': False})
+        self.assertIn('not counted: another event is', self.run_tool('info', self.file).stdout)
+
+    def test_the_event_that_counts_is_chosen(self):
+        self.record_two()
+        self.import_it()
+        for name in ('cycles', 'cycles:u'):
+            row, = self.rows('blocks', self.file, '--event', name, '--also', 'instructions:u')
+            self.assertEqual((row['count'] * row['instructions'], row['instructions:u']), (12000, 10000))
+        row, = self.rows('blocks', self.file, '--also', 'cycles:u')
+        self.assertEqual(row['cycles:u'], 12000)
+        self.assertEqual(self.refused('mix', self.file, '--event', 'branches'),
+                         "hbbp mix: no samples of event 'branches'; the profile has samples of: "
+                         'instructions:u, cycles:u\n')
+
+    def test_profiles_of_different_units_are_not_merged(self):
+        self.record_two()
+        self.import_it()
+        other, merged = self.directory / 'other.hbbp', self.directory / 'merged.hbbp'
+        library, work = self.build_library()
+        clock = built.Event(13, 1, 'task-clock:u', built.SOFTWARE)
+        self.recording.write_bytes(built.file(
+            [clock], [clock.mapping(PID, 0x400000, 0x8000, str(library)), clock.sample(work, PID, 10)]))
+        shutil.move(self.file, other)
+        self.import_it()
+        for words in (['merge', '-o', merged, other, self.file], ['mix', other, self.file]):
+            message = self.refused(*words)
+            self.assertIn(f'{other} counts cycles, instructions and {self.file} nanoseconds', message)
+        self.assertFalse(merged.exists())
+
+    def test_events_without_samples_do_not_matter(self):
+        library, work = self.build_library()
+        instructions = built.Event(11, built.INSTRUCTIONS, 'instructions:u', period=10000)
+        dummy = built.Event(12, built.DUMMY, 'dummy:HG', built.SOFTWARE, period=1)
+        self.recording.write_bytes(built.file(
+            [instructions, dummy], [dummy.mapping(PID, 0x400000, 0x8000, str(library)),
+                                    instructions.sample(work, PID, 10, 10000)]))
+        self.import_it()
+        listing = self.run_tool('blocks', self.file, '--format', 'json')
+        self.assertIn('"unit": "instructions"', listing.stdout)
+        self.assertNotIn('are not numbers of executions', listing.stdout)
+
+    def test_perf_records_two_clocks(self):
+        """Each has the time of the program, and their sum is twice that."""
+        if shutil.which('perf') is None or shutil.which('cc') is None:
+            self.skipTest('no perf, or no compiler')
+        source, program = self.directory / 'program.c', self.directory / 'program'
+        source.write_text(PROGRAM)
+        subprocess.run(['cc', '-O1', '-o', program, source], check=True)
+        recorded = subprocess.run(['perf', 'record', '-q', '-e', 'task-clock:u,cpu-clock:u', '-c', '1000003', '-o',
+                                   self.recording, program], capture_output=True, text=True)
+        if recorded.returncode != 0:
+            self.skipTest(f'perf does not record here: {recorded.stderr}')
+        self.import_it()
+        samples = {source['event']: source['samples'] for source in self.info()['sources']}
+        for event in ('task-clock', 'cpu-clock'):
+            result = self.run_tool('mix', self.file, '--event', event, '--format', 'json')
+            counted = record_support.json.loads(result.stdout)['total_instructions']
+            self.assertLessEqual(counted, samples[event] * 1000003 * 1.001)
+
+
+if __name__ == '__main__':
+    record_support.main(ImportEventsTest)

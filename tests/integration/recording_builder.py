@@ -1,0 +1,106 @@
+"""Builds recordings like perf record, byte by byte: several events, each with a layout of its own, in a
+file or a pipe."""
+import struct
+
+IP, TID, TIME, READ, ID, PERIOD = 1 << 0, 1 << 1, 1 << 2, 1 << 4, 1 << 6, 1 << 8
+BRANCH_STACK, IDENTIFIER = 1 << 11, 1 << 16
+ANY_BRANCH, HW_INDEX = 1 << 3, 1 << 17
+FORMAT_ID, FORMAT_GROUP, FORMAT_LOST = 1 << 2, 1 << 3, 1 << 4
+HARDWARE, SOFTWARE = 0, 1
+CYCLES, INSTRUCTIONS = 0, 1  # PERF_COUNT_HW_*
+DUMMY = 9  # PERF_COUNT_SW_*
+FREQUENCY, SAMPLE_ID_ALL = 1 << 10, 1 << 18  # flags of an attr
+USER = 2
+ATTR_BYTES, HEADER_BYTES, ENTRY_BYTES = 112, 104, 128
+BUILD_ID, HOSTNAME, OS_RELEASE, ARCH, EVENT_DESCRIPTION = 2, 3, 4, 6, 12
+SAMPLE_TYPE = IDENTIFIER | IP | TID | TIME | PERIOD
+
+
+def record(kind, misc, payload):
+    return struct.pack('<IHH', kind, misc, 8 + len(payload)) + payload
+
+
+def build_id(path, bytes_of_id):
+    """Makes an entry of the feature BUILD_ID as since Linux 5.11, with the number of bytes."""
+    name = path.encode() + b'\0'
+    name += b'\0' * (-len(name) % 8)
+    return record(67, USER | 1 << 15, struct.pack('<i', -1) + bytes_of_id.ljust(20, b'\0') +
+                  struct.pack('<I', len(bytes_of_id)) + name)
+
+
+def padded(text):
+    """Returns the text with its length, as features have it."""
+    data = text.encode() + b'\0'
+    data += b'\0' * (-len(data) % 8)
+    return struct.pack('<I', len(data)) + data
+
+
+class Event:
+    """An event whose records have its id; `period` is a frequency with the flag FREQUENCY."""
+
+    def __init__(self, number, config, name, kind=HARDWARE, period=1000, sample_type=SAMPLE_TYPE, flags=0,
+                 read_format=0, branch_kinds=0):
+        self.id, self.name, self.sample_type = number, name, sample_type
+        attr = struct.pack('<IIQQQQQIIQQQ', kind, ATTR_BYTES, config, period, sample_type, read_format,
+                           flags | SAMPLE_ID_ALL, 0, 0, 0, 0, branch_kinds)
+        self.attr = attr.ljust(ATTR_BYTES, b'\0')
+
+    def sample_id(self, pid, time):
+        """Makes what ends every record but samples."""
+        fields = b''
+        if self.sample_type & TID:
+            fields += struct.pack('<II', pid, pid)
+        if self.sample_type & TIME:
+            fields += struct.pack('<Q', time)
+        return fields + struct.pack('<Q', self.id)
+
+    def sample(self, ip, pid, time, period=1000, read=b'', branches=(), misc=USER):
+        fields = struct.pack('<QQIIQ', self.id, ip, pid, pid, time)
+        if self.sample_type & PERIOD:
+            fields += struct.pack('<Q', period)
+        if self.sample_type & READ:
+            fields += read
+        if self.sample_type & BRANCH_STACK:
+            fields += struct.pack('<Q', len(branches))
+            fields += b''.join(struct.pack('<QQQ', *branch, 0) for branch in branches)
+        return record(9, misc, fields)
+
+    def mapping(self, pid, start, size, path, offset=0):
+        name = path.encode() + b'\0'
+        name += b'\0' * (-len(name) % 8)
+        return record(10, USER, struct.pack('<IIQQQIIQQII', pid, pid, start, size, offset, 8, 1, 77, 0, 5, 2) +
+                      name + self.sample_id(pid, 1))
+
+    def throttle(self, time, is_throttled=True):
+        return record(5 if is_throttled else 6, 0,
+                      struct.pack('<QQQ', time, self.id, self.id) + self.sample_id(0, time))
+
+
+def file(events, records, features=None):
+    """Makes a file of perf. `features` has the bytes of each by its number."""
+    features = dict(features or {})
+    description = struct.pack('<II', len(events), ATTR_BYTES)
+    for event in events:
+        description += event.attr + struct.pack('<I', 1) + padded(event.name) + struct.pack('<Q', event.id)
+    features[EVENT_DESCRIPTION] = description
+    ids = b''.join(struct.pack('<Q', event.id) for event in events)
+    attrs_at = HEADER_BYTES + len(ids)
+    attrs = b''.join(event.attr + struct.pack('<QQ', HEADER_BYTES + 8 * number, 8)
+                     for number, event in enumerate(events))
+    data = b''.join(records)
+    bits = sum(1 << feature for feature in features)
+    header = b'PERFILE2' + struct.pack('<9Q', HEADER_BYTES, ENTRY_BYTES, attrs_at, len(attrs),
+                                       attrs_at + len(attrs), len(data), 0, 0, bits)
+    whole = header.ljust(HEADER_BYTES, b'\0') + ids + attrs + data
+    at = len(whole) + 16 * len(features)
+    table, sections = b'', b''
+    for feature in sorted(features):
+        table += struct.pack('<QQ', at + len(sections), len(features[feature]))
+        sections += features[feature]
+    return whole + table + sections
+
+
+def pipe(events, records):
+    """Makes what perf writes to a pipe."""
+    attrs = [record(64, 0, event.attr + struct.pack('<Q', event.id)) for event in events]
+    return b'PERFILE2' + struct.pack('<Q', 16) + b''.join(attrs) + b''.join(records)
