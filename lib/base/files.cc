@@ -73,6 +73,14 @@ Status WriteAll(int fd, const std::string& path, std::span<const uint8_t> bytes)
 
 }  // namespace
 
+std::string AbsolutePath(const std::string& path) {
+  if (path.empty() || path.front() == '/') return path;
+  char directory[PATH_MAX];
+  if (::getcwd(directory, sizeof(directory)) == nullptr) return path;
+  const std::string below = path.starts_with("./") ? path.substr(2) : path;
+  return std::string(directory) + "/" + below;
+}
+
 StatusOr<std::vector<uint8_t>> ReadFile(const std::string& path, uint64_t limit) {
   return ReadWhole<std::vector<uint8_t>>(path, limit);
 }

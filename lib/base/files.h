@@ -19,6 +19,9 @@ namespace hbbp {
 StatusOr<std::vector<uint8_t>> ReadFile(const std::string& path, uint64_t limit = 1ull << 32);
 StatusOr<std::string> ReadTextFile(const std::string& path, uint64_t limit = 1ull << 32);
 
+// Returns the path from the root, which leads to the file from any directory.
+std::string AbsolutePath(const std::string& path);
+
 // Opens a regular file of this user or of root for reading; any other file, such as one that
 // another user wrote to /tmp, is kPermission.
 StatusOr<UniqueFd> OpenOwnFile(const std::string& path);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/files.h"
 #include "capi/boundary.h"
 #include "capi/host_handle.h"
 #include "capi/import_files.h"
@@ -30,7 +31,7 @@ namespace {
 Status Translate(const hbbp_import_options& given, PerfImportOptions* options) {
   HBBP_RETURN_IF_ERROR(CheckReserved("hbbp_import_options.reserved", given.reserved));
   HBBP_RETURN_IF_ERROR(CheckReserved("hbbp_import_options.reserved2", given.reserved2));
-  if (given.binary != nullptr) options->binary = given.binary;
+  if (given.binary != nullptr) options->binary = hbbp::AbsolutePath(given.binary);
   HBBP_RETURN_IF_ERROR(ReadFiles("hbbp_profile_import", given.root, given.moved_files,
                                  given.moved_file_count, &options->files));
   if (given.ebs_method < HBBP_EBS_AUTO || given.ebs_method > HBBP_EBS_IP_PLUS_ONE) {

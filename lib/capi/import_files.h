@@ -6,15 +6,16 @@
 
 #include <cstddef>
 
+#include "base/files.h"
 #include "capi/boundary.h"
-#include "collect/importer.h"
+#include "collect/import_options.h"
 
 namespace hbbp::capi {
 
-// `root` may be NULL.
+// `root` may be NULL. Paths become absolute, since the profile may be used from any directory.
 inline Status ReadFiles(const char* function, const char* root, const hbbp_moved_file* moved_files,
                         size_t count, ImportOptions* files) {
-  if (root != nullptr) files->root = root;
+  if (root != nullptr) files->root = AbsolutePath(root);
   if (moved_files == nullptr && count != 0) return NullArgument(function, "moved_files");
   for (size_t i = 0; i < count; ++i) {
     const hbbp_moved_file& file = moved_files[i];
@@ -22,7 +23,7 @@ inline Status ReadFiles(const char* function, const char* root, const hbbp_moved
       return MakeStatus(StatusCode::kInvalidArgument, "%s: moved_files[%zu] has a NULL path",
                         function, i);
     }
-    files->files[file.recorded] = file.here;
+    files->files[file.recorded] = AbsolutePath(file.here);
   }
   return OkStatus();
 }

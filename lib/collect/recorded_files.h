@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/work.h"
-#include "collect/importer.h"
+#include "collect/import_options.h"
 #include "collect/session_log.h"
 #include "profile/profile_data.h"
 

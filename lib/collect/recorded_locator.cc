@@ -34,23 +34,6 @@ ModuleKind FindKind(uint32_t pid, const std::string& path) {
   return is_file ? ModuleKind::kFile : ModuleKind::kAnonymous;
 }
 
-std::string FileName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
-// Returns the absolute path without "." and "..". The parent of the root is the root.
-std::string WithoutDots(std::string_view path) {
-  std::string plain;
-  while (!path.empty()) {
-    const std::string_view part = path.substr(0, path.find('/'));
-    path.remove_prefix(std::min(part.size() + 1, path.size()));
-    if (part == "..") {
-      plain.erase(std::min(plain.rfind('/'), plain.size()));
-    } else if (!part.empty() && part != ".") {
-      plain.append("/").append(part);
-    }
-  }
-  return plain.empty() ? "/" : plain;
-}
-
 }  // namespace
 
 RecordedLocator::RecordedLocator(ImportOptions options, CountedMemory* memory)
@@ -237,13 +220,17 @@ uint32_t RecordedLocator::ModuleFor(const MappingEvent& mapping) {
 }
 
 std::string RecordedLocator::LocalPath(const std::string& path) const {
-  for (const std::string& name : {path, FileName(path)}) {
-    const auto file = options_.files.find(name);
-    if (file != options_.files.end()) return file->second;
+  const auto file = FindMovedFile(options_, path);
+  if (file != options_.files.end()) used_files_.insert(file->first);
+  return hbbp::LocalPath(options_, path);
+}
+
+std::vector<std::string> RecordedLocator::UnusedFiles() const {
+  std::vector<std::string> unused;
+  for (const auto& [recorded, here] : options_.files) {
+    if (!used_files_.contains(recorded)) unused.push_back(recorded);
   }
-  if (options_.root.empty()) return path;
-  // A recording may be hostile: its "/../" must not lead out of the directory.
-  return options_.root + WithoutDots(path);
+  return unused;
 }
 
 std::vector<std::pair<uint32_t, uint32_t>> RecordedLocator::memory_modules() const {

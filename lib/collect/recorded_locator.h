@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <tuple>
@@ -14,21 +15,12 @@
 #include "base/counted_memory.h"
 #include "collect/address_space.h"
 #include "collect/generated_code.h"
+#include "collect/import_options.h"
 #include "collect/locator.h"
 #include "collect/memory_use.h"
 #include "collect/recent_locations.h"
 
 namespace hbbp {
-
-struct ImportOptions {
-  // Directory here with the files of the recorded machine; empty: their paths are the same.
-  std::string root;
-  // Maps the recorded path of a file, or its last part, to the file here.
-  std::map<std::string, std::string> files;
-  // This machine made the recording, with the kernel that runs now.
-  bool is_this_machine = false;
-  uint64_t slice_ns = 0;  // width of the slices of time that counts are kept by; 0: no slices
-};
 
 // One thread at a time may use it. Events come in the order of time, as far as it is known; times
 // are of one clock, or all 0. Mappings that there is no memory for are dropped, and counted as
@@ -51,8 +43,10 @@ class RecordedLocator : public Locator {
   // Padding of older headers is removed.
   void OnBuildId(const std::string& path, std::vector<uint8_t> build_id) override;
 
-  // Returns the path here of a file of the recorded machine.
+  // Returns the path here of a file of the recorded machine, and remembers the option for it.
   std::string LocalPath(const std::string& path) const;
+  // Returns the entries of ImportOptions::files that were of no file so far.
+  std::vector<std::string> UnusedFiles() const;
   // Returns the modules for memory of a process that is not of a file, each with the pid. Modules
   // of reported code are not among them.
   std::vector<std::pair<uint32_t, uint32_t>> memory_modules() const;
@@ -106,6 +100,7 @@ class RecordedLocator : public Locator {
   uint64_t FindLocationIn(const AddressSpace& space, RuntimeAddress address, uint64_t time_ns);
 
   const ImportOptions options_;
+  mutable std::set<std::string> used_files_;  // keys of options_.files
   CountedMemory* const memory_;
   MemoryCharge charge_;
   std::vector<ModuleRecord> modules_;

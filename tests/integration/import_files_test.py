@@ -1,0 +1,84 @@
+"""Tests that hbbp import finds the files of a recording, by the options that say where they are."""
+import shutil
+import subprocess
+
+import recording_builder as built
+import record_support
+
+PID = 7
+
+
+class ImportFilesTest(record_support.RecordTest):
+
+    def setUp(self):
+        super().setUp()
+        if shutil.which('cc') is None:
+            self.skipTest('no compiler')
+        self.recording = self.directory / 'perf.data'
+        self.library = self.directory / 'here' / 'opt' / 'lib.so'
+        self.library.parent.mkdir(parents=True)
+        self.build_library(self.library)
+
+    def build_library(self, path):
+        source = self.directory / 'lib.c'
+        source.write_text('int work(int n) { while (n > 9) n -= 3; return n; }\n')
+        subprocess.run(['cc', '-shared', '-nostdlib', '-O1', '-Wl,--build-id', '-o', path, source], check=True)
+
+    def work(self):
+        """Returns the address of the function in its file."""
+        symbols = subprocess.run(['nm', self.library], capture_output=True, text=True, check=True).stdout
+        address, = (int(line.split()[0], 16) for line in symbols.splitlines() if line.endswith(' work'))
+        return address
+
+    def loop_branch(self):
+        """Returns the last jump of the function, which leads back, and its target."""
+        code = subprocess.run(['objdump', '-d', self.library], capture_output=True, text=True, check=True).stdout
+        words = [line.split() for line in code.splitlines() if '\tj' in line]
+        source = words[-1][0].rstrip(':')
+        target, = (words[-1][i + 1] for i, word in enumerate(words[-1]) if word.startswith('j'))
+        return f'0x{source}/0x{target}/P/-/-/0'
+
+    def build_id(self):
+        """Returns the build ID of the library."""
+        notes = subprocess.run(['readelf', '-n', self.library], capture_output=True, text=True, check=True).stdout
+        text, = (line.split()[-1] for line in notes.splitlines() if 'Build ID' in line)
+        return bytes.fromhex(text)
+
+    def record(self, path='/opt/lib.so', build_id=None):
+        """Makes a recording of three samples in the library, which was at `path`."""
+        event = built.Event(11, built.INSTRUCTIONS, 'instructions:u')
+        features = {} if build_id is None else {built.BUILD_ID: built.build_id(path, build_id)}
+        self.recording.write_bytes(built.file(
+            [event], [event.mapping(PID, 0x400000, 0x8000, path),
+                      *(event.sample(0x400000 + self.work(), PID, 10 + number) for number in range(3))], features))
+
+    def import_it(self, *arguments, recording='perf.data', **options):
+        result = self.run_tool('import', '-o', self.file, recording, *arguments, **options)
+        self.assertEqual(result.returncode, 0, result)
+        return result.stderr
+
+    def samples_in_blocks(self):
+        """Returns them as seen from another directory than that of the import."""
+        listing = self.run_tool('blocks', self.file, '--format', 'json', cwd='/')
+        self.assertEqual(listing.returncode, 0, listing)
+        rows = record_support.json.loads(listing.stdout)['rows']
+        return sum(row['count'] * row['instructions'] for row in rows)
+
+    def test_relative_paths_lead_there_from_any_directory(self):
+        self.record()
+        for words in (['--symfs', 'here'], ['--symfs', './here/'], ['--file', 'lib.so=here/opt/lib.so'],
+                      ['--file', '/opt/lib.so=./here/opt/lib.so']):
+            self.import_it(*words)
+            self.assertEqual(self.samples_in_blocks(), 3000, words)
+
+    def test_a_relative_binary_is_that_of_a_text(self):
+        text = self.directory / 'perf.txt'
+        text.write_text(f'{self.work():x} {self.loop_branch()} {self.loop_branch()}\n')
+        self.import_it('--binary', 'here/opt/lib.so', recording='perf.txt')
+        module, = (module for module in self.info()['modules'] if module['samples'])
+        self.assertEqual((module['name'], module['code']), (str(self.library), 'file'))
+        self.assertGreater(self.samples_in_blocks(), 0)
+
+
+if __name__ == '__main__':
+    record_support.main(ImportFilesTest)
