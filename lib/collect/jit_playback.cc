@@ -33,7 +33,7 @@ void JitPlayback::Open(uint32_t pid, const std::string& path) {
   opened_.push_back(path);
   StatusOr<JitDumpReader> reader = JitDumpReader::Open(path);
   if (!reader.ok()) {
-    problems_.push_back(reader.status().message() + "; the generated code has no blocks");
+    problems_.push_back(reader.status().message() + ", and the generated code has no blocks");
     return;
   }
   const bool has_clock = HasClockOfDumps();

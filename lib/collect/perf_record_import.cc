@@ -21,14 +21,35 @@ constexpr size_t kMaxNotedProblems = 3;
 
 uint16_t CpuMode(uint16_t misc) { return misc & PERF_RECORD_MISC_CPUMODE_MASK; }
 
+// The kinds of branches that perf record -j may select.
+struct BranchKind {
+  uint64_t bit;
+  char name[12];
+};
+constexpr BranchKind kBranchKinds[] = {
+    {PERF_SAMPLE_BRANCH_ANY_CALL, "any_call"}, {PERF_SAMPLE_BRANCH_ANY_RETURN, "any_ret"},
+    {PERF_SAMPLE_BRANCH_IND_CALL, "ind_call"}, {PERF_SAMPLE_BRANCH_ABORT_TX, "abort_tx"},
+    {PERF_SAMPLE_BRANCH_IN_TX, "in_tx"},       {PERF_SAMPLE_BRANCH_NO_TX, "no_tx"},
+    {PERF_SAMPLE_BRANCH_COND, "cond"},         {PERF_SAMPLE_BRANCH_CALL_STACK, "stack"},
+    {PERF_SAMPLE_BRANCH_IND_JUMP, "ind_jmp"},  {PERF_SAMPLE_BRANCH_CALL, "call"}};
+
+std::string SelectedBranches(uint64_t branch_sample_type) {
+  std::string names;
+  for (const BranchKind& kind : kBranchKinds) {
+    if ((branch_sample_type & kind.bit) == 0) continue;
+    names += (names.empty() ? "" : ",") + std::string(kind.name);
+  }
+  return names;
+}
+
 // Returns whether the entries of stacks are consecutive branches. They are not if the hardware
-// filters some kinds of branches out. Other tools that make branch stacks of traces write 0.
+// filters some kinds of branches out. perf inject, CoreSight and others, which make stacks of
+// traces, select no kind.
 bool HasWholeBranchStacks(const PerfEvent& event) {
-  constexpr uint64_t kPrivileges = PERF_SAMPLE_BRANCH_PLM_ALL;
-  const uint64_t kinds = event.attr.branch_sample_type & ~kPrivileges;
+  const uint64_t kinds = event.attr.branch_sample_type;
   return (event.attr.sample_type & PERF_SAMPLE_BRANCH_STACK) != 0 &&
-         (event.attr.branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK) == 0 &&
-         ((kinds & PERF_SAMPLE_BRANCH_ANY) != 0 || event.attr.branch_sample_type == 0);
+         (kinds & PERF_SAMPLE_BRANCH_CALL_STACK) == 0 &&
+         ((kinds & PERF_SAMPLE_BRANCH_ANY) != 0 || SelectedBranches(kinds).empty());
 }
 
 }  // namespace
@@ -53,6 +74,7 @@ PerfRecordImport::EventImport& PerfRecordImport::WithSources(const PerfEvent& ev
       event.attr.freq ? event.attr.sample_freq : event.attr.sample_period;
   source.period_mode = event.attr.freq ? PeriodMode::kByFrequency : PeriodMode::kFixed;
   const bool has_branches = HasWholeBranchStacks(event);
+  state.selected_branches = SelectedBranches(event.attr.branch_sample_type);
   if (!has_branches || source.event != EventKind::kTakenBranches) {
     state.ibs_kind = IbsKindOf(event.name);
     const bool is_ibs = state.ibs_kind != IbsKind::kNone;
@@ -301,8 +323,16 @@ void PerfRecordImport::CompleteSources(const PerfDataSummary& summary,
       if (has_extents) source.burst_extent = BurstExtent::kEvents;
       if (!has_note) AppendNote(DescribeProblems(summary), &source.note);
       has_note = true;
+      if (index == state.ebs) AppendNote(DescribeFilteredStacks(state), &source.note);
     }
   }
+}
+
+std::string PerfRecordImport::DescribeFilteredStacks(const EventImport& state) {
+  if (state.filtered_stacks == 0 || state.selected_branches.empty()) return "";
+  return std::to_string(state.filtered_stacks) +
+         " branch stacks left out: they have only the kinds " + state.selected_branches +
+         ", so no streams lie between their entries: record with -j any";
 }
 
 std::string PerfRecordImport::DescribeProblems(const PerfDataSummary& summary) const {

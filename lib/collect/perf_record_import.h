@@ -108,7 +108,8 @@ class PerfRecordImport : public PerfDataVisitor {
     uint64_t guest_samples = 0;
     uint64_t traced_bursts = 0;  // of another tracer
     uint64_t traced_branches = 0;
-    uint64_t traced_extents = 0;  // traced bursts that have an extent
+    uint64_t traced_extents = 0;    // traced bursts that have an extent
+    std::string selected_branches;  // their kinds, as perf record -j has them
     uint64_t filtered_stacks = 0;
 
     bool HasSources() const { return ebs || lbr; }
@@ -125,6 +126,7 @@ class PerfRecordImport : public PerfDataVisitor {
   void AddIbs(const IpSample& sample, std::span<const uint8_t> raw, EventImport* state);
   void ReportLosses(EventImport* state);
   void RecordTime(uint64_t time_ns);
+  static std::string DescribeFilteredStacks(const EventImport& state);
   std::string DescribeProblems(const PerfDataSummary& summary) const;
 
   const EventTable& events_;

@@ -156,7 +156,7 @@ void RecordedFiles::Find(ProfileData* data, SessionLog* log, CancelCheck* check)
     }
   }
   if (count > kMaxNamed) {
-    named += "; and " + std::to_string(count - kMaxNamed) + " more by build ID";
+    named += ", and " + std::to_string(count - kMaxNamed) + " more by build ID";
   }
   if (is_cut_) {
     const std::string message = root_ + ": only the first " + std::to_string(max_files_) +

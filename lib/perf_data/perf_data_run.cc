@@ -83,7 +83,7 @@ bool PerfDataRun::ReadRecord() {
   if (header.type == kPerfCompressed2 && ReadOversizedBlock()) return true;
   if (header.size < kHeaderBytes) {
     DropRest(offset, PerfRecordName(header.type) + " record of " + std::to_string(header.size) +
-                         " bytes; where the next one begins is not known");
+                         " bytes, and where the next one begins is not known");
     return false;
   }
   const std::span<const uint8_t> record = window_.Peek(header.size);

@@ -4,7 +4,8 @@ import struct
 
 IP, TID, TIME, READ, ID, PERIOD = 1 << 0, 1 << 1, 1 << 2, 1 << 4, 1 << 6, 1 << 8
 BRANCH_STACK, IDENTIFIER = 1 << 11, 1 << 16
-ANY_BRANCH, HW_INDEX = 1 << 3, 1 << 17
+ANY_BRANCH, ANY_CALL, ANY_RETURN, HW_INDEX = 1 << 3, 1 << 4, 1 << 5, 1 << 17
+USER_BRANCHES = 1 << 0
 FORMAT_ID, FORMAT_GROUP, FORMAT_LOST = 1 << 2, 1 << 3, 1 << 4
 HARDWARE, SOFTWARE = 0, 1
 CYCLES, INSTRUCTIONS = 0, 1  # PERF_COUNT_HW_*
@@ -40,7 +41,7 @@ class Event:
 
     def __init__(self, number, config, name, kind=HARDWARE, period=1000, sample_type=SAMPLE_TYPE, flags=0,
                  read_format=0, branch_kinds=0):
-        self.id, self.name, self.sample_type = number, name, sample_type
+        self.id, self.name, self.sample_type, self.branch_kinds = number, name, sample_type, branch_kinds
         attr = struct.pack('<IIQQQQQIIQQQ', kind, ATTR_BYTES, config, period, sample_type, read_format,
                            flags | SAMPLE_ID_ALL, 0, 0, 0, 0, branch_kinds)
         self.attr = attr.ljust(ATTR_BYTES, b'\0')
@@ -61,7 +62,7 @@ class Event:
         if self.sample_type & READ:
             fields += read
         if self.sample_type & BRANCH_STACK:
-            fields += struct.pack('<Q', len(branches))
+            fields += struct.pack('<Q', len(branches)) + (b'\0' * 8 if self.branch_kinds & HW_INDEX else b'')
             fields += b''.join(struct.pack('<QQQ', *branch, 0) for branch in branches)
         return record(9, misc, fields)
 

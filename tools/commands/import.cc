@@ -1,8 +1,10 @@
 // hbbp import: turns a recording of perf into a profile.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
+#include <string_view>
 
 #include "command.h"
 #include "format.h"
@@ -67,13 +69,25 @@ hbbp_ebs_method EbsMethodFromName(const std::string& name) {
   return HBBP_EBS_AUTO;
 }
 
+// Splits "a; b" into "a" and "b".
+std::vector<std::string> SplitNotes(std::string_view notes) {
+  constexpr std::string_view kSeparator = "; ";
+  std::vector<std::string> parts;
+  while (!notes.empty()) {
+    const size_t end = std::min(notes.find(kSeparator), notes.size());
+    parts.emplace_back(notes.substr(0, end));
+    notes.remove_prefix(std::min(end + kSeparator.size(), notes.size()));
+  }
+  return parts;
+}
+
 void Report(const hbbp::profile& profile, const std::string& output) {
   for (const SourceView& source : SourcesAsRecorded(profile)) {
     Note(kName, std::string(SourceName(source.kind)) + " of " + EventNameOf(source) + ": " +
                     FormatCount(source.samples) +
                     (HasStreams(source.kind) ? " branch stacks" : " samples") + ", lost " +
                     FormatCount(source.lost) + ", unmapped " + FormatCount(source.unmapped));
-    if (*source.note != '\0') Note(kName, source.note);
+    for (const std::string& line : SplitNotes(source.note)) Note(kName, line);
   }
   Note(kName, "wrote " + output + "; next: hbbp info " + output + ", hbbp mix " + output);
 }
