@@ -20,7 +20,8 @@ typedef struct hbbp_import_options {
   uint32_t moved_file_count; /* of moved_files */
   const char *root;          /* directory that has the files of the recorded machine (perf calls it
                                 symfs), at their paths or anywhere with their build IDs; default:
-                                none, they are where they were there */
+                                none, they are where they were there. What is not found is also
+                                searched in perf's cache, ~/.debug, by build ID */
   const hbbp_moved_file *moved_files;
   const char *binary; /* for text of `perf script` without mappings: the one file whose addresses it
                          has */

@@ -1,5 +1,7 @@
 #include <hbbp/import.h>
 
+#include <cstdlib>
+#include <string>
 #include <utility>
 
 #include "base/files.h"
@@ -28,6 +30,12 @@ static_assert(static_cast<int>(EbsMethod::kIpPlusOne) == HBBP_EBS_IP_PLUS_ONE);
 
 namespace {
 
+// Returns where perf keeps files by build ID, unless it is configured otherwise.
+std::string PerfCache() {
+  const char* const home = std::getenv("HOME");
+  return home == nullptr || *home != '/' ? "" : std::string(home) + "/.debug";
+}
+
 Status Translate(const hbbp_import_options& given, PerfImportOptions* options) {
   HBBP_RETURN_IF_ERROR(CheckReserved("hbbp_import_options.reserved", given.reserved));
   HBBP_RETURN_IF_ERROR(CheckReserved("hbbp_import_options.reserved2", given.reserved2));
@@ -54,6 +62,7 @@ HBBP_API hbbp_status hbbp_profile_import(const char* path, const hbbp_import_opt
     if (path == nullptr) return NullArgument("hbbp_profile_import", "path");
     if (profile == nullptr) return NullArgument("hbbp_profile_import", "profile");
     PerfImportOptions chosen;
+    chosen.files.perf_cache = PerfCache();
     if (options != nullptr) {
       hbbp_import_options full;
       HBBP_RETURN_IF_ERROR(ReadInput(options, "hbbp_import_options", &full));

@@ -13,6 +13,8 @@ struct ImportOptions {
   std::string root;
   // Maps the recorded path of a file, or its last part, to the file here.
   std::map<std::string, std::string> files;
+  // perf's cache of files by build ID, such as ~/.debug; empty: none.
+  std::string perf_cache;
   // This machine made the recording, with the kernel that runs now.
   bool is_this_machine = false;
   uint64_t slice_ns = 0;  // width of the slices of time that counts are kept by; 0: no slices

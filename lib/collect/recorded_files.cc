@@ -73,6 +73,12 @@ std::vector<std::string> PathsInTrees(const std::string& root, const std::string
   return paths;
 }
 
+// Returns the paths in a cache of perf.
+std::vector<std::string> PathsInCache(const std::string& cache, const std::string& id) {
+  const std::string file = cache + "/.build-id/" + id.substr(0, 2) + "/" + id.substr(2);
+  return {file + "/elf", file};
+}
+
 struct CloseFts {
   void operator()(FTS* files) const { ::fts_close(files); }
 };
@@ -120,6 +126,28 @@ std::optional<RecordedFiles::Found> RecordedFiles::FindByBuildId(std::span<const
   debug_only_.clear();
   // The first byte names a directory, so a build ID of one byte is not searched.
   if (build_id.size() < 2) return std::nullopt;
+  if (!root_.empty()) {
+    std::optional<Found> found = FindBelowRoot(build_id, check);
+    if (found) return found;
+  }
+  if (perf_cache_.empty()) return std::nullopt;
+  for (const auto& id : {build_id, WithoutPadding(build_id)}) {
+    std::optional<Found> found =
+        FirstWithCode(PathsInCache(perf_cache_, BuildIdText(id)), build_id);
+    if (found) return found;
+  }
+  return std::nullopt;
+}
+
+std::optional<RecordedFiles::Found> RecordedFiles::FindByName(const std::string& path) const {
+  if (root_.empty() || OpenRegularFile(path).valid()) return std::nullopt;
+  const std::string file = root_ + path.substr(path.rfind('/'));
+  if (!OpenRegularFile(file).valid()) return std::nullopt;
+  return Found{file, BuildIdAt(file)};
+}
+
+std::optional<RecordedFiles::Found> RecordedFiles::FindBelowRoot(std::span<const uint8_t> build_id,
+                                                                 CancelCheck* check) {
   for (const auto& id : {build_id, WithoutPadding(build_id)}) {
     std::optional<Found> found = FirstWithCode(PathsInTrees(root_, BuildIdText(id)), build_id);
     if (found) return found;
@@ -137,17 +165,19 @@ void RecordedFiles::Find(ProfileData* data, SessionLog* log, CancelCheck* check)
     if (++count <= kMaxNamed) named += (named.empty() ? "" : "; ") + message;
   };
   for (ModuleRecord& module : data->modules) {
-    if (module.kind != ModuleKind::kFile || module.build_id.empty()) continue;
+    // A file that the user named is not exchanged for another.
+    if (module.kind != ModuleKind::kFile || named_.contains(module.path)) continue;
+    const bool has_build_id = !module.build_id.empty();
     if (std::vector<uint8_t> id = BuildIdAt(module.path);
-        !id.empty() && SameBuildId(id, module.build_id)) {
+        has_build_id && !id.empty() && SameBuildId(id, module.build_id)) {
       module.build_id = std::move(id);
       continue;
     }
-    // A file that the user named is not exchanged for another.
-    if (root_.empty() || named_.contains(module.path)) continue;
-    std::optional<Found> found = FindByBuildId(module.build_id, check);
+    std::optional<Found> found =
+        has_build_id ? FindByBuildId(module.build_id, check) : FindByName(module.path);
     if (found) {
-      report(module.path + ": took " + found->path + ", which has its build ID");
+      report(module.path + ": took " + found->path + ", which has its " +
+             (has_build_id ? "build ID" : "name, as its build ID was not recorded"));
       module.path = std::move(found->path);
       module.build_id = std::move(found->build_id);
     } else if (!debug_only_.empty()) {

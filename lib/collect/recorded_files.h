@@ -1,8 +1,9 @@
 // RecordedFiles finds the files of a recording on this machine.
 //
 // A module whose path below ImportOptions::root does not lead to its build ID is searched there by
-// that ID: in the trees .build-id/xx/yyyy of perf, of distributions and of debuginfod, and then
-// among all files.
+// that ID: in the trees .build-id/xx/yyyy of perf, of distributions and of debuginfod, then among
+// all files, and then in perf's cache. If its build ID is not known, and there is no file at its
+// path, a file of its name directly in the root is taken.
 #ifndef HBBP_LIB_COLLECT_RECORDED_FILES_H_
 #define HBBP_LIB_COLLECT_RECORDED_FILES_H_
 
@@ -28,7 +29,7 @@ class RecordedFiles {
 
   // At most `max_files` entries below the root are read, once.
   explicit RecordedFiles(const ImportOptions& options, size_t max_files = kMaxFiles)
-      : root_(options.root), max_files_(max_files) {
+      : root_(options.root), perf_cache_(options.perf_cache), max_files_(max_files) {
     for (const auto& [recorded, here] : options.files) named_.insert(here);
   }
 
@@ -46,9 +47,12 @@ class RecordedFiles {
   std::optional<Found> FindByBuildId(std::span<const uint8_t> build_id, CancelCheck* check);
   std::optional<Found> FirstWithCode(const std::vector<std::string>& paths,
                                      std::span<const uint8_t> build_id);
+  std::optional<Found> FindBelowRoot(std::span<const uint8_t> build_id, CancelCheck* check);
+  std::optional<Found> FindByName(const std::string& path) const;
   void ReadRoot(CancelCheck* check);
 
   const std::string root_;
+  const std::string perf_cache_;
   std::set<std::string> named_;  // paths that the user gave
   const size_t max_files_;
   bool was_read_ = false;

@@ -1,4 +1,5 @@
 """Tests that hbbp import finds the files of a recording, by the options that say where they are."""
+import os
 import shutil
 import subprocess
 
@@ -78,6 +79,48 @@ class ImportFilesTest(record_support.RecordTest):
         module, = (module for module in self.info()['modules'] if module['samples'])
         self.assertEqual((module['name'], module['code']), (str(self.library), 'file'))
         self.assertGreater(self.samples_in_blocks(), 0)
+
+    def test_the_cache_of_perf_is_searched_by_build_id(self):
+        home = self.directory / 'home'
+        text = self.build_id().hex()
+        kept = home / '.debug' / '.build-id' / text[:2] / text[2:] / 'elf'
+        kept.parent.mkdir(parents=True)
+        self.record('/opt/lib.so', self.build_id())
+        shutil.move(self.library, kept)
+        self.library = kept
+        environment = {**os.environ, 'HOME': str(home)}
+        message = self.import_it(env=environment)
+        self.assertIn(f'/opt/lib.so: took {kept}, which has its build ID', message)
+        self.assertEqual(self.samples_in_blocks(), 3000)
+
+    def test_perf_puts_what_it_records_into_its_cache(self):
+        if shutil.which('perf') is None:
+            self.skipTest('no perf')
+        program, moved = self.directory / 'program', self.directory / 'moved'
+        home = self.directory / 'home'
+        home.mkdir()
+        source = self.directory / 'program.c'
+        source.write_text('int main(void) { for (volatile int i = 0; i < 100000000; ++i); return 0; }\n')
+        subprocess.run(['cc', '-O1', '-Wl,--build-id', '-o', program, source], check=True)
+        environment = {**os.environ, 'HOME': str(home)}
+        recorded = subprocess.run(['perf', 'record', '-q', '-e', 'cpu-clock:u', '-o', self.recording, program],
+                                  capture_output=True, text=True, env=environment)
+        if recorded.returncode != 0:
+            self.skipTest(f'perf does not record here: {recorded.stderr}')
+        shutil.move(program, moved)
+        message = self.import_it(env=environment)
+        self.assertRegex(message, f'{program}: took {home}/.debug/.build-id/.*/elf, which has its')
+        self.assertGreater(self.samples_in_blocks(), 0)
+
+    def test_a_flat_directory_is_searched_by_build_id_and_else_by_name(self):
+        flat = self.directory / 'flat'
+        flat.mkdir()
+        shutil.move(self.library, flat / 'lib.so')
+        self.library = flat / 'lib.so'
+        for build_id, by in ((self.build_id(), 'build ID'), (None, 'name')):
+            self.record('/opt/lib.so', build_id)
+            self.assertIn(f'took {self.library}, which has its {by}', self.import_it('--symfs', flat))
+            self.assertEqual(self.samples_in_blocks(), 3000)
 
 
 if __name__ == '__main__':

@@ -76,6 +76,38 @@ TEST_CASE("a file that is elsewhere in the root is found by its build ID, and na
   }
 }
 
+TEST_CASE("the cache of perf is searched by build ID, with a root and without") {
+  for (const bool has_root : {false, true}) {
+    for (const char* path : {"/.build-id/ab/cdef0102030405/elf", "/.build-id/ab/cdef0102030405"}) {
+      Recording recording(20);
+      if (!has_root) recording.options.root.clear();
+      recording.options.perf_cache = recording.directory.File("cache");
+      const std::string file = recording.options.perf_cache + path;
+      fs::create_directories(fs::path(file).parent_path());
+      HBBP_BUILD_OR_SKIP(file, "", kShortId);
+      recording.Find();
+      CHECK(recording.path() == file);
+      CHECK(recording.data.modules[0].build_id.size() == 8);
+    }
+  }
+}
+
+TEST_CASE("a file without a recorded build ID is found by its name directly in the root") {
+  Recording recording(0);
+  const std::string flat = recording.InRoot("/lib.so");
+  HBBP_BUILD_OR_SKIP(flat, "", kShortId);
+  recording.Find();
+  CHECK(recording.path() == flat);
+  CHECK(recording.note().find("which has its name") != std::string::npos);
+
+  Recording at_its_path(0);
+  HBBP_BUILD_OR_SKIP(at_its_path.InRoot("/lib.so"), "", kShortId);
+  const std::string file = at_its_path.InRoot(kRecorded);
+  HBBP_BUILD_OR_SKIP(file, "", kShortId);
+  at_its_path.Find();
+  CHECK(at_its_path.path() == file);
+}
+
 TEST_CASE("a file of the right path with another build ID is not taken") {
   Recording recording;
   HBBP_BUILD_OR_SKIP(recording.InRoot(kRecorded), "new");

@@ -482,7 +482,7 @@ TEST_CASE("a record without a size ends the recording") {
   CHECK(got.lines == Lines{"cycles 9"});
   REQUIRE(got.summary.problems.size() == 1);
   CHECK(got.summary.problems[0].what ==
-        "SAMPLE record of 0 bytes; where the next one begins is not known");
+        "SAMPLE record of 0 bytes, and where the next one begins is not known");
   CHECK(got.summary.dropped_bytes == 48);
 }
 

@@ -1600,7 +1600,8 @@ pub struct hbbp_import_options {
     pub moved_file_count: u32,
     /// directory that has the files of the recorded machine (perf calls it
     /// symfs), at their paths or anywhere with their build IDs; default:
-    /// none, they are where they were there
+    /// none, they are where they were there. What is not found is also
+    /// searched in perf's cache, ~/.debug, by build ID
     pub root: *const c_char,
     /// `const hbbp_moved_file *moved_files` in C.
     pub moved_files: *const hbbp_moved_file,
