@@ -13,6 +13,7 @@
 #include "base/joined_text.h"
 #include "collect/generated_names.h"
 #include "collect/import_messages.h"
+#include "collect/import_omissions.h"
 #include "collect/importer.h"
 #include "collect/perf_import.h"
 #include "collect/perf_record_import.h"
@@ -112,6 +113,13 @@ StatusOr<ProfileData> ImportPerfData(const std::string& path, const PerfImportOp
     note += (note.empty() ? "" : "; ") + problems;
   }
   RecordedFiles(options.files).Find(&data, &log, &check);
+  AddOmissions(DescribeForeignParts(header, summary), &data, &log);
+  AddOmissions(DescribeMissingFiles(options.files, importer.locator(), data), &data, &log);
+  if (!options.binary.empty()) {
+    AddOmissions({options.binary + ": not used, as a recording says which files it is of: --binary "
+                                   "is for text without mappings"},
+                 &data, &log);
+  }
   for (const SourceRecord& source : data.sources) messages.LogSource(source);
   messages.LogRecords(summary, import);
   messages.LogCounts(importer);

@@ -324,6 +324,12 @@ void PerfRecordImport::CompleteSources(const PerfDataSummary& summary,
       if (!has_note) AppendNote(DescribeProblems(summary), &source.note);
       has_note = true;
       if (index == state.ebs) AppendNote(DescribeFilteredStacks(state), &source.note);
+      if (state.guest_samples != 0 && (index == state.ebs || !state.ebs)) {
+        AppendNote(std::to_string(state.guest_samples) +
+                       " samples of guests and of the hypervisor left out, whose code is not known "
+                       "here: record inside of the guest",
+                   &source.note);
+      }
     }
   }
 }

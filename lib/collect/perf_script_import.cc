@@ -20,6 +20,7 @@
 #include "base/files.h"
 #include "base/unique_fd.h"
 #include "collect/import_messages.h"
+#include "collect/import_omissions.h"
 #include "collect/importer.h"
 #include "collect/memory_note.h"
 #include "collect/perf_event_kind.h"
@@ -42,6 +43,7 @@ class PerfScriptImport {
   explicit PerfScriptImport(const PerfImportOptions& options)
       : memory_(options.allocator, options.max_memory),
         importer_(options.files, &memory_),
+        options_(options.files),
         files_(options.files),
         check_(options.work.cancel),
         binary_(options.binary),
@@ -87,6 +89,11 @@ class PerfScriptImport {
     messages.LogMemory(importer_);
     ProfileData data = importer_.Snapshot();
     files_.Find(&data, &log_, &check_);
+    AddOmissions(DescribeMissingFiles(options_, importer_.locator(), data), &data, &log_);
+    if (!binary_.empty() && !pids_.empty()) {
+      AddOmissions({binary_ + ": not used, as the text has mappings: --binary is for text without"},
+                   &data, &log_);
+    }
     log_.Flush();
     HBBP_RETURN_IF_ERROR(CheckAnyFound(importer_.dropped(), data));
     return data;
@@ -193,6 +200,7 @@ class PerfScriptImport {
 
   CountedMemory memory_;
   Importer importer_;
+  const ImportOptions options_;
   RecordedFiles files_;
   CancelCheck check_;
   const std::string binary_;

@@ -1,3 +1,6 @@
+// Find passes over the modules of a profile. FindByBuildId searches the trees below the root
+// (FindBelowRoot), the list of all its files, which ReadRoot makes once, and perf's cache;
+// FindByName serves modules without a build ID. The importers of recordings and of text call Find.
 #include "collect/recorded_files.h"
 
 #include <elf.h>
@@ -88,6 +91,14 @@ int CompareNames(const FTSENT** a, const FTSENT** b) {
 }
 
 }  // namespace
+
+RecordedFileState FindRecordedFileState(const ModuleRecord& module) {
+  const UniqueFd fd = OpenRegularFile(module.path);
+  if (!fd.valid()) return RecordedFileState::kMissing;
+  const bool is_it =
+      module.build_id.empty() || SameBuildId(ReadBuildIdOfFd(fd.get()), module.build_id);
+  return is_it ? RecordedFileState::kFound : RecordedFileState::kOther;
+}
 
 std::optional<RecordedFiles::Found> RecordedFiles::FirstWithCode(
     const std::vector<std::string>& paths, std::span<const uint8_t> build_id) {

@@ -22,6 +22,11 @@
 
 namespace hbbp {
 
+enum class RecordedFileState { kMissing, kOther, kFound };
+
+// Returns whether the file of a module is here, or another one at its path.
+RecordedFileState FindRecordedFileState(const ModuleRecord& module);
+
 // One thread at a time may use it.
 class RecordedFiles {
  public:

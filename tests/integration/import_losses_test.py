@@ -41,6 +41,55 @@ class ImportLossesTest(record_support.RecordTest):
         self.assertIn('2 branch stacks left out: they have only the kinds any_call,any_ret, so no streams lie '
                       'between their entries: record with -j any', self.import_it())
 
+    def test_samples_of_guests_are_reported(self):
+        event = built.Event(11, built.INSTRUCTIONS, 'instructions:G')
+        self.recording.write_bytes(built.file(
+            [event], [event.mapping(PID, 0x400000, 0x1000, '/opt/server'),
+                      *(event.sample(0x400010, PID, 10 + number, misc=built.GUEST_USER) for number in range(3))]))
+        self.assertIn('3 samples of guests and of the hypervisor left out, whose code is not known here: record '
+                      'inside of the guest', self.import_it())
+
+    def test_traces_and_other_architectures_are_reported(self):
+        event = built.Event(11, built.INSTRUCTIONS, 'arm_spe_0//')
+        trace = built.record(71, 0, built.struct.pack('<QQQIIII', 16, 0, 0, 0, 0, 0, 0)) + b'\0' * 16
+        self.recording.write_bytes(built.file(
+            [event], [event.mapping(PID, 0x400000, 0x1000, '/opt/server'), event.sample(0x400010, PID, 10), trace,
+                      trace], {built.ARCH: built.padded('aarch64')}))
+        lines = self.import_it()
+        self.assertIn('2 parts of a hardware trace left out (AUXTRACE: Intel PT, Arm SPE, CoreSight), which is not '
+                      'decoded: perf inject --itrace=i1000il makes samples and branch stacks of it', lines)
+        self.assertIn('recorded on aarch64: samples and branches are counted by address, but only code of x86-64 is '
+                      'decoded, so that there are no blocks', lines)
+
+    def test_files_that_are_not_here_are_reported(self):
+        event = built.Event(11, built.INSTRUCTIONS, 'instructions:u')
+        self.recording.write_bytes(built.file(
+            [event], [event.mapping(PID, 0x400000, 0x1000, '/opt/server'),
+                      event.mapping(PID, 0x500000, 0x1000, '/opt/idle'),
+                      *(event.sample(0x400010, PID, 10 + number) for number in range(2))],
+            {built.BUILD_ID: built.build_id('/opt/server', bytes(range(1, 21)))}))
+        remedy = 'and in no block: --symfs DIR or --file RECORDED=HERE says where the recorded ones are'
+        self.assertIn(f'2 samples or branches are in files that are not here (/opt/server), {remedy}',
+                      self.import_it())
+        self.assertIn(f'2 samples or branches are in files that have other build IDs here (/bin/true), {remedy}',
+                      self.import_it('--file', 'server=/bin/true'))
+
+    def test_options_that_lead_nowhere_are_reported(self):
+        self.record_stacks(built.ANY_BRANCH)
+        lines = self.import_it('--symfs', 'none', '--file', 'client=/bin/true', '--binary', '/bin/true')
+        self.assertIn(f'{self.directory}/none: not a directory, so no file was found there: check --symfs', lines)
+        self.assertIn('client: not the path or name of any file of the recording: check --file', lines)
+        self.assertIn('/bin/true: not used, as a recording says which files it is of: --binary is for text without '
+                      'mappings', lines)
+        lines = self.import_it('--file', 'server=/bin/true')
+        self.assertFalse([line for line in lines if 'check' in line or 'not used' in line], lines)
+
+    def test_a_binary_for_text_with_mappings_is_reported(self):
+        self.recording.write_text('PERF_RECORD_MMAP2 7/7: [0x400000(0x1000) @ 0 08:01 77 5]: r-xp /opt/server\n'
+                                  ' 400010 0x400030/0x400010/P/-/-/0 0x400030/0x400020/P/-/-/0\n')
+        lines = self.import_it('--binary', '/bin/true')
+        self.assertIn('/bin/true: not used, as the text has mappings: --binary is for text without', lines)
+
 
 if __name__ == '__main__':
     record_support.main(ImportLossesTest)

@@ -1,0 +1,93 @@
+#include "collect/import_omissions.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "collect/recorded_files.h"
+#include "perf/perf_abi.h"
+#include "profile/sample_totals.h"
+
+namespace hbbp {
+namespace {
+
+constexpr size_t kMaxNamed = 3;  // in a line
+
+bool IsDirectory(const std::string& path) {
+  struct stat status;
+  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+// What a number of modules have in common, of which some are named.
+struct ModuleGroup {
+  uint64_t samples = 0;
+  uint64_t modules = 0;
+  std::string names;
+
+  void Add(const ModuleRecord& module, uint64_t samples_in_it) {
+    samples += samples_in_it;
+    if (++modules <= kMaxNamed) names += (names.empty() ? "" : ", ") + module.path;
+  }
+};
+
+std::string Describe(const ModuleGroup& group, const char* what) {
+  const uint64_t unnamed = group.modules - std::min<uint64_t>(group.modules, kMaxNamed);
+  const std::string rest = unnamed == 0 ? "" : " and " + std::to_string(unnamed) + " more";
+  return std::to_string(group.samples) + " samples or branches are in files " + what + " (" +
+         group.names + rest +
+         "), and in no block: --symfs DIR or --file RECORDED=HERE says where the recorded ones are";
+}
+
+}  // namespace
+
+std::vector<std::string> DescribeForeignParts(const PerfDataHeader& header,
+                                              const PerfDataSummary& summary) {
+  std::vector<std::string> lines;
+  const auto traces = summary.skipped_records.find(kPerfAuxtrace);
+  if (traces != summary.skipped_records.end()) {
+    lines.push_back(std::to_string(traces->second) +
+                    " parts of a hardware trace left out (AUXTRACE: Intel PT, Arm SPE, CoreSight), "
+                    "which is not decoded: perf inject --itrace=i1000il makes samples and branch "
+                    "stacks of it");
+  }
+  if (!header.arch.empty() && header.arch != "x86_64") {
+    lines.push_back("recorded on " + header.arch +
+                    ": samples and branches are counted by address, but only code of x86-64 is "
+                    "decoded, so that there are no blocks");
+  }
+  return lines;
+}
+
+std::vector<std::string> DescribeMissingFiles(const ImportOptions& options,
+                                              const RecordedLocator& locator,
+                                              const ProfileData& data) {
+  std::vector<std::string> lines;
+  if (!options.root.empty() && !IsDirectory(options.root)) {
+    lines.push_back(options.root + ": not a directory, so no file was found there: check --symfs");
+  }
+  for (const std::string& recorded : locator.UnusedFiles()) {
+    lines.push_back(recorded + ": not the path or name of any file of the recording: check --file");
+  }
+  const SampleTotals totals = CountSamples(data);
+  ModuleGroup missing, others;
+  for (size_t i = 0; i < data.modules.size(); ++i) {
+    const ModuleRecord& module = data.modules[i];
+    if (module.kind != ModuleKind::kFile || totals.of_module[i] == 0) continue;
+    const RecordedFileState state = FindRecordedFileState(module);
+    if (state == RecordedFileState::kMissing) missing.Add(module, totals.of_module[i]);
+    if (state == RecordedFileState::kOther) others.Add(module, totals.of_module[i]);
+  }
+  if (missing.modules != 0) lines.push_back(Describe(missing, "that are not here"));
+  if (others.modules != 0) lines.push_back(Describe(others, "that have other build IDs here"));
+  return lines;
+}
+
+void AddOmissions(const std::vector<std::string>& lines, ProfileData* data, SessionLog* log) {
+  for (const std::string& line : lines) {
+    log->Log(LogLevel::kWarning, "%s", line.c_str());
+    if (!data->sources.empty()) AppendNote(line, &data->sources.front().note);
+  }
+}
+
+}  // namespace hbbp
