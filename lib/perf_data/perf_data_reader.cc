@@ -223,6 +223,9 @@ StatusOr<PerfDataSummary> PerfDataReader::Read(PerfDataVisitor* visitor,
     return MakeStatus(StatusCode::kInvalidState, "%s: has been read; open it again", name_.c_str());
   }
   HBBP_RETURN_IF_ERROR(PerfDataRun(&file_, visitor, options).ReadAll());
+  if (file_.events.events().empty()) {
+    return BadFormat(file_.summary.bytes, "the recording ends before its first event");
+  }
   return std::move(file_.summary);
 }
 

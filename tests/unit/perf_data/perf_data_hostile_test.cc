@@ -49,7 +49,11 @@ uint64_t ReadAll(const std::vector<uint8_t>& bytes, size_t size, MemorySource::K
   }
   Toucher toucher;
   const auto summary = (*reader)->Read(&toucher);
-  if (!summary.ok()) FAIL("no summary: " << summary.status().message());
+  if (!summary.ok()) {
+    const bool is_without_event = (*reader)->events().empty();
+    if (!is_without_event) FAIL("no summary: " << summary.status().message());
+    return 0;
+  }
   if (summary->bytes > size) FAIL("more was read than there is");
   return toucher.samples;
 }
