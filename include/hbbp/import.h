@@ -45,11 +45,11 @@ typedef struct hbbp_import_options {
 /* Reads a recording of `perf record`, of any version and architecture of the recording perf, whose
  * samples are of x86-64 code; or text of `perf script` with branch stacks, as llvm-profgen and BOLT
  * take it (-F ip,brstack --show-mmap-events), which has no periods: a sample counts as one event.
- * It has them with -F comm,pid,tid,time,period,event,ip,brstack, and a source for each event.
- * Sources of the profile: for each event with branch stacks of all kinds of branches one of
- * HBBP_SOURCE_LBR; for each event one of HBBP_SOURCE_EBS (HBBP_SOURCE_IBS for ibs_op and
- * ibs_fetch), but not for taken branches with stacks. What of a damaged recording was dropped is
- * said in hbbp_source_info.note. `path` "-" is standard input, for recordings but not for text.
+ * It has them with the field period (-F comm,pid,tid,time,period,event,ip,brstack), and a source
+ * for each event. Sources of the profile: for each event with branch stacks of all kinds of
+ * branches one of HBBP_SOURCE_LBR; for each event one of HBBP_SOURCE_EBS (HBBP_SOURCE_IBS for
+ * ibs_op and ibs_fetch), but not for taken branches with stacks. What of a damaged recording was
+ * dropped is said in hbbp_source_info.note. `path` may be a pipe, and "-" is standard input.
  * `options` may be NULL. Code is read from the files of the recording when blocks are asked for.
  * Generated code is that of jitdumps; functions without code are those of perf maps, which lie
  * where root and moved_files lead from /tmp/perf-PID.map, or there, if the host name of the

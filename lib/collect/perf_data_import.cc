@@ -1,10 +1,10 @@
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,27 +23,23 @@
 namespace hbbp {
 namespace {
 
-// A pipe is taken to be perf.data, because its start cannot be read twice; text must be in a file.
-StatusOr<bool> IsPerfData(const std::string& path) {
-  struct stat status;
-  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return true;
-  HBBP_ASSIGN_OR_RETURN(const std::unique_ptr<ByteSource> source, FileSource::Open(path));
-  char start[8] = {};
-  HBBP_ASSIGN_OR_RETURN(const size_t size,
-                        source->Read({reinterpret_cast<uint8_t*>(start), sizeof(start)}));
-  const std::string_view magic(start, size);
-  for (const std::string_view known : {"PERFILE2", "2ELIFREP", "PERFFILE", "ELIFFREP"}) {
+constexpr char kStandardInput[] = "standard input";
+
+StatusOr<std::unique_ptr<ByteSource>> Open(const std::string& path) {
+  if (path != "-") return FileSource::Open(path);
+  UniqueFd input(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
+  if (!input.valid()) return ErrnoStatus(errno, kStandardInput);
+  return std::unique_ptr<ByteSource>(
+      std::make_unique<FileSource>(std::move(input), kStandardInput));
+}
+
+// An empty file is that of a recording that was stopped at once.
+bool IsPerfData(std::span<const uint8_t> start) {
+  const std::string_view magic(reinterpret_cast<const char*>(start.data()), start.size());
+  for (const std::string_view known : {"PERFILE2", "2ELIFREP", "PERFFILE", "ELIFFREP", ""}) {
     if (magic == known) return true;
   }
   return false;
-}
-
-StatusOr<std::unique_ptr<PerfDataReader>> Open(const std::string& path) {
-  if (path != "-") return PerfDataReader::Open(path);
-  constexpr char kName[] = "standard input";
-  UniqueFd input(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
-  if (!input.valid()) return ErrnoStatus(errno, kName);
-  return PerfDataReader::FromSource(std::make_unique<FileSource>(std::move(input), kName), kName);
 }
 
 // Returns whether this machine made the recording, so that its /tmp has files of the recorded
@@ -78,13 +74,18 @@ std::string NameByPerfMaps(const Importer& importer, bool is_of_this_machine, Ca
 }  // namespace
 
 StatusOr<ProfileData> ImportRecording(const std::string& path, const PerfImportOptions& options) {
-  if (path == "-") return ImportPerfData(path, options);
-  HBBP_ASSIGN_OR_RETURN(const bool is_perf_data, IsPerfData(path));
-  return is_perf_data ? ImportPerfData(path, options) : ImportPerfScript(path, options);
+  const std::string name = path == "-" ? kStandardInput : path;
+  HBBP_ASSIGN_OR_RETURN(std::unique_ptr<ByteSource> source, Open(path));
+  constexpr size_t kMagicBytes = 8;
+  HBBP_ASSIGN_OR_RETURN(const std::vector<uint8_t> start, PeekBytes(kMagicBytes, &source));
+  if (!IsPerfData(start)) return ImportPerfScript(source.get(), name, options);
+  HBBP_ASSIGN_OR_RETURN(std::unique_ptr<PerfDataReader> reader,
+                        PerfDataReader::FromSource(std::move(source), name));
+  return ImportPerfData(std::move(reader), options);
 }
 
-StatusOr<ProfileData> ImportPerfData(const std::string& path, const PerfImportOptions& options) {
-  HBBP_ASSIGN_OR_RETURN(const std::unique_ptr<PerfDataReader> reader, Open(path));
+StatusOr<ProfileData> ImportPerfData(std::unique_ptr<PerfDataReader> reader,
+                                     const PerfImportOptions& options) {
   CountedMemory memory(options.allocator, options.max_memory);
   Importer importer(options.files, &memory);
   SessionLog log(options.log);

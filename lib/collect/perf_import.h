@@ -3,12 +3,15 @@
 #define HBBP_LIB_COLLECT_PERF_IMPORT_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "base/status.h"
 #include "base/work.h"
 #include "collect/host_settings.h"
 #include "collect/importer.h"
+#include "perf_data/byte_source.h"
+#include "perf_data/perf_data_reader.h"
 #include "profile/profile_data.h"
 
 namespace hbbp {
@@ -22,18 +25,21 @@ struct PerfImportOptions : HostSettings {
   Work work;  // in bytes
 };
 
-// Calls ImportPerfData or ImportPerfScript, according to the start of the file; returns kBadFormat
-// if it is neither format. Samples that there is no memory for are dropped and counted, and notes
-// say so; returns kNoMemory if no sample is left.
+// Imports what perf record writes, or text of perf script, according to the start of the file;
+// returns kBadFormat if it is neither. `path` may be a pipe, and "-" is standard input. Samples
+// that there is no memory for are dropped and counted, and notes say so; returns kNoMemory if no
+// sample is left.
 StatusOr<ProfileData> ImportRecording(const std::string& path, const PerfImportOptions& options);
 
-// `path` "-" is standard input. The notes of the sources say which parts of a damaged recording
-// could not be used.
-StatusOr<ProfileData> ImportPerfData(const std::string& path, const PerfImportOptions& options);
+// The notes of the sources say which parts of a damaged recording could not be used.
+StatusOr<ProfileData> ImportPerfData(std::unique_ptr<PerfDataReader> reader,
+                                     const PerfImportOptions& options);
 
-// Imports text of `perf script` with branch stacks. It has no periods, so a sample counts as one
-// event. A count in front of a sample, as in aggregated text, says how often it was seen.
-StatusOr<ProfileData> ImportPerfScript(const std::string& path, const PerfImportOptions& options);
+// Imports text of `perf script` with branch stacks. Without periods a sample counts as one event. A
+// count in front of a sample, as in aggregated text, says how often it was seen. `name` is for
+// messages.
+StatusOr<ProfileData> ImportPerfScript(ByteSource* source, const std::string& name,
+                                       const PerfImportOptions& options);
 
 }  // namespace hbbp
 

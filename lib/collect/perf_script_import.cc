@@ -1,7 +1,7 @@
-// ImportPerfScript takes text line by line: ReadLine recognizes a line, AddMapping maps files, and
-// AddBranches cuts the branch stack of a sample into bursts, of the source that WithSource has for
-// its event. Finish completes the sources and makes the profile. ImportRecording calls it for what
-// is not a recording of perf.
+// ImportPerfScript takes text block by block: ReadLine recognizes a line, AddMapping maps files,
+// and AddBranches cuts the branch stack of a sample into bursts, of the source that WithSource has
+// for its event. Finish completes the sources and makes the profile. ImportRecording calls it for
+// what is not a recording of perf.
 #include <fcntl.h>
 #include <linux/perf_event.h>
 
@@ -36,7 +36,9 @@
 namespace hbbp {
 namespace {
 
-constexpr uint64_t kProgressBytes = 4 << 20;
+constexpr size_t kBlockBytes = 1 << 20;
+// Longer lines are cut.
+constexpr size_t kMaxLineBytes = 16 << 20;
 
 class PerfScriptImport {
  public:
@@ -49,57 +51,61 @@ class PerfScriptImport {
         binary_(options.binary),
         log_(options.log) {}
 
+  void ReadLines(std::string_view text) {
+    while (!text.empty()) {
+      const size_t end = std::min(text.find('\n'), text.size());
+      ReadLine(text.substr(0, end));
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+  }
+
+  bool has_branches() const { return has_branches_; }
+  const Status& status() const { return status_; }
+
+  StatusOr<ProfileData> Finish();
+
+ private:
   void ReadLine(std::string_view line) {
     if (const auto mmap = ParseMmapLine(line)) return AddMapping(*mmap);
     if (const auto count = ParseCountLine(line)) {
       repeats_ = *count;
       return;
     }
-    const std::optional<SampleLine> sample = ParseSampleLine(line);
-    if (!sample) {
-      if (line.find_first_not_of(" \t\r") != std::string_view::npos) ++other_lines_;
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) {
+      head_.reset();
       return;
     }
-    if (!sample->event.empty()) {
-      event_ = sample->event;
-      period_ = sample->period;
+    std::optional<SampleLine> sample = ParseSampleLine(line);
+    if (!sample) {
+      ++other_lines_;
+      return;
     }
-    // The addresses of a call chain come before the branches.
+    DistinguishNumbers(&*sample);
+    if (!sample->event.empty()) event_ = sample->event;
+    if (!sample->event.empty() || sample->period) period_ = sample->period;
+    // With a call chain, a line of its own comes first; the addresses of the chain, which are
+    // indented, come before the branches.
+    if (sample->pid && !line.starts_with('\t')) head_ = {*sample->pid, sample->tid};
     if (sample->branches.empty()) return;
     AddBranches(*sample);
+    head_.reset();
   }
 
-  bool has_branches() const { return has_branches_; }
-  const Status& status() const { return status_; }
-
-  StatusOr<ProfileData> Finish() {
-    const std::string memory_note =
-        MemoryNote(importer_.dropped(), importer_.aggregator().has_widened_slices());
-    ImportMessages messages(&log_);
-    for (const auto& [name, event] : events_) {
-      SourceRecord& source = importer_.source(event.source);
-      event.bursts.losses().AppendTo(&source.trace.counters);
-      if (event.source == 0) AddCounter("other-lines", other_lines_, &source.trace.counters);
-      if (event.has_periods) CompletePeriods(event.periods, &source);
-      source.burst_extent = event.bursts.extent_unit();
-      AppendNote(memory_note, &source.note);
-      messages.LogSource(source);
-      if (!source.note.empty()) log_.Log(LogLevel::kWarning, "%s", source.note.c_str());
+  // Distinguishes processes from periods and addresses by the mappings.
+  void DistinguishNumbers(SampleLine* sample) const {
+    if (sample->may_be_period && !pids_.empty() && !pids_.contains(*sample->pid)) {
+      sample->period = *std::exchange(sample->pid, std::nullopt);
+      sample->tid.reset();
     }
-    messages.LogMemory(importer_);
-    ProfileData data = importer_.Snapshot();
-    files_.Find(&data, &log_, &check_);
-    AddOmissions(DescribeMissingFiles(options_, importer_.locator(), data), &data, &log_);
-    if (!binary_.empty() && !pids_.empty()) {
-      AddOmissions({binary_ + ": not used, as the text has mappings: --binary is for text without"},
-                   &data, &log_);
-    }
-    log_.Flush();
-    HBBP_RETURN_IF_ERROR(CheckAnyFound(importer_.dropped(), data));
-    return data;
+    if (sample->ip_or_pid && pids_.contains(*sample->ip_or_pid)) sample->pid = sample->ip_or_pid;
   }
 
- private:
+  // What the first line of a sample says.
+  struct Head {
+    uint32_t pid = 0;
+    std::optional<uint32_t> tid;
+  };
+
   static constexpr uint32_t kUnknownPid = 0;
 
   // Without periods it is not known what samples count, so their stacks weigh by their streams.
@@ -175,7 +181,7 @@ class PerfScriptImport {
   // Samples without a process belong to the first one that has mappings.
   uint32_t PidOf(const SampleLine& sample) const {
     if (sample.pid) return *sample.pid;
-    if (sample.ip_or_pid && pids_.contains(*sample.ip_or_pid)) return *sample.ip_or_pid;
+    if (head_) return head_->pid;
     return pids_.empty() ? kUnknownPid : *pids_.begin();
   }
 
@@ -185,7 +191,8 @@ class PerfScriptImport {
     ScriptEvent& event = WithSource();
     BurstSample burst;
     burst.pid = PidOf(sample);
-    burst.tid = sample.tid.value_or(burst.pid);
+    const std::optional<uint32_t> tid = sample.tid || !head_ ? sample.tid : head_->tid;
+    burst.tid = tid.value_or(burst.pid);
     burst.period = event.has_periods ? period_.value_or(1) : 1;
     burst.source = event.source;
     burst.repeats = std::exchange(repeats_, 1);
@@ -210,35 +217,63 @@ class PerfScriptImport {
   std::set<uint32_t> pids_;
   std::string event_;  // of the last line that had one; empty: none
   std::optional<uint64_t> period_;
+  std::optional<Head> head_;  // of the sample whose branches come next
   uint32_t repeats_ = 1;
   uint64_t other_lines_ = 0;
   bool has_branches_ = false;
 };
 
+StatusOr<ProfileData> PerfScriptImport::Finish() {
+  const std::string memory_note =
+      MemoryNote(importer_.dropped(), importer_.aggregator().has_widened_slices());
+  ImportMessages messages(&log_);
+  for (const auto& [name, event] : events_) {
+    SourceRecord& source = importer_.source(event.source);
+    event.bursts.losses().AppendTo(&source.trace.counters);
+    if (event.source == 0) AddCounter("other-lines", other_lines_, &source.trace.counters);
+    if (event.has_periods) CompletePeriods(event.periods, &source);
+    source.burst_extent = event.bursts.extent_unit();
+    AppendNote(memory_note, &source.note);
+    messages.LogSource(source);
+    if (!source.note.empty()) log_.Log(LogLevel::kWarning, "%s", source.note.c_str());
+  }
+  messages.LogMemory(importer_);
+  ProfileData data = importer_.Snapshot();
+  files_.Find(&data, &log_, &check_);
+  AddOmissions(DescribeMissingFiles(options_, importer_.locator(), data), &data, &log_);
+  if (!binary_.empty() && !pids_.empty()) {
+    AddOmissions({binary_ + ": not used, as the text has mappings: --binary is for text without"},
+                 &data, &log_);
+  }
+  log_.Flush();
+  HBBP_RETURN_IF_ERROR(CheckAnyFound(importer_.dropped(), data));
+  return data;
+}
+
 }  // namespace
 
-StatusOr<ProfileData> ImportPerfScript(const std::string& path, const PerfImportOptions& options) {
-  HBBP_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
-  const std::span<const uint8_t> bytes = file.bytes();
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+StatusOr<ProfileData> ImportPerfScript(ByteSource* source, const std::string& name,
+                                       const PerfImportOptions& options) {
+  const uint64_t all_bytes = source->size().value_or(0);
   PerfScriptImport import(options);
-  size_t reported = 0;
-  for (size_t start = 0; start < text.size();) {
-    const size_t end = std::min(text.find('\n', start), text.size());
-    import.ReadLine(text.substr(start, end - start));
-    start = end + 1;
-    if (start - reported >= kProgressBytes) {
-      reported = start;
-      HBBP_RETURN_IF_ERROR(options.work.Report(reported, text.size()));
-    }
+  std::string text;  // what is not read yet, up to the end of a block
+  std::vector<uint8_t> block(kBlockBytes);
+  for (uint64_t read = 0;;) {
+    HBBP_ASSIGN_OR_RETURN(const size_t got, source->Read(block));
+    text.append(block.begin(), block.begin() + static_cast<std::ptrdiff_t>(got));
+    read += got;
+    const bool is_cut = got != 0 && text.size() < kMaxLineBytes;
+    import.ReadLines(is_cut ? std::string_view(text).substr(0, text.rfind('\n') + 1) : text);
+    text.erase(0, is_cut ? text.rfind('\n') + 1 : text.size());
+    HBBP_RETURN_IF_ERROR(options.work.Report(read, std::max(read, all_bytes)));
+    if (got == 0) break;
   }
-  HBBP_RETURN_IF_ERROR(options.work.Report(text.size(), text.size()));
   HBBP_RETURN_IF_ERROR(import.status());
   if (!import.has_branches()) {
     return MakeStatus(StatusCode::kBadFormat,
                       "%s: neither a recording of perf (PERFILE2 at its start) nor text of perf "
                       "script with branch stacks (perf script -F ip,brstack --show-mmap-events)",
-                      path.c_str());
+                      name.c_str());
   }
   return import.Finish();
 }

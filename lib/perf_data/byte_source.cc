@@ -24,7 +24,46 @@ Status WriteAll(int fd, std::span<const uint8_t> bytes) {
   return OkStatus();
 }
 
+// Reads bytes that were taken from a pipe, and then the rest of it.
+class PeekedSource : public ByteSource {
+ public:
+  PeekedSource(std::vector<uint8_t> beginning, std::unique_ptr<ByteSource> rest)
+      : beginning_(std::move(beginning)), rest_(std::move(rest)) {}
+
+  StatusOr<size_t> Read(std::span<uint8_t> into) override {
+    const size_t size = std::min(into.size(), beginning_.size() - position_);
+    if (size == 0) return rest_->Read(into);
+    std::copy_n(beginning_.begin() + static_cast<std::ptrdiff_t>(position_), size, into.begin());
+    position_ += size;
+    return size;
+  }
+  std::optional<uint64_t> size() const override { return std::nullopt; }
+  Status Seek(uint64_t offset) override { return rest_->Seek(offset); }
+
+ private:
+  const std::vector<uint8_t> beginning_;
+  const std::unique_ptr<ByteSource> rest_;
+  size_t position_ = 0;
+};
+
 }  // namespace
+
+StatusOr<std::vector<uint8_t>> PeekBytes(size_t size, std::unique_ptr<ByteSource>* source) {
+  std::vector<uint8_t> bytes(size);
+  size_t used = 0;
+  while (used < size) {
+    HBBP_ASSIGN_OR_RETURN(const size_t got, (*source)->Read(std::span(bytes).subspan(used)));
+    if (got == 0) break;
+    used += got;
+  }
+  bytes.resize(used);
+  if ((*source)->size().has_value()) {
+    HBBP_RETURN_IF_ERROR((*source)->Seek(0));
+  } else {
+    *source = std::make_unique<PeekedSource>(bytes, std::move(*source));
+  }
+  return bytes;
+}
 
 StatusOr<std::unique_ptr<ByteSource>> FileSource::Open(const std::string& path) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));

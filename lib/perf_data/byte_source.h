@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "base/unique_fd.h"
@@ -59,6 +60,9 @@ class MemorySource : public ByteSource {
   Kind kind_;
   size_t position_ = 0;
 };
+
+// Returns the next bytes, up to `size`, and has `source` read them again.
+StatusOr<std::vector<uint8_t>> PeekBytes(size_t size, std::unique_ptr<ByteSource>* source);
 
 // Copies `beginning` and what `source` still has to a temporary file without a name.
 StatusOr<std::unique_ptr<ByteSource>> SpoolToFile(std::span<const uint8_t> beginning,

@@ -83,14 +83,26 @@ bool IsTime(std::string_view word) {
 }
 
 // Parses "7/8", or "7" alone.
-void ParsePidTid(std::string_view word, SampleLine* sample) {
+bool ParsePidTid(std::string_view word, SampleLine* sample) {
   std::string_view tid = word;
   const std::string_view pid = TakeUpTo("/", &tid).value_or(word);
   const auto process = ParseWhole<uint32_t>(pid, 10);
   const auto thread = ParseWhole<uint32_t>(tid, 10);
-  if (!process || !thread) return;
+  if (!process || !thread) return false;
   sample->pid = process;
   sample->tid = thread;
+  return true;
+}
+
+// Parses "1000 40062f". Words of other fields, such as a symbol, have no digit.
+bool ParsePeriodAndIp(std::string_view first, std::string_view second, SampleLine* sample) {
+  const auto period = ParseWhole<uint64_t>(first, 10);
+  const auto ip = ParseHex(second);
+  const bool has_digit = second.find_first_of("0123456789") != std::string_view::npos;
+  if (!period || !ip || !has_digit) return false;
+  sample->period = period;
+  sample->ip = ip;
+  return true;
 }
 
 // Parses "comm 7/8 [001] 12.5: 1000 cycles:u: 40062f main": what ends in a colon divides what is
@@ -98,7 +110,8 @@ void ParsePidTid(std::string_view word, SampleLine* sample) {
 // thread.
 void ParseLabelledWords(std::span<const std::string_view> words, SampleLine* sample) {
   bool is_of_thread = true;
-  std::string_view after_labels;
+  std::string_view after_labels, second;
+  size_t words_after = 0;
   for (const std::string_view word : words) {
     if (word.ends_with(':')) {
       is_of_thread = false;
@@ -107,12 +120,16 @@ void ParseLabelledWords(std::span<const std::string_view> words, SampleLine* sam
         sample->period = ParseWhole<uint64_t>(after_labels, 10);
       }
       after_labels = {};
+      words_after = 0;
     } else if (is_of_thread) {
-      ParsePidTid(word, sample);
-    } else if (after_labels.empty()) {
-      after_labels = word;
+      (void)ParsePidTid(word, sample);
+    } else {
+      ++words_after;
+      (words_after == 1 ? after_labels : second) = word;
     }
   }
+  const bool has_no_event = sample->event.empty() && words_after == 2;
+  if (has_no_event && ParsePeriodAndIp(after_labels, second, sample)) return;
   sample->ip = ParseHex(after_labels);
 }
 
@@ -194,10 +211,14 @@ std::optional<SampleLine> ParseSampleLine(std::string_view line) {
     sample.ip = ParseHex(words[0]);
     sample.ip_or_pid = ParseWhole<uint32_t>(words[0], 10);
   } else if (words.size() == 2) {
-    ParsePidTid(words[0], &sample);
+    const bool has_pid = ParsePidTid(words[0], &sample);
+    sample.may_be_period = has_pid && words[0].find('/') == std::string_view::npos;
     sample.ip = ParseHex(words[1]);
+  } else if (words.size() == 3 && ParsePeriodAndIp(words[1], words[2], &sample)) {
+    (void)ParsePidTid(words[0], &sample);
   }
-  if (!sample.ip && sample.branches.empty()) return std::nullopt;
+  const bool is_head = has_labels && sample.pid;
+  if (!sample.ip && sample.branches.empty() && !is_head) return std::nullopt;
   return sample;
 }
 

@@ -4,6 +4,7 @@
 //   perf script -F pid,brstack                          (BOLT)
 //   perf script -F comm,pid,tid,time,event,ip,brstack
 //   perf script -F comm,pid,tid,time,period,event,ip,brstack
+//   perf script -F pid,period,ip,brstack
 //
 // Text gives no types to its fields, so they are recognized by their looks.
 #ifndef HBBP_LIB_PERF_DATA_PERF_SCRIPT_LINE_H_
@@ -37,16 +38,18 @@ inline bool IsAbort(const BranchWord&) { return false; }
 inline uint16_t CyclesOf(const BranchWord& entry) { return entry.cycles; }
 std::optional<BranchWord> ParseBranchWord(std::string_view word);
 
-// SampleLine is what a line says of a sample, which may have several: call chains have a line an
-// address.
+// SampleLine is what a line says of a sample, which may have several: with a call chain there is
+// one for its process and event, one for each address, and one for its branches.
 struct SampleLine {
   std::optional<uint32_t> pid;
   std::optional<uint32_t> tid;
   std::optional<uint64_t> ip;
   // This is a number by itself, which is an address for llvm-profgen and a process for BOLT.
   std::optional<uint32_t> ip_or_pid;
+  // `pid` is a number in front of an address, which may be a period instead.
+  bool may_be_period = false;
   std::string event;
-  std::optional<uint64_t> period;    // the number in front of the event
+  std::optional<uint64_t> period;    // the number in front of the event, or of the address
   std::vector<BranchWord> branches;  // newest first
 };
 

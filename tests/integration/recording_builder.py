@@ -3,7 +3,7 @@ file or a pipe."""
 import struct
 
 IP, TID, TIME, READ, ID, PERIOD = 1 << 0, 1 << 1, 1 << 2, 1 << 4, 1 << 6, 1 << 8
-BRANCH_STACK, IDENTIFIER = 1 << 11, 1 << 16
+CALLCHAIN, BRANCH_STACK, IDENTIFIER = 1 << 5, 1 << 11, 1 << 16
 ANY_BRANCH, ANY_CALL, ANY_RETURN, HW_INDEX = 1 << 3, 1 << 4, 1 << 5, 1 << 17
 USER_BRANCHES = 1 << 0
 FORMAT_ID, FORMAT_GROUP, FORMAT_LOST = 1 << 2, 1 << 3, 1 << 4
@@ -55,12 +55,14 @@ class Event:
             fields += struct.pack('<Q', time)
         return fields + struct.pack('<Q', self.id)
 
-    def sample(self, ip, pid, time, period=1000, read=b'', branches=(), misc=USER):
+    def sample(self, ip, pid, time, period=1000, read=b'', chain=(), branches=(), misc=USER):
         fields = struct.pack('<QQIIQ', self.id, ip, pid, pid, time)
         if self.sample_type & PERIOD:
             fields += struct.pack('<Q', period)
         if self.sample_type & READ:
             fields += read
+        if self.sample_type & CALLCHAIN:
+            fields += struct.pack(f'<{len(chain) + 1}Q', len(chain), *chain)
         if self.sample_type & BRANCH_STACK:
             fields += struct.pack('<Q', len(branches)) + (b'\0' * 8 if self.branch_kinds & HW_INDEX else b'')
             fields += b''.join(struct.pack('<QQQ', *branch, 0) for branch in branches)

@@ -118,7 +118,7 @@ int RunImport(int argc, char** argv) {
   Options options(kName, "Make a profile of a recording of perf");
   options.Positionals(
       "FILE", &recordings, 1, 1,
-      "what perf record has written (- is stdin), or text of perf script with branch stacks");
+      "what perf record has written, or text of perf script with branch stacks (- is stdin)");
   options.Value("-o,--output", &output, "FILE", "where the profile goes (hbbp.out)");
   options.Value("--symfs", &root, "DIR",
                 "the files of the recorded machine, at their paths or by build ID");

@@ -85,7 +85,7 @@ TEST_CASE("branch stacks of Westmere count live as they do when they are importe
   const char* const root = std::getenv("HBBP_TEST_DATA");
   const std::string path = std::string(root != nullptr ? root : "") + "/autofdo/test.lbr";
   if (!std::filesystem::exists(path)) HBBP_SKIP("no recordings (HBBP_TEST_DATA)");
-  const StatusOr<ProfileData> imported = ImportPerfData(path, {});
+  const StatusOr<ProfileData> imported = ImportRecording(path, {});
   REQUIRE(imported.ok());
 
   PerfStandIn pmu([](const perf_event_attr&) { return 0; });

@@ -25,7 +25,7 @@ ProfileData Import(const std::string& recording, const std::string& recorded_bin
   PerfImportOptions options;
   options.files.files[recorded_binary] =
       std::filesystem::path(recording).replace_filename(binary).string();
-  StatusOr<ProfileData> data = ImportPerfData(recording, options);
+  StatusOr<ProfileData> data = ImportRecording(recording, options);
   REQUIRE(data.ok());
   return *std::move(data);
 }
@@ -190,7 +190,7 @@ TEST_CASE("a count in front of a sample says how often it was seen") {
 }
 
 TEST_CASE("a file that is not a recording, or does not exist, is an error that names it") {
-  const StatusOr<ProfileData> missing = ImportPerfData("/nonexistent/perf.data", {});
+  const StatusOr<ProfileData> missing = ImportRecording("/nonexistent/perf.data", {});
   REQUIRE(!missing.ok());
   CHECK(missing.status().code() == StatusCode::kNotFound);
   CHECK(missing.status().message().find("/nonexistent/perf.data") != std::string::npos);

@@ -59,7 +59,7 @@ ProfileData Import(const std::vector<uint8_t>& recording, const PerfImportOption
   const TemporaryFolder directory;
   const std::string path = directory.File("perf.data");
   REQUIRE(WriteFileAtomically(path, recording).ok());
-  StatusOr<ProfileData> data = ImportPerfData(path, options);
+  StatusOr<ProfileData> data = ImportRecording(path, options);
   INFO(data.status().message());
   REQUIRE(data.ok());
   return *std::move(data);

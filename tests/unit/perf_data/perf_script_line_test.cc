@@ -91,6 +91,22 @@ TEST_CASE("samples are recognized by their looks") {
   CHECK(!sample->period);
   CHECK(!ParseSampleLine("server 8 cycles:u: 40062f 0x4/0x3/P")->period);
 
+  sample = ParseSampleLine("server  7/8  12.000345:  1000 cycles:u: ");
+  REQUIRE(sample);
+  CHECK(sample->pid == 7);
+  CHECK(sample->event == "cycles:u");
+  CHECK(!sample->ip);
+
+  for (const char* line : {"7/8 12.5: 1000 40062f 0x4/0x3/P", "7 1000 40062f 0x4/0x3/P"}) {
+    sample = ParseSampleLine(line);
+    CHECK(sample->pid == 7);
+    CHECK(sample->period == 1000);
+    CHECK(sample->ip == 0x40062f);
+  }
+  CHECK(ParseSampleLine("1000 40062f 0x4/0x3/P")->may_be_period);
+  CHECK(!ParseSampleLine("7/8 40062f 0x4/0x3/P")->may_be_period);
+  CHECK(!ParseSampleLine("7 12.5: 400620 add 0x4/0x3/P")->period);
+
   CHECK(ParseSampleLine("\t  40062f")->ip == 0x40062f);
   for (const char* line : {"", "   ", "// a comment", "// 0x40062f/0x4005b0/P/-/-/0 in one",
                            "# ip: 40062f", "; another one", "no sample at all"}) {

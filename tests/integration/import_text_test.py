@@ -1,0 +1,101 @@
+"""Tests hbbp import on text of perf script that perf writes here, from files and pipes, and on cut pipes."""
+import os
+import shutil
+import subprocess
+
+import recording_builder as built
+import record_support
+
+STACK = [(0x400030, 0x400010), (0x400030, 0x400020)]
+
+
+class ImportTextTest(record_support.RecordTest):
+
+    def setUp(self):
+        super().setUp()
+        self.recording = self.directory / 'perf.data'
+        self.text = self.directory / 'perf.txt'
+
+    def record(self, sample_type=built.SAMPLE_TYPE):
+        """Makes a recording of two processes, of which the later one has more samples, with call chains."""
+        event = built.Event(11, built.CYCLES, 'cycles:u', sample_type=sample_type | built.BRANCH_STACK | built.CALLCHAIN,
+                            branch_kinds=built.ANY_BRANCH | built.USER_BRANCHES, period=2000)
+        chain = [2**64 - 512, 0x400010, 0x400055]
+        self.recording.write_bytes(built.file(
+            [event], [event.mapping(7, 0x400000, 0x1000, '/opt/server'),
+                      event.mapping(1001, 0x600000, 0x1000, '/opt/client'),
+                      event.sample(0x400010, 7, 10, 2000, chain=chain, branches=STACK),
+                      *(event.sample(0x600010, 1001, 20 + number, 3000, chain=chain[:1] + [0x600010],
+                                     branches=[(0x600030, 0x600010), (0x600030, 0x600020)]) for number in range(3))]))
+
+    def write_text(self, *options):
+        if shutil.which('perf') is None:
+            self.skipTest('no perf')
+        script = subprocess.run(['perf', 'script', '-i', self.recording, '--show-mmap-events', *options],
+                                capture_output=True, text=True, check=True)
+        self.text.write_text(script.stdout)
+
+    def import_it(self, file, **options):
+        result = self.run_tool('import', '-o', self.file, file, **options)
+        self.assertEqual(result.returncode, 0, result)
+        return self.info()
+
+    def check_processes(self, info):
+        source, = info['sources']
+        self.assertEqual((source['kind'], source['samples'], source['unmapped']), ('lbr', 4, 0), info)
+        self.assertEqual({thread['pid']: thread['samples'] for thread in info['thread_list']}, {7: 1, 1001: 3})
+        return source
+
+    def test_processes_of_samples_with_call_chains(self):
+        self.record()
+        for fields in ('comm,pid,tid,time,event,ip,brstack', 'comm,pid,tid,time,period,event,ip,sym,brstack',
+                       'comm,pid,time,event,ip,brstack', 'pid,ip,brstack'):
+            self.write_text('-F', fields)
+            with self.subTest(fields):
+                self.check_processes(self.import_it(self.text))
+
+    def test_periods_are_read_with_and_without_an_event(self):
+        self.record()
+        for options in (['-F', 'comm,pid,tid,time,period,event,ip,brstack'], ['-F', 'pid,tid,time,period,ip,brstack', '-G'],
+                        ['-F', 'pid,tid,period,ip,brstack', '-G'], ['-F', 'pid,period,ip,brstack', '-G']):
+            self.write_text(*options)
+            with self.subTest(options):
+                source = self.check_processes(self.import_it(self.text))
+                self.assertEqual((source['smallest_period'], source['largest_period']), (2000, 3000))
+        self.write_text('-F', 'period,ip,brstack', '-G')
+        source, = self.import_it(self.text)['sources']
+        self.assertEqual((source['smallest_period'], source['largest_period']), (2000, 3000))
+
+    def test_text_comes_from_pipes_too(self):
+        self.record()
+        self.write_text('-F', 'comm,pid,tid,time,period,event,ip,brstack')
+        with self.text.open() as text:
+            self.check_processes(self.import_it('-', stdin=text))
+        pipe = self.directory / 'pipe'
+        os.mkfifo(pipe)
+        with subprocess.Popen(['cp', self.text, pipe]):
+            self.check_processes(self.import_it(pipe))
+        with subprocess.Popen(['cat', self.text], stdout=subprocess.PIPE) as text:
+            self.check_processes(self.import_it('-', stdin=text.stdout))
+
+    def test_text_of_many_blocks(self):
+        line = '7/7 400010 0x400030/0x400010/P/-/-/0 0x400030/0x400020/P/-/-/0\n'
+        times = 3 * 2**20 // len(line)
+        self.text.write_text('PERF_RECORD_MMAP2 7/7: [0x400000(0x1000) @ 0 08:01 77 5]: r-xp /opt/server\n' + line * times)
+        source, = self.import_it(self.text)['sources']
+        self.assertEqual((source['samples'], source['unmapped'], source['counters']), (times, 0, {}))
+
+    def test_a_pipe_that_is_cut_before_its_first_event_is_refused(self):
+        event = built.Event(11, built.CYCLES, 'cycles:u')
+        whole = built.pipe([event], [event.mapping(7, 0x400000, 0x1000, '/opt/server'), event.sample(0x400010, 7, 10)])
+        for size in (16, 20, 30, 100):
+            self.recording.write_bytes(whole[:size])
+            message = self.refused('import', '-o', self.file, self.recording)
+            self.assertIn('the recording ends before its first event; record again', message)
+            self.assertFalse(self.file.exists())
+        self.recording.write_bytes(whole)
+        self.assertEqual(self.import_it(self.recording)['sources'][0]['samples'], 1)
+
+
+if __name__ == '__main__':
+    record_support.main(ImportTextTest)
