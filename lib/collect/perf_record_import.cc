@@ -62,6 +62,24 @@ PerfRecordImport::PerfRecordImport(const EventTable* events, const PerfDataHeade
       jit_(events, target_.files, target_.sink),
       ebs_method_(ebs_method) {}
 
+// Without periods, those of a fixed period are it, and those of a clock follow from its frequency.
+// Others are not known.
+void PerfRecordImport::AssumePeriods(const PerfEvent& event, EventKind kind, EventImport* state) {
+  constexpr uint64_t kSecondNs = 1'000'000'000;
+  const perf_event_attr& attr = event.attr;
+  const bool is_clock = kind == EventKind::kTaskClock || kind == EventKind::kCpuClock;
+  state->has_counter_deltas = HasCounterDeltas(attr);
+  if (!attr.freq) {
+    state->assumed_period = attr.sample_period;
+  } else if (is_clock && attr.sample_freq != 0) {
+    state->assumed_period = kSecondNs / attr.sample_freq;
+  } else {
+    state->assumed_period = 1;
+    state->has_unknown_periods =
+        (attr.sample_type & PERF_SAMPLE_PERIOD) == 0 && !state->has_counter_deltas;
+  }
+}
+
 PerfRecordImport::EventImport& PerfRecordImport::WithSources(const PerfEvent& event) {
   EventImport& state = imports_[event.index];
   if (state.HasSources()) return state;
@@ -73,9 +91,12 @@ PerfRecordImport::EventImport& PerfRecordImport::WithSources(const PerfEvent& ev
   (event.attr.freq ? source.frequency_hz : source.period) =
       event.attr.freq ? event.attr.sample_freq : event.attr.sample_period;
   source.period_mode = event.attr.freq ? PeriodMode::kByFrequency : PeriodMode::kFixed;
+  AssumePeriods(event, source.event, &state);
   const bool has_branches = HasWholeBranchStacks(event);
   state.selected_branches = SelectedBranches(event.attr.branch_sample_type);
-  if (!has_branches || source.event != EventKind::kTakenBranches) {
+  const bool has_ips = !has_branches || source.event != EventKind::kTakenBranches;
+  if (state.has_unknown_periods) source.event = EventKind::kOther;
+  if (has_ips) {
     state.ibs_kind = IbsKindOf(event.name);
     const bool is_ibs = state.ibs_kind != IbsKind::kNone;
     source.kind = is_ibs ? SourceKind::kIbs : SourceKind::kEbs;
@@ -103,6 +124,22 @@ void PerfRecordImport::AddSource(const PerfEvent& event, const SourceRecord& sou
 }
 
 void PerfRecordImport::OnSample(const PerfEvent& event, const SampleRecord& sample) {
+  if (!HasCounterDeltas(event.attr)) {
+    const bool has_period = (event.attr.sample_type & PERF_SAMPLE_PERIOD) != 0;
+    return AddRecord(event, sample, has_period ? std::optional(sample.period) : std::nullopt);
+  }
+  for (size_t i = 0; i < sample.counters.size(); ++i) {
+    const CounterValues::Value value = sample.counters[i];
+    const std::optional<size_t> index = events_.IndexOfId(value.id);
+    if (!index) continue;
+    const PerfEvent& member = events_.events()[*index];
+    const uint64_t period = counters_.Advance(member.attr, value.id, sample.tid, value.value);
+    if (period != 0) AddRecord(member, sample, period);
+  }
+}
+
+void PerfRecordImport::AddRecord(const PerfEvent& event, const SampleRecord& sample,
+                                 std::optional<uint64_t> period) {
   const uint16_t mode = CpuMode(sample.misc);
   EventImport& state = WithSources(event);
   if (mode == PERF_RECORD_MISC_GUEST_KERNEL || mode == PERF_RECORD_MISC_GUEST_USER ||
@@ -110,13 +147,12 @@ void PerfRecordImport::OnSample(const PerfEvent& event, const SampleRecord& samp
     ++state.guest_samples;
     return;
   }
-  const bool has_period = (event.attr.sample_type & PERF_SAMPLE_PERIOD) != 0;
   IpSample ip;
   ip.ip = {sample.ip};
   ip.pid = sample.pid;
   ip.tid = sample.tid;
   ip.time_ns = sample.time;
-  ip.period = has_period ? sample.period : event.attr.freq ? 1 : event.attr.sample_period;
+  ip.period = period.value_or(state.assumed_period);
   const bool is_exact = (sample.misc & PERF_RECORD_MISC_EXACT_IP) != 0;
   AddSample(ip, is_exact, sample.branches, sample.raw, &state);
 }
@@ -316,7 +352,8 @@ void PerfRecordImport::CompleteSources(const PerfDataSummary& summary,
                                      ? state.periods.smallest()
                                      : std::min(source.smallest_period, state.periods.smallest());
         source.largest_period = std::max(source.largest_period, state.periods.largest());
-        source.period_mode = state.periods.ModeOf(source.period);
+        source.period_mode =
+            state.has_counter_deltas ? PeriodMode::kRandom : state.periods.ModeOf(source.period);
       }
       const bool has_extents =
           state.traced_bursts != 0 && state.traced_extents == state.traced_bursts;
@@ -324,6 +361,12 @@ void PerfRecordImport::CompleteSources(const PerfDataSummary& summary,
       if (!has_note) AppendNote(DescribeProblems(summary), &source.note);
       has_note = true;
       if (index == state.ebs) AppendNote(DescribeFilteredStacks(state), &source.note);
+      if (state.has_unknown_periods && state.periods.largest() != 0) {
+        AppendNote(
+            "samples have no periods, and were taken by a frequency, so that counts are shares and "
+            "not numbers: record without --no-period",
+            &source.note);
+      }
       if (state.guest_samples != 0 && (index == state.ebs || !state.ebs)) {
         AppendNote(std::to_string(state.guest_samples) +
                        " samples of guests and of the hypervisor left out, whose code is not known "

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "collect/counter_deltas.h"
 #include "collect/ibs_sums.h"
 #include "collect/jit_playback.h"
 #include "collect/recorded_locator.h"
@@ -111,6 +112,9 @@ class PerfRecordImport : public PerfDataVisitor {
     uint64_t traced_extents = 0;    // traced bursts that have an extent
     std::string selected_branches;  // their kinds, as perf record -j has them
     uint64_t filtered_stacks = 0;
+    uint64_t assumed_period = 0;       // of samples that have none
+    bool has_unknown_periods = false;  // so that counts are shares
+    bool has_counter_deltas = false;
 
     bool HasSources() const { return ebs || lbr; }
     uint64_t LostInAll() const { return std::max(lost, lost_in_all); }
@@ -118,6 +122,9 @@ class PerfRecordImport : public PerfDataVisitor {
 
   EventImport& WithSources(const PerfEvent& event);
   EventImport& ImportOfId(uint64_t id);
+  static void AssumePeriods(const PerfEvent& event, EventKind kind, EventImport* state);
+  void AddRecord(const PerfEvent& event, const SampleRecord& sample,
+                 std::optional<uint64_t> period);
   void AddSample(const IpSample& sample, bool is_exact, const BranchStack& branches,
                  std::span<const uint8_t> raw, EventImport* state);
   void AddIp(IpSample sample, bool is_exact, const BranchStack& branches,
@@ -134,6 +141,7 @@ class PerfRecordImport : public PerfDataVisitor {
   const RecordImportTarget target_;
   JitPlayback jit_;
   const EbsMethod ebs_method_;
+  CounterDeltas counters_;
   std::map<size_t, EventImport> imports_;  // by PerfEvent::index
   uint64_t first_time_ns_ = 0;
   uint64_t last_time_ns_ = 0;

@@ -45,6 +45,17 @@ class ImportEventsTest(record_support.RecordTest):
         self.assertEqual(result.returncode, 0, result)
         return result.stderr
 
+    def record_by_perf(self, *options):
+        if shutil.which('perf') is None or shutil.which('cc') is None:
+            self.skipTest('no perf, or no compiler')
+        source, program = self.directory / 'program.c', self.directory / 'program'
+        source.write_text(PROGRAM)
+        subprocess.run(['cc', '-O1', '-o', program, source], check=True)
+        recorded = subprocess.run(['perf', 'record', '-q', *options, '-o', self.recording, program],
+                                  capture_output=True, text=True)
+        if recorded.returncode != 0:
+            self.skipTest(f'perf does not record here: {recorded.stderr}')
+
     def record_two(self):
         """Makes a recording of instructions, one sample of 10,000, and of cycles, three of 4,000."""
         library, work = self.build_library()
@@ -108,23 +119,82 @@ class ImportEventsTest(record_support.RecordTest):
         self.assertIn('"unit": "instructions"', listing.stdout)
         self.assertNotIn('are not numbers of executions', listing.stdout)
 
+    def sums_of_perf(self):
+        """Returns the sum of the periods of each event, as perf reads the recording."""
+        if shutil.which('perf') is None:
+            self.skipTest('no perf')
+        script = subprocess.run(['perf', 'script', '-i', self.recording, '-F', 'event,period'], capture_output=True,
+                                text=True, check=True)
+        sums = {}
+        for period, event in (line.split() for line in script.stdout.splitlines()):
+            sums[event.rstrip(':')] = sums.get(event.rstrip(':'), 0) + int(period)
+        return sums
+
+    def counted(self, event):
+        result = self.run_tool('mix', self.file, '--event', event, '--format', 'json')
+        return record_support.json.loads(result.stdout)['total_instructions']
+
+    def test_the_members_of_a_group_have_the_deltas_of_their_counters(self):
+        library, work = self.build_library()
+        for lost in (None, 0):
+            form = built.FORMAT_GROUP | built.FORMAT_ID | (0 if lost is None else built.FORMAT_LOST)
+            layout = {'sample_type': built.SAMPLE_TYPE | built.READ, 'read_format': form}
+            cycles = built.Event(11, built.CYCLES, 'cycles:uS', period=1000, **layout)
+            instructions = built.Event(12, built.INSTRUCTIONS, 'instructions:uS', period=0, **layout)
+            values = [(1000, 800), (2500, 800), (2500, 2000), (4000, 2100)]
+            self.recording.write_bytes(built.file(
+                [cycles, instructions],
+                [cycles.mapping(PID, 0x400000, 0x8000, str(library)),
+                 *(cycles.sample(work, PID, 10 + number,
+                                 read=struct.pack('<Q', 2) + counter(a, 11, lost) + counter(b, 12, lost))
+                   for number, (a, b) in enumerate(values))]))
+            self.import_it()
+            self.assertEqual({source['event']: source['samples'] for source in self.info()['sources']},
+                             {'cycles': 3, 'instructions': 3})
+            row, = self.rows('blocks', self.file, '--also', 'cycles')
+            self.assertEqual((row['count'] * row['instructions'], row['cycles']), (2100, 4000))
+            self.assertEqual(self.sums_of_perf(), {'cycles:uS': 4000, 'instructions:uS': 2100})
+
+    def test_perf_records_a_group_of_clocks(self):
+        self.record_by_perf('-e', '{task-clock,cpu-clock}:S', '-c', '1000000')
+        self.import_it()
+        sums = self.sums_of_perf()
+        self.assertEqual(len(sums), 2)
+        self.assertGreater(min(sums.values()), 0)
+        by_event = {source['event_name']: source for source in self.info()['sources']}
+        self.assertEqual(set(by_event), set(sums))
+        for event, total in sums.items():
+            self.assertGreater(by_event[event]['samples'], 0)
+            self.assertAlmostEqual(self.counted(event) / total, 1, delta=0.2)
+
+    def test_periods_of_a_clock_follow_from_its_frequency(self):
+        self.record_by_perf('-e', 'task-clock:u', '-F', '500', '--no-period')
+        self.import_it()
+        source, = self.info()['sources']
+        self.assertEqual((source['smallest_period'], source['largest_period'], source['unit']),
+                         (2000000, 2000000, 'nanoseconds'))
+
+    def test_without_periods_a_frequency_gives_shares(self):
+        library, work = self.build_library()
+        event = built.Event(11, built.INSTRUCTIONS, 'instructions:u', period=4000, flags=built.FREQUENCY,
+                            sample_type=built.SAMPLE_TYPE & ~built.PERIOD)
+        self.recording.write_bytes(built.file(
+            [event], [event.mapping(PID, 0x400000, 0x8000, str(library)),
+                      *(event.sample(work, PID, 10 + number) for number in range(3))]))
+        self.assertIn('samples have no periods, and were taken by a frequency, so that counts are shares and not '
+                      'numbers: record without --no-period', self.import_it())
+        source, = self.info()['sources']
+        self.assertEqual((source['unit'], source['event_name']), ('events', 'instructions:u'))
+        listing = self.run_tool('blocks', self.file).stdout
+        self.assertIn('counts are proportional to these', listing)
+
     def test_perf_records_two_clocks(self):
         """Each has the time of the program, and their sum is twice that."""
-        if shutil.which('perf') is None or shutil.which('cc') is None:
-            self.skipTest('no perf, or no compiler')
-        source, program = self.directory / 'program.c', self.directory / 'program'
-        source.write_text(PROGRAM)
-        subprocess.run(['cc', '-O1', '-o', program, source], check=True)
-        recorded = subprocess.run(['perf', 'record', '-q', '-e', 'task-clock:u,cpu-clock:u', '-c', '1000003', '-o',
-                                   self.recording, program], capture_output=True, text=True)
-        if recorded.returncode != 0:
-            self.skipTest(f'perf does not record here: {recorded.stderr}')
+        self.record_by_perf('-e', 'task-clock:u,cpu-clock:u', '-c', '1000003')
         self.import_it()
         samples = {source['event']: source['samples'] for source in self.info()['sources']}
         for event in ('task-clock', 'cpu-clock'):
-            result = self.run_tool('mix', self.file, '--event', event, '--format', 'json')
-            counted = record_support.json.loads(result.stdout)['total_instructions']
-            self.assertLessEqual(counted, samples[event] * 1000003 * 1.001)
+            self.assertLessEqual(self.counted(event), samples[event] * 1000003 * 1.001)
 
 
 if __name__ == '__main__':
