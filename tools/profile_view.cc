@@ -301,6 +301,7 @@ const char* EventName(hbbp_event event) {
 }
 
 const char* EventNameOf(const SourceView& source) {
+  if (source.event == HBBP_EVENT_OTHER && *source.event_name == '\0') return "an unnamed event";
   return *source.event_name != '\0' ? source.event_name : EventName(source.event);
 }
 

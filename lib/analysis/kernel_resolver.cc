@@ -268,7 +268,6 @@ class Resolver {
     const auto add = [&problem](const std::string& text) {
       problem += (problem.empty() ? "" : "; ") + text;
     };
-    const bool has_functions = parts_.symbols != nullptr || !parts_.functions.empty();
     switch (StateOf()) {
       case CodeState::kFile:
         add("code as the static vmlinux has it: what the kernel rewrote in memory (alternatives, "
@@ -277,14 +276,23 @@ class Resolver {
         break;
       case CodeState::kMissing:
         if (!core_status_.ok()) add(core_status_.message());
-        add(has_functions ? "functions of the kernel are known, blocks are not"
-                          : "neither symbols nor code of this kernel are known here; its kallsyms, "
-                            "vmlinux or kcore can be given");
+        add(KnownNames());
         break;
       default:
         break;
     }
     return problem;
+  }
+
+  // A recording names the functions that the kernel generated while it ran, such as those of BPF.
+  std::string KnownNames() const {
+    if (parts_.symbols != nullptr) return "functions of the kernel are known, blocks are not";
+    const std::string remedy = "; its kallsyms, vmlinux or kcore can be given";
+    if (parts_.functions.empty()) {
+      return "neither symbols nor code of this kernel are known here" + remedy;
+    }
+    return "only " + std::to_string(parts_.functions.size()) +
+           " functions of this kernel are known here, by name" + remedy;
   }
 
   void Note(const Status& status) { problem_ += (problem_.empty() ? "" : "; ") + status.message(); }

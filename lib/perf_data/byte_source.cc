@@ -70,10 +70,15 @@ StatusOr<std::unique_ptr<ByteSource>> FileSource::Open(const std::string& path) 
   if (!fd.valid()) return ErrnoStatus(errno, path);
   struct stat status;
   if (::fstat(fd.get(), &status) == 0 && S_ISDIR(status.st_mode)) {
-    return MakeStatus(
-        StatusCode::kUnsupported,
-        "%s: a directory, as perf record --threads writes it; record without --threads",
-        path.c_str());
+    struct stat header;
+    if (::stat((path + "/data").c_str(), &header) == 0) {
+      return MakeStatus(
+          StatusCode::kUnsupported,
+          "%s: a directory, as perf record --threads writes it; record without --threads",
+          path.c_str());
+    }
+    return MakeStatus(StatusCode::kBadFormat, "%s: a directory and not a recording; name the file",
+                      path.c_str());
   }
   return std::unique_ptr<ByteSource>(std::make_unique<FileSource>(std::move(fd), path));
 }

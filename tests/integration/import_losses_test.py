@@ -90,6 +90,46 @@ class ImportLossesTest(record_support.RecordTest):
         lines = self.import_it('--binary', '/bin/true')
         self.assertIn('/bin/true: not used, as the text has mappings: --binary is for text without', lines)
 
+    def test_a_directory_is_one_of_threads_only_if_it_looks_like_it(self):
+        directory = self.directory / 'recorded'
+        directory.mkdir()
+        self.assertIn(f'{directory}: a directory and not a recording; name the file',
+                      self.refused('import', directory))
+        (directory / 'data').write_bytes(b'PERFILE2')
+        self.assertIn('as perf record --threads writes it', self.refused('import', directory))
+
+    def test_what_is_not_known_has_no_name_or_number(self):
+        text = self.directory / 'perf.txt'
+        text.write_text(' 400010 0x400030/0x400010/P/-/-/0 0x400030/0x400020/P/-/-/0\n')
+        result = self.run_tool('import', '-o', self.file, text)
+        self.assertIn('lbr of an unnamed event: 1 branch stacks', result.stderr)
+        info = self.run_tool('info', self.file).stdout
+        self.assertIn('process   unknown\n', info)
+        self.assertIn('lbr of an unnamed event', info)
+
+    def test_several_processes_have_no_common_number(self):
+        event = built.Event(11, built.INSTRUCTIONS, 'instructions:u', period=1)
+        idle = built.Event(12, built.DUMMY, 'dummy:HG', built.SOFTWARE, period=1)
+        self.recording.write_bytes(built.file(
+            [event, idle], [event.mapping(7, 0x400000, 0x1000, '/opt/server'),
+                            event.mapping(8, 0x400000, 0x1000, '/opt/server'),
+                            event.sample(0x400010, 7, 10, 1), event.sample(0x400010, 8, 20, 1)]))
+        self.import_it()
+        self.assertIn('process   2 processes\n', self.run_tool('info', self.file).stdout)
+        self.assertEqual([source['period_mode'] for source in self.info()['sources']], ['fixed', 'fixed'])
+
+    def test_only_the_generated_functions_of_a_kernel_are_known(self):
+        event = built.Event(11, built.CYCLES, 'cycles:k')
+        kernel = 2**64 - 2**31
+        self.recording.write_bytes(built.file(
+            [event], [event.mapping(2**32 - 1, kernel, 2**24, '[kernel.kallsyms]_text'),
+                      event.kernel_function(kernel + 2**23, 64, 'bpf_prog_0123_count'),
+                      event.sample(kernel + 64, PID, 10, misc=1)]))
+        self.import_it()
+        problem, = (module['problem'] for module in self.info()['modules'] if module['samples'])
+        self.assertEqual(problem, 'only 1 functions of this kernel are known here, by name; its kallsyms, vmlinux or '
+                                  'kcore can be given')
+
 
 if __name__ == '__main__':
     record_support.main(ImportLossesTest)

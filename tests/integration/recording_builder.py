@@ -74,6 +74,12 @@ class Event:
         return record(10, USER, struct.pack('<IIQQQIIQQII', pid, pid, start, size, offset, 8, 1, 77, 0, 5, 2) +
                       name + self.sample_id(pid, 1))
 
+    def kernel_function(self, start, size, name):
+        """Makes the record of a function that the kernel generated, such as one of BPF."""
+        text = name.encode() + b'\0'
+        text += b'\0' * (-len(text) % 8)
+        return record(17, 0, struct.pack('<QIHH', start, size, 1, 0) + text + self.sample_id(0, 1))
+
     def throttle(self, time, is_throttled=True):
         return record(5 if is_throttled else 6, 0,
                       struct.pack('<QQQ', time, self.id, self.id) + self.sample_id(0, time))

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "command.h"
 #include "format.h"
@@ -291,11 +292,21 @@ std::string SourceText(const SourceView& source) {
   return text;
 }
 
+// Recordings may be of several processes, and text may name none.
+std::string ProcessText(const Contents& contents) {
+  if (contents.info.pid != 0) return std::to_string(contents.info.pid);
+  std::set<uint32_t> pids;
+  for (const hbbp_thread& thread : contents.threads) pids.insert(thread.pid);
+  pids.erase(0);
+  if (pids.empty()) return "unknown";
+  return FormatCount(pids.size()) + " processes";
+}
+
 std::string ToText(const Contents& contents) {
   const hbbp_profile_info& info = contents.info;
   std::string out = "profile   " + contents.file + "\n";
   out += "command   " + std::string(info.command) + "\n";
-  out += "process   " + std::to_string(info.pid) + "\n";
+  out += "process   " + ProcessText(contents) + "\n";
   out += "host      " + std::string(info.host) + "\n";
   out += "duration  " + FormatDuration(info.duration_ns) + "\n";
   if (!contents.slices.empty()) out += "slices    " + SlicesText(contents.slices) + "\n";

@@ -132,7 +132,7 @@ TEST_CASE("a recording is opened by its path") {
   REQUIRE((*reader)->Read(&log).ok());
   CHECK(log.lines == Lines{"cycles 5"});
   CHECK((*reader)->Read(&log).status().code() == StatusCode::kInvalidState);
-  CHECK(PerfDataReader::Open(directory.File("")).status().code() == StatusCode::kUnsupported);
+  CHECK(PerfDataReader::Open(directory.File("")).status().code() == StatusCode::kBadFormat);
   CHECK(PerfDataReader::Open(directory.File("none")).status().code() == StatusCode::kNotFound);
 }
 

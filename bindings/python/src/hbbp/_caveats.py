@@ -37,7 +37,8 @@ def is_up_to_factor(sources: Sequence[SourceInfo], is_one_scale: bool) -> bool:
 
 
 def _name_of(source: SourceInfo) -> str:
-    return f'{source.kind} of {source.event_name or source.event}'
+    is_unnamed = str(source.event) == 'other' and not source.event_name
+    return f'{source.kind} of ' + ('an unnamed event' if is_unnamed else source.event_name or str(source.event))
 
 
 def _may_lag(source: SourceInfo) -> bool:
