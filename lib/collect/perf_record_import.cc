@@ -6,6 +6,8 @@
 #include "collect/perf_record_import.h"
 
 #include <algorithm>
+#include <cinttypes>
+#include <cstdio>
 #include <optional>
 #include <span>
 #include <utility>
@@ -142,6 +144,7 @@ void PerfRecordImport::AddRecord(const PerfEvent& event, const SampleRecord& sam
                                  std::optional<uint64_t> period) {
   const uint16_t mode = CpuMode(sample.misc);
   EventImport& state = WithSources(event);
+  state.gaps.AddSample(sample.id, sample.time);
   if (mode == PERF_RECORD_MISC_GUEST_KERNEL || mode == PERF_RECORD_MISC_GUEST_USER ||
       mode == PERF_RECORD_MISC_HYPERVISOR) {
     ++state.guest_samples;
@@ -260,8 +263,9 @@ void PerfRecordImport::OnLost(const LostRecord& lost) {
 }
 
 void PerfRecordImport::OnThrottle(const ThrottleRecord& throttle) {
-  if (!throttle.is_throttled) return;
   EventImport& state = ImportOfId(throttle.id);
+  if (!throttle.is_throttled) return state.gaps.EndGap(throttle.id, throttle.time);
+  state.gaps.BeginGap(throttle.id, throttle.time);
   ++state.throttled;
   ReportLosses(&state);
 }
@@ -361,6 +365,7 @@ void PerfRecordImport::CompleteSources(const PerfDataSummary& summary,
       if (!has_note) AppendNote(DescribeProblems(summary), &source.note);
       has_note = true;
       if (index == state.ebs) AppendNote(DescribeFilteredStacks(state), &source.note);
+      AppendNote(DescribeGaps(state), &source.note);
       if (state.has_unknown_periods && state.periods.largest() != 0) {
         AppendNote(
             "samples have no periods, and were taken by a frequency, so that counts are shares and "
@@ -375,6 +380,18 @@ void PerfRecordImport::CompleteSources(const PerfDataSummary& summary,
       }
     }
   }
+}
+
+std::string PerfRecordImport::DescribeGaps(const EventImport& state) {
+  const double missing = state.gaps.MissingShare();
+  if (state.throttled == 0 || missing == 0) return "";
+  char text[200];
+  std::snprintf(text, sizeof(text),
+                "sampling was held back %" PRIu64
+                " times, for %.0f %% of the time: counts are %.0f %% of the truth or less, shares "
+                "stay right: record with a longer period",
+                state.throttled, 100 * missing, 100 * (1 - missing));
+  return text;
 }
 
 std::string PerfRecordImport::DescribeFilteredStacks(const EventImport& state) {

@@ -23,6 +23,7 @@
 #include "collect/jit_playback.h"
 #include "collect/recorded_locator.h"
 #include "collect/recorded_periods.h"
+#include "collect/sampling_gaps.h"
 #include "events/event_sink.h"
 #include "perf/branch_stack.h"
 #include "perf/branch_stack_bursts.h"
@@ -101,6 +102,7 @@ class PerfRecordImport : public PerfDataVisitor {
     IbsSums ibs;
     BranchStackBursts bursts;
     RecordedPeriods periods;
+    SamplingGaps gaps;
     uint64_t lost = 0;
     uint64_t lost_in_all = 0;  // the sum that perf writes at its end
     uint64_t reported_lost = 0;
@@ -133,6 +135,7 @@ class PerfRecordImport : public PerfDataVisitor {
   void AddIbs(const IpSample& sample, std::span<const uint8_t> raw, EventImport* state);
   void ReportLosses(EventImport* state);
   void RecordTime(uint64_t time_ns);
+  static std::string DescribeGaps(const EventImport& state);
   static std::string DescribeFilteredStacks(const EventImport& state);
   std::string DescribeProblems(const PerfDataSummary& summary) const;
 

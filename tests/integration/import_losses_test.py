@@ -90,6 +90,18 @@ class ImportLossesTest(record_support.RecordTest):
         lines = self.import_it('--binary', '/bin/true')
         self.assertIn('/bin/true: not used, as the text has mappings: --binary is for text without', lines)
 
+    def test_the_share_that_throttling_took_is_reported(self):
+        event = built.Event(11, built.INSTRUCTIONS, 'instructions:u')
+        millisecond = 1000000
+        records = [event.mapping(PID, 0x400000, 0x1000, '/opt/server')]
+        for tick in range(1, 9):
+            records += [event.sample(0x400010, PID, tick * 4 * millisecond),
+                        event.throttle(tick * 4 * millisecond + 1 * millisecond),
+                        event.throttle(tick * 4 * millisecond + 4 * millisecond, is_throttled=False)]
+        self.recording.write_bytes(built.file([event], records))
+        self.assertIn('sampling was held back 8 times, for 75 % of the time: counts are 25 % of the truth or less, '
+                      'shares stay right: record with a longer period', self.import_it())
+
     def test_a_directory_is_one_of_threads_only_if_it_looks_like_it(self):
         directory = self.directory / 'recorded'
         directory.mkdir()
