@@ -20,10 +20,10 @@ class ImportFilesTest(record_support.RecordTest):
         self.library.parent.mkdir(parents=True)
         self.build_library(self.library)
 
-    def build_library(self, path):
+    def build_library(self, path, build_id=''):
         source = self.directory / 'lib.c'
         source.write_text('int work(int n) { while (n > 9) n -= 3; return n; }\n')
-        subprocess.run(['cc', '-shared', '-nostdlib', '-O1', '-Wl,--build-id', '-o', path, source], check=True)
+        subprocess.run(['cc', '-shared', '-nostdlib', '-O1', f'-Wl,--build-id{build_id}', '-o', path, source], check=True)
 
     def work(self):
         """Returns the address of the function in its file."""
@@ -45,10 +45,10 @@ class ImportFilesTest(record_support.RecordTest):
         text, = (line.split()[-1] for line in notes.splitlines() if 'Build ID' in line)
         return bytes.fromhex(text)
 
-    def record(self, path='/opt/lib.so', build_id=None):
+    def record(self, path='/opt/lib.so', build_id=None, entry=built.build_id):
         """Makes a recording of three samples in the library, which was at `path`."""
         event = built.Event(11, built.INSTRUCTIONS, 'instructions:u')
-        features = {} if build_id is None else {built.BUILD_ID: built.build_id(path, build_id)}
+        features = {} if build_id is None else {built.BUILD_ID: entry(path, build_id)}
         self.recording.write_bytes(built.file(
             [event], [event.mapping(PID, 0x400000, 0x8000, path),
                       *(event.sample(0x400000 + self.work(), PID, 10 + number) for number in range(3))], features))
@@ -92,6 +92,28 @@ class ImportFilesTest(record_support.RecordTest):
         message = self.import_it(env=environment)
         self.assertIn(f'/opt/lib.so: took {kept}, which has its build ID', message)
         self.assertEqual(self.samples_in_blocks(), 3000)
+
+    def test_build_ids_of_8_and_16_bytes_with_and_without_padding(self):
+        recorded = '/opt/lib.so'
+        for size in (8, 16):
+            build_id = bytes(range(1, size + 1))
+            self.build_library(self.library, f'=0x{build_id.hex()}')
+            home = self.directory / f'home{size}'
+            kept = home / '.debug' / '.build-id' / '01' / build_id.hex()[2:]
+            (kept / 'elf').parent.mkdir(parents=True)
+            shutil.copy(self.library, kept / 'elf')
+            for entry in (built.build_id, built.old_build_id):
+                self.record(recorded, build_id, entry)
+                for words, environment in (([f'--file={recorded}={self.library}'], {}), (['--symfs=here'], {}),
+                                           ([], {'HOME': str(home)})):
+                    message = self.import_it(*words, env={**os.environ, **environment})
+                    self.assertNotIn('other build IDs', message)
+                    self.assertEqual(self.samples_in_blocks(), 3000, (size, entry, words))
+                    module, = (module for module in self.info()['modules'] if module['samples'])
+                    self.assertEqual((module['build_id'], module['problem']), (build_id.hex(), ''))
+            # A longer one of the same beginning is another.
+            self.record(recorded, build_id + b'\1')
+            self.assertIn('other build IDs', self.import_it(f'--file={recorded}={self.library}'))
 
     def test_perf_puts_what_it_records_into_its_cache(self):
         if shutil.which('perf') is None:

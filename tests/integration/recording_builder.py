@@ -21,6 +21,13 @@ def record(kind, misc, payload):
     return struct.pack('<IHH', kind, misc, 8 + len(payload)) + payload
 
 
+def old_build_id(path, bytes_of_id):
+    """Makes an entry of the feature BUILD_ID as before Linux 5.11, with zeros instead of a number of bytes."""
+    name = path.encode() + b'\0'
+    name += b'\0' * (-len(name) % 8)
+    return record(67, USER, struct.pack('<i', -1) + bytes_of_id.ljust(24, b'\0') + name)
+
+
 def build_id(path, bytes_of_id):
     """Makes an entry of the feature BUILD_ID as since Linux 5.11, with the number of bytes."""
     name = path.encode() + b'\0'
