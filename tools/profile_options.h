@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "debug_info_options.h"
 #include "estimator_option.h"
+#include "file_options.h"
 #include "kernel_options.h"
 #include "options.h"
 
@@ -25,6 +26,7 @@ class ProfileOptions {
 
  private:
   EstimatorOption estimator_;
+  FileOptions files_;
   KernelOptions kernel_;
 };
 

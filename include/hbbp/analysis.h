@@ -31,6 +31,7 @@
 #define HBBP_ANALYSIS_H_
 
 #include "estimator.h"
+#include "import.h"
 #include "lines.h"
 #include "profile.h"
 
@@ -62,6 +63,12 @@ typedef struct hbbp_analysis_options {
                         modifiers ("cycles:u", "cycles"); NULL: of each family of sources the best
                         for counting, which is instructions before cycles before clocks, and of
                         branches taken ones before others */
+  const char *root;  /* as in hbbp_import_options, for files that were not found by the import or
+                        have  moved since; NULL: they are where the profile says. The profile of the
+                        analysis has the paths that were found */
+  const hbbp_moved_file *moved_files; /* likewise */
+  uint32_t moved_file_count;
+  uint32_t reserved; /* 0 */
 } hbbp_analysis_options;
 
 typedef struct hbbp_analysis_info {
@@ -174,8 +181,9 @@ typedef struct hbbp_branch {
  *                                hbbp_debug_options that this library does not know
  *   HBBP_ERROR_BAD_FORMAT        not a tree, with the node in the message; a damaged kernel file
  *   HBBP_ERROR_NOT_FOUND, HBBP_ERROR_PERMISSION, HBBP_ERROR_IO  of a kernel file
- *   HBBP_ERROR_NOT_FOUND         no source of that event has samples; the message names those
- *                                that do
+ *   HBBP_ERROR_NOT_FOUND         no source of that event has samples, and the message names those
+ *                                that do; root is not a directory; no module has the path or name
+ *                                of a moved file
  *   HBBP_ERROR_MISMATCH          a file is of another kernel or boot
  *   HBBP_ERROR_NO_MEMORY
  * and those of hbbp_work_options. Any thread. Since 0.1. */

@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "capi/analysis_handle.h"
 #include "capi/boundary.h"
 #include "capi/host_handle.h"
+#include "capi/import_files.h"
+#include "collect/recorded_files.h"
 
 using hbbp::Analysis;
 using hbbp::BlockRecord;
@@ -20,6 +23,7 @@ using hbbp::EstimatorKind;
 using hbbp::EstimatorOptions;
 using hbbp::MakeStatus;
 using hbbp::ModuleAddress;
+using hbbp::ProfileData;
 using hbbp::ResolvedModules;
 using hbbp::Status;
 using hbbp::StatusCode;
@@ -61,10 +65,29 @@ StatusOr<EstimatorOptions> ReadEstimator(const hbbp_analysis_options& given) {
   return estimator;
 }
 
-// Uses the data of the profile, unless there are other files of its kernel.
-StatusOr<std::shared_ptr<const ResolvedModules>> OpenModules(const hbbp_profile& profile,
-                                                             const hbbp_kernel_files* given) {
-  if (given == nullptr) return profile.modules();
+// Returns the data of the profile, with the files that the options lead to.
+StatusOr<std::shared_ptr<const ProfileData>> MovedData(const hbbp_profile& profile,
+                                                       const hbbp_analysis_options& given,
+                                                       const hbbp::Work& work) {
+  const std::shared_ptr<const ProfileData>& data = profile.modules()->shared_data();
+  hbbp::ImportOptions files;
+  HBBP_RETURN_IF_ERROR(hbbp::capi::ReadFiles("hbbp_analysis_create", given.root, given.moved_files,
+                                             given.moved_file_count, &files));
+  if (files.root.empty() && files.files.empty()) return data;
+  auto moved = std::make_shared<ProfileData>(*data);
+  hbbp::CancelCheck check(work.cancel);
+  HBBP_RETURN_IF_ERROR(hbbp::MoveFiles(files, moved.get(), &check));
+  return std::shared_ptr<const ProfileData>(std::move(moved));
+}
+
+// Uses the data of the profile, unless there are other files of it or of its kernel.
+StatusOr<std::shared_ptr<const ResolvedModules>> OpenModules(
+    const hbbp_profile& profile, std::shared_ptr<const ProfileData> data,
+    const hbbp_kernel_files* given) {
+  if (given == nullptr) {
+    const bool is_moved = data != profile.modules()->shared_data();
+    return is_moved ? std::make_shared<const ResolvedModules>(std::move(data)) : profile.modules();
+  }
   hbbp_kernel_files full;
   HBBP_RETURN_IF_ERROR(ReadInput(given, "hbbp_kernel_files", &full));
   HBBP_RETURN_IF_ERROR(CheckReserved("hbbp_kernel_files.reserved", full.reserved));
@@ -73,8 +96,7 @@ StatusOr<std::shared_ptr<const ResolvedModules>> OpenModules(const hbbp_profile&
   if (full.kcore != nullptr) paths.core = full.kcore;
   if (full.kallsyms != nullptr) paths.symbols = full.kallsyms;
   HBBP_ASSIGN_OR_RETURN(hbbp::KernelFiles files, OpenKernelFilesFor(profile.data(), paths));
-  return std::make_shared<const ResolvedModules>(profile.modules()->shared_data(),
-                                                 std::move(files));
+  return std::make_shared<const ResolvedModules>(std::move(data), std::move(files));
 }
 
 hbbp_block BlockOf(const BlockRecord& record) {
@@ -163,8 +185,11 @@ HBBP_API hbbp_status hbbp_analysis_create(const hbbp_profile* profile,
     HBBP_ASSIGN_OR_RETURN(const hbbp::Work chosen, ReadWork(work));
     HBBP_ASSIGN_OR_RETURN(const EstimatorOptions estimator, ReadEstimator(full));
     HBBP_ASSIGN_OR_RETURN(hbbp::DebugInfoOptions debug, ReadDebugOptions(full.debug));
+    HBBP_RETURN_IF_ERROR(CheckReserved("hbbp_analysis_options.reserved", full.reserved));
+    HBBP_ASSIGN_OR_RETURN(std::shared_ptr<const ProfileData> data,
+                          MovedData(*profile, full, chosen));
     HBBP_ASSIGN_OR_RETURN(std::shared_ptr<const ResolvedModules> modules,
-                          OpenModules(*profile, full.kernel));
+                          OpenModules(*profile, std::move(data), full.kernel));
     HBBP_ASSIGN_OR_RETURN(Analysis made, hbbp::Analyze(modules, estimator, chosen));
     *analysis = new hbbp_analysis(hbbp_profile(*profile, std::move(modules)), std::move(made),
                                   std::move(debug));

@@ -207,4 +207,32 @@ void RecordedFiles::Find(ProfileData* data, SessionLog* log, CancelCheck* check)
   if (!data->sources.empty()) AppendNote(named, &data->sources.front().note);
 }
 
+Status MoveFiles(const ImportOptions& options, ProfileData* data, CancelCheck* check) {
+  struct stat status;
+  const bool has_root = !options.root.empty();
+  if (has_root && (::stat(options.root.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))) {
+    return MakeStatus(StatusCode::kNotFound, "%s: not a directory with the files of a profile",
+                      options.root.c_str());
+  }
+  std::set<std::string> used;
+  for (ModuleRecord& module : data->modules) {
+    if (module.kind != ModuleKind::kFile) continue;
+    if (const auto file = FindMovedFile(options, module.path); file != options.files.end()) {
+      used.insert(file->first);
+      module.path = file->second;
+      module.pinned_file = nullptr;
+    } else if (has_root && FindRecordedFileState(module) != RecordedFileState::kFound) {
+      const std::string path = LocalPath(options, module.path);
+      if (OpenRegularFile(path).valid()) module.path = path;
+    }
+  }
+  for (const auto& [recorded, here] : options.files) {
+    if (used.contains(recorded)) continue;
+    return MakeStatus(StatusCode::kNotFound, "%s: not the path or name of any file of the profile",
+                      recorded.c_str());
+  }
+  RecordedFiles(options).Find(data, nullptr, check);
+  return OkStatus();
+}
+
 }  // namespace hbbp

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/status.h"
 #include "base/work.h"
 #include "collect/import_options.h"
 #include "collect/session_log.h"
@@ -66,6 +67,11 @@ class RecordedFiles {
   // The key is the first bytes of the build ID, which padding does not change.
   std::map<std::string, std::vector<std::string>> paths_;
 };
+
+// Sets the paths of modules to the files that `options` lead to, where they name one or the profile
+// has none. Returns kNotFound if an option leads nowhere. With `check`, throws WorkCancelled if the
+// work is cancelled.
+Status MoveFiles(const ImportOptions& options, ProfileData* data, CancelCheck* check);
 
 }  // namespace hbbp
 

@@ -144,6 +144,24 @@ class ImportFilesTest(record_support.RecordTest):
             self.assertIn(f'took {self.library}, which has its {by}', self.import_it('--symfs', flat))
             self.assertEqual(self.samples_in_blocks(), 3000)
 
+    def test_later_commands_find_the_files_too(self):
+        self.record('/opt/lib.so', self.build_id())
+        self.import_it()
+        self.assertEqual(self.samples_in_blocks(), 0)
+        ways = (['--symfs', 'here'], ['--file', 'lib.so=here/opt/lib.so'], ['--file', '/opt/lib.so=here/opt/lib.so'])
+        for words in ways:
+            row, = self.rows('blocks', self.file, *words)
+            self.assertEqual(row['count'] * row['instructions'], 3000, words)
+            result = self.run_tool('info', self.file, '--format', 'json', *words)
+            module, = (module for module in record_support.json.loads(result.stdout)['modules'] if module['samples'])
+            self.assertEqual((module['name'], module['code']), (str(self.library), 'file'))
+        for command in ('mix', 'annotate', 'loops'):
+            self.assertEqual(self.run_tool(command, self.file, *ways[0]).returncode, 0)
+        self.assertIn('none: not a directory with the files of a profile',
+                      self.refused('mix', self.file, '--symfs', 'none'))
+        self.assertIn('server: not the path or name of any file of the profile',
+                      self.refused('blocks', self.file, '--file', 'server=/bin/true'))
+
 
 if __name__ == '__main__':
     record_support.main(ImportFilesTest)

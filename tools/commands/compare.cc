@@ -8,6 +8,7 @@
 #include "commands/compare_report.h"
 #include "compare_inputs.h"
 #include "estimator_option.h"
+#include "file_options.h"
 #include "format.h"
 #include "options.h"
 #include "profile_view.h"
@@ -102,19 +103,23 @@ struct Inputs {
   std::vector<std::string> files;
   TruthInput truth;
   EstimatorOption estimator;
+  FileOptions moved;
 };
 
 StatusOr<Comparison> Run(Inputs inputs, std::vector<std::string>* notes) {
   const hbbp::profile profile = LoadProfile(inputs.files[0]);
   HBBP_RETURN_IF_ERROR(inputs.estimator.Read());
-  const hbbp::analysis analysis = inputs.estimator.Analyse(profile);
+  HBBP_RETURN_IF_ERROR(inputs.moved.Read());
+  hbbp_analysis_options options = {};
+  inputs.moved.SetTo(&options);
+  const hbbp::analysis analysis = inputs.estimator.Analyse(profile, options);
   const std::vector<EstimatedModule> estimates = Estimates(analysis);
   const std::vector<SourceView> sources = Sources(analysis);
   *notes = CollectNotes(analysis, sources);
   bool scaled = IsUpToFactor(sources);
   std::vector<ReferenceModule> references;
   if (inputs.files.size() == 2) {
-    const hbbp::analysis other = inputs.estimator.Analyse(LoadProfile(inputs.files[1]));
+    const hbbp::analysis other = inputs.estimator.Analyse(LoadProfile(inputs.files[1]), options);
     const std::vector<SourceView> other_sources = Sources(other);
     scaled = scaled || IsUpToFactor(other_sources);
     for (const std::string& note : CollectNotes(other, other_sources)) {
@@ -146,6 +151,7 @@ int RunCompare(int argc, char** argv) {
   options.Values("--truth-map", &inputs.truth.load_addresses, "PATH=ADDRESS",
                  "where exp-bbv had loaded a file, if it cannot be found out");
   inputs.estimator.AddTo(&options);
+  inputs.moved.AddTo(&options);
   options.Choice("--format", &format, FormatNames(), "how to print (table)");
   options.Footer(
       "mnemonic error: sum |reference - estimate| over mnemonics / instructions of the reference.\n"

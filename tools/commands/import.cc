@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "command.h"
+#include "file_options.h"
 #include "format.h"
 #include "kernel_options.h"
 #include "options.h"
@@ -44,23 +45,6 @@ class ProgressBar {
   bool is_shown_;
   int shown_percent_ = -1;
 };
-
-// Splits words of the form "RECORDED=HERE".
-StatusOr<std::vector<hbbp_moved_file>> SplitMoved(std::vector<std::string>* words) {
-  std::vector<hbbp_moved_file> files;
-  for (std::string& word : *words) {
-    const size_t equals = word.find('=');
-    if (equals == std::string::npos || equals == 0 || equals + 1 == word.size()) {
-      return MakeStatus(StatusCode::kInvalidArgument,
-                        "--file %s: give RECORDED=HERE, where RECORDED is the path or the name of "
-                        "a file when it was recorded",
-                        word.c_str());
-    }
-    word[equals] = '\0';
-    files.push_back({word.c_str(), word.c_str() + equals + 1});
-  }
-  return files;
-}
 
 hbbp_ebs_method EbsMethodFromName(const std::string& name) {
   for (const hbbp_ebs_method method : {HBBP_EBS_PLAIN, HBBP_EBS_IP_PLUS_ONE}) {
@@ -110,9 +94,9 @@ void Save(const hbbp::profile& profile, const KernelOptions& kernel, const std::
 }  // namespace
 
 int RunImport(int argc, char** argv) {
-  std::vector<std::string> recordings, moved;
+  std::vector<std::string> recordings;
   std::string output = "hbbp.out";
-  std::string root, binary;
+  std::string binary;
   std::string ebs_method = "auto";
   std::string time_quantum;
   Options options(kName, "Make a profile of a recording of perf");
@@ -120,10 +104,8 @@ int RunImport(int argc, char** argv) {
       "FILE", &recordings, 1, 1,
       "what perf record has written, or text of perf script with branch stacks (- is stdin)");
   options.Value("-o,--output", &output, "FILE", "where the profile goes (hbbp.out)");
-  options.Value("--symfs", &root, "DIR",
-                "the files of the recorded machine, at their paths or by build ID");
-  options.Values("--file", &moved, "RECORDED=HERE",
-                 "a file, or a jitdump or perf map, that is elsewhere here; may be repeated");
+  FileOptions files;
+  files.AddTo(&options);
   options.Value("--binary", &binary, "FILE",
                 "for text without mappings: the file whose addresses it has");
   KernelOptions kernel;
@@ -139,15 +121,12 @@ int RunImport(int argc, char** argv) {
       "hbbp info shows what was found, lost, and could not be explained.");
   if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
 
-  const StatusOr<std::vector<hbbp_moved_file>> files = SplitMoved(&moved);
-  if (!files.ok()) return Fail(kName, files.status().message());
+  if (const Status read = files.Read(); !read.ok()) return Fail(kName, read.message());
   const StatusOr<uint64_t> slice_ns = ParseTimeQuantum(time_quantum);
   if (!slice_ns.ok()) return Fail(kName, slice_ns.status().message());
   hbbp_import_options how = {};
-  how.root = root.empty() ? nullptr : root.c_str();
+  files.SetTo(&how);
   how.binary = binary.empty() ? nullptr : binary.c_str();
-  how.moved_files = files->data();
-  how.moved_file_count = static_cast<uint32_t>(files->size());
   how.ebs_method = EbsMethodFromName(ebs_method);
   how.slice_ns = *slice_ns;
   const hbbp::profile profile = Import(recordings.front(), how);

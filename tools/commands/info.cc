@@ -8,6 +8,7 @@
 #include <set>
 
 #include "command.h"
+#include "file_options.h"
 #include "format.h"
 #include "kernel_options.h"
 #include "options.h"
@@ -42,10 +43,12 @@ std::string SlicesText(const std::vector<hbbp_slice>& slices) {
          "; hbbp phases lists them";
 }
 
-Contents ReadContents(const std::string& file, const KernelOptions& kernel) {
-  const hbbp_kernel_files files = kernel.Files();
+Contents ReadContents(const std::string& file, const FileOptions& files,
+                      const KernelOptions& kernel) {
+  const hbbp_kernel_files kernel_files = kernel.Files();
   hbbp_analysis_options options = {};
-  options.kernel = &files;
+  options.kernel = &kernel_files;
+  files.SetTo(&options);
   Contents contents{file, hbbp::analysis(LoadProfile(file), options)};
   const hbbp::profile_view profile = contents.analysis.get_profile();
   contents.info = profile.info();
@@ -355,12 +358,15 @@ int RunInfo(int argc, char** argv) {
   options.Positionals("FILE", &paths, 1, Options::kAny, "profiles; each is shown");
   options.Choice("--format", &format, FormatNames(),
                  "how to print (table); csv has a row for each source");
+  FileOptions moved;
+  moved.AddTo(&options);
   KernelOptions kernel;
   kernel.AddTo(&options);
   if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
 
   std::vector<Contents> files;
-  for (const std::string& path : paths) files.push_back(ReadContents(path, kernel));
+  if (const Status read = moved.Read(); !read.ok()) return Fail(kName, read.message());
+  for (const std::string& path : paths) files.push_back(ReadContents(path, moved, kernel));
 
   const Format printed = FormatFromName(format);
   if (printed == Format::kCsv) return SourceTable(files).Print(kName, Format::kCsv);

@@ -171,7 +171,7 @@ class CompletenessTest(unittest.TestCase):
         self.assert_options(hbbp.import_recording, 'import_options',
                             OF_C | {'moved_file_count'})
         self.assert_options(hbbp.Profile.select, 'selection', {'parts'})
-        self.assert_options(hbbp.Profile.analyze, 'analysis_options', {'debug'})
+        self.assert_options(hbbp.Profile.analyze, 'analysis_options', {'debug', 'moved_file_count'})
         self.assert_options(hbbp.Profile.analyze, 'debug_options', OF_C | {'flags'})
         self.assert_options(hbbp.KernelFiles, 'kernel_files')
         self.assert_options(hbbp.Analysis.pivot, 'pivot_query')

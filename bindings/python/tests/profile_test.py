@@ -193,6 +193,9 @@ class FedTest(unittest.TestCase):
             self.profile.analyze('flow', tree='{}')
         with self.assertRaisesRegex(ValueError, 'not a name of Estimator'):
             self.profile.analyze('best')
+        for options in ({'event': 'nonsense'}, {'root': '/nonexistent'}, {'moved_files': {'none': '/bin/true'}}):
+            with self.assertRaises(hbbp.NotFoundError):
+                self.profile.analyze(**options)
         self.assertIn('length', hbbp.block_feature_names())
         self.assertIn('by flow, 2 blocks', repr(by_flow))
         by_flow.close()

@@ -26,9 +26,9 @@ HBBP_VERSION_MAJOR = 0
 HBBP_VERSION_MINOR = 1
 HBBP_VERSION_PATCH = 0
 HBBP_VERSION_STRING = '0.1.0'
-HBBP_DEBUG_USE_DEBUGINFOD = 1
 HBBP_SELECT_THREAD = 1
 HBBP_SELECT_SLICE = 2
+HBBP_DEBUG_USE_DEBUGINFOD = 1
 HBBP_BLOCK_BIASED = 1
 HBBP_LOOP_IRREDUCIBLE = 1
 
@@ -272,38 +272,6 @@ class hbbp_allocator(Structure):
     ]
 
 
-class hbbp_debug_options(Structure):
-    _fields_ = [
-        ('struct_size', c_uint32),
-        ('flags', c_uint32),
-        ('debug_root', c_char_p),
-        ('memory_limit', c_uint64),
-        ('progress', CFUNCTYPE(None, c_char_p, c_uint64, c_uint64, c_void_p)),
-        ('user_data', c_void_p),
-        ('cancel', POINTER(hbbp_cancel)),
-    ]
-
-
-class hbbp_line_frame(Structure):
-    _fields_ = [
-        ('struct_size', c_uint32),
-        ('line', c_uint32),
-        ('column', c_uint32),
-        ('reserved', c_uint32),
-        ('file', c_char_p),
-        ('function', c_char_p),
-    ]
-
-
-class hbbp_line_range(Structure):
-    _fields_ = [
-        ('struct_size', c_uint32),
-        ('frame_count', c_uint32),
-        ('start', c_uint64),
-        ('end', c_uint64),
-    ]
-
-
 class hbbp_module(Structure):
     _fields_ = [
         ('struct_size', c_uint32),
@@ -395,6 +363,74 @@ class hbbp_selection(Structure):
     ]
 
 
+class hbbp_slice(Structure):
+    _fields_ = [
+        ('struct_size', c_uint32),
+        ('reserved', c_uint32),
+        ('start_ns', c_uint64),
+        ('end_ns', c_uint64),
+        ('samples', c_uint64),
+    ]
+
+
+class hbbp_moved_file(Structure):
+    _fields_ = [
+        ('recorded', c_char_p),
+        ('here', c_char_p),
+    ]
+
+
+class hbbp_import_options(Structure):
+    _fields_ = [
+        ('struct_size', c_uint32),
+        ('moved_file_count', c_uint32),
+        ('root', c_char_p),
+        ('moved_files', POINTER(hbbp_moved_file)),
+        ('binary', c_char_p),
+        ('ebs_method', c_int32),
+        ('reserved', c_uint32),
+        ('slice_ns', c_uint64),
+        ('log', CFUNCTYPE(None, c_int32, c_char_p, c_void_p)),
+        ('log_user_data', c_void_p),
+        ('log_level', c_int32),
+        ('reserved2', c_uint32),
+        ('max_memory', c_uint64),
+        ('allocator', POINTER(hbbp_allocator)),
+    ]
+
+
+class hbbp_debug_options(Structure):
+    _fields_ = [
+        ('struct_size', c_uint32),
+        ('flags', c_uint32),
+        ('debug_root', c_char_p),
+        ('memory_limit', c_uint64),
+        ('progress', CFUNCTYPE(None, c_char_p, c_uint64, c_uint64, c_void_p)),
+        ('user_data', c_void_p),
+        ('cancel', POINTER(hbbp_cancel)),
+    ]
+
+
+class hbbp_line_frame(Structure):
+    _fields_ = [
+        ('struct_size', c_uint32),
+        ('line', c_uint32),
+        ('column', c_uint32),
+        ('reserved', c_uint32),
+        ('file', c_char_p),
+        ('function', c_char_p),
+    ]
+
+
+class hbbp_line_range(Structure):
+    _fields_ = [
+        ('struct_size', c_uint32),
+        ('frame_count', c_uint32),
+        ('start', c_uint64),
+        ('end', c_uint64),
+    ]
+
+
 class hbbp_kernel_files(Structure):
     _fields_ = [
         ('struct_size', c_uint32),
@@ -413,6 +449,10 @@ class hbbp_analysis_options(Structure):
         ('kernel', POINTER(hbbp_kernel_files)),
         ('debug', POINTER(hbbp_debug_options)),
         ('event', c_char_p),
+        ('root', c_char_p),
+        ('moved_files', POINTER(hbbp_moved_file)),
+        ('moved_file_count', c_uint32),
+        ('reserved', c_uint32),
     ]
 
 
@@ -530,42 +570,6 @@ class hbbp_disassembly(Structure):
         ('flow', c_int32),
         ('reserved', c_uint32),
         ('text', c_char * 160),
-    ]
-
-
-class hbbp_slice(Structure):
-    _fields_ = [
-        ('struct_size', c_uint32),
-        ('reserved', c_uint32),
-        ('start_ns', c_uint64),
-        ('end_ns', c_uint64),
-        ('samples', c_uint64),
-    ]
-
-
-class hbbp_moved_file(Structure):
-    _fields_ = [
-        ('recorded', c_char_p),
-        ('here', c_char_p),
-    ]
-
-
-class hbbp_import_options(Structure):
-    _fields_ = [
-        ('struct_size', c_uint32),
-        ('moved_file_count', c_uint32),
-        ('root', c_char_p),
-        ('moved_files', POINTER(hbbp_moved_file)),
-        ('binary', c_char_p),
-        ('ebs_method', c_int32),
-        ('reserved', c_uint32),
-        ('slice_ns', c_uint64),
-        ('log', CFUNCTYPE(None, c_int32, c_char_p, c_void_p)),
-        ('log_user_data', c_void_p),
-        ('log_level', c_int32),
-        ('reserved2', c_uint32),
-        ('max_memory', c_uint64),
-        ('allocator', POINTER(hbbp_allocator)),
     ]
 
 
@@ -879,10 +883,6 @@ FUNCTIONS: Dict[str, Tuple[Any, ...]] = {
     'hbbp_cancel_destroy': (None, POINTER(hbbp_cancel)),
     'hbbp_cancel_set': (None, POINTER(hbbp_cancel), c_int32),
     'hbbp_cancel_is_set': (c_int32, POINTER(hbbp_cancel)),
-    'hbbp_analysis_find_lines': (c_int32, POINTER(hbbp_analysis), c_uint32, c_uint64, c_size_t,
-        c_size_t, POINTER(hbbp_line_frame), POINTER(hbbp_line_range), POINTER(hbbp_error)),
-    'hbbp_analysis_debug_problem': (c_int32, POINTER(hbbp_analysis), c_uint32, c_char_p, c_size_t,
-        POINTER(hbbp_error)),
     'hbbp_profile_load': (c_int32, c_char_p, POINTER(hbbp_work_options),
         POINTER(POINTER(hbbp_profile)), POINTER(hbbp_error)),
     'hbbp_profile_save': (c_int32, POINTER(hbbp_profile), c_char_p, POINTER(hbbp_work_options),
@@ -906,6 +906,15 @@ FUNCTIONS: Dict[str, Tuple[Any, ...]] = {
     'hbbp_profile_counter_count': (c_size_t, POINTER(hbbp_profile), c_size_t),
     'hbbp_profile_copy_counters': (c_int32, POINTER(hbbp_profile), c_size_t, c_size_t, c_size_t,
         c_size_t, POINTER(hbbp_counter), POINTER(c_size_t), POINTER(hbbp_error)),
+    'hbbp_profile_slice_count': (c_size_t, POINTER(hbbp_profile)),
+    'hbbp_profile_copy_slices': (c_int32, POINTER(hbbp_profile), c_size_t, c_size_t, c_size_t,
+        POINTER(hbbp_slice), POINTER(c_size_t), POINTER(hbbp_error)),
+    'hbbp_profile_import': (c_int32, c_char_p, POINTER(hbbp_import_options),
+        POINTER(hbbp_work_options), POINTER(POINTER(hbbp_profile)), POINTER(hbbp_error)),
+    'hbbp_analysis_find_lines': (c_int32, POINTER(hbbp_analysis), c_uint32, c_uint64, c_size_t,
+        c_size_t, POINTER(hbbp_line_frame), POINTER(hbbp_line_range), POINTER(hbbp_error)),
+    'hbbp_analysis_debug_problem': (c_int32, POINTER(hbbp_analysis), c_uint32, c_char_p, c_size_t,
+        POINTER(hbbp_error)),
     'hbbp_analysis_create': (c_int32, POINTER(hbbp_profile), POINTER(hbbp_analysis_options),
         POINTER(hbbp_work_options), POINTER(POINTER(hbbp_analysis)), POINTER(hbbp_error)),
     'hbbp_analysis_destroy': (None, POINTER(hbbp_analysis)),
@@ -947,11 +956,6 @@ FUNCTIONS: Dict[str, Tuple[Any, ...]] = {
     'hbbp_analysis_disassemble': (c_int32, POINTER(hbbp_analysis), c_uint32, c_uint64,
         POINTER(hbbp_disassembly), POINTER(hbbp_error)),
     'hbbp_demangle': (c_size_t, c_char_p, c_char_p, c_size_t),
-    'hbbp_profile_slice_count': (c_size_t, POINTER(hbbp_profile)),
-    'hbbp_profile_copy_slices': (c_int32, POINTER(hbbp_profile), c_size_t, c_size_t, c_size_t,
-        POINTER(hbbp_slice), POINTER(c_size_t), POINTER(hbbp_error)),
-    'hbbp_profile_import': (c_int32, c_char_p, POINTER(hbbp_import_options),
-        POINTER(hbbp_work_options), POINTER(POINTER(hbbp_profile)), POINTER(hbbp_error)),
     'hbbp_feed_create': (c_int32, POINTER(hbbp_feed_options), POINTER(POINTER(hbbp_feed)),
         POINTER(hbbp_error)),
     'hbbp_feed_destroy': (None, POINTER(hbbp_feed)),

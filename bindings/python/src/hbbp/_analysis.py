@@ -2,14 +2,14 @@
 import ctypes
 import os
 import typing
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _abi, _annotate, _optional
 from ._abi import Estimator, Event, MixKeys, SourceKind
 from ._caveats import caveats_of
 from ._handle import Handle, Owner
 from ._host import Cancel, KeptFlag, Progress, run, run_long
-from ._library import Path, check, demangle, function, make, path_to_c, sized, text, to_c
+from ._library import Path, check, demangle, function, make, moved_file_array, path_to_c, sized, text, to_c
 from ._listing import shown
 from ._lists import copy_list, copy_modules, fetch, module_columns, read_sources, row, table
 from ._pivot import Names, Pivot, Taxonomy, joined
@@ -70,12 +70,15 @@ class Analysis(Owner):
 
     @classmethod
     def of(cls, profile: Handle, estimator: Union[Estimator, str], tree: Optional[str],
-           event: Optional[str], kernel: Optional[KernelFiles], debug: Any,
-           debug_cancel: Optional[Cancel], progress: Optional[Progress],
+           event: Optional[str], root: Optional[Path], moved_files: Optional[Mapping[str, Path]],
+           kernel: Optional[KernelFiles], debug: Any, debug_cancel: Optional[Cancel], progress: Optional[Progress],
            cancel: Optional[Cancel]) -> 'Analysis':
         """Implements Profile.analyze. `debug` is hbbp_debug_options without a flag."""
+        moved = moved_file_array(moved_files)
         options = sized(_abi.hbbp_analysis_options, estimator=Estimator.of(estimator),
-                        tree=to_c(tree), event=to_c(event))
+                        tree=to_c(tree), event=to_c(event), moved_files=moved,
+                        moved_file_count=len(moved),
+                        root=None if root is None else path_to_c(root))
         flag = None if debug_cancel is None else KeptFlag(debug_cancel)
         if flag is not None:
             debug.cancel = flag.pointer

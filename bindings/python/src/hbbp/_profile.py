@@ -112,6 +112,8 @@ class Profile(Owner):
 
     def analyze(self, estimator: Union[Estimator, str] = Estimator.AUTO, *,
                 tree: Optional[str] = None, event: Optional[str] = None,
+                root: Optional[Path] = None,
+                moved_files: Optional[Mapping[str, Path]] = None,
                 kernel: Optional[KernelFiles] = None,
                 debug_root: Optional[Path] = None, debuginfod: bool = False,
                 memory_limit: int = 0, debug_progress: Optional[DebugProgress] = None,
@@ -122,7 +124,8 @@ class Profile(Owner):
 
         `estimator` selects the observations that count (docs/internals/estimators.md); `tree` is
         the JSON of a decision tree for 'tree'. `event` is the one whose samples count, if there are
-        several ('cycles'). `kernel` has files of the profiled kernel.
+        several ('cycles'). `root` and `moved_files` are those of import_recording, for files that it
+        did not find or that have moved since. `kernel` has files of the profiled kernel.
         `debug_root` is the directory of separate debug files; `debuginfod` also asks the servers of
         DEBUGINFOD_URLS; `memory_limit` is the number of bytes of debug information that are kept.
         Debug information is read when lines are first requested: `debug_progress` then gets a
@@ -136,8 +139,8 @@ class Profile(Owner):
             report = debug_progress
             debug.progress = type(debug.progress)(
                 lambda module, done, total, user_data: report(text(module), done, total))
-        return Analysis.of(self._handle, estimator, tree, event, kernel, debug, debug_cancel,
-                           progress, cancel)
+        return Analysis.of(self._handle, estimator, tree, event, root, moved_files, kernel, debug,
+                           debug_cancel, progress, cancel)
 
     def analysis(self) -> Analysis:
         """Returns the analysis with all defaults, made at the first call and kept with the profile."""

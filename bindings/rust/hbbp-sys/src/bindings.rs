@@ -537,6 +537,16 @@ pub struct hbbp_analysis_options {
     /// for counting, which is instructions before cycles before clocks, and of
     /// branches taken ones before others
     pub event: *const c_char,
+    /// as in hbbp_import_options, for files that were not found by the import or have
+    /// moved since; NULL: they are where the profile says. The profile of the
+    /// analysis has the paths that were found
+    pub root: *const c_char,
+    /// likewise
+    pub moved_files: *const hbbp_moved_file,
+    /// `uint32_t moved_file_count` in C.
+    pub moved_file_count: u32,
+    /// 0
+    pub reserved: u32,
 }
 
 sized!(hbbp_analysis_options);
@@ -730,8 +740,9 @@ extern "C" {
     /// hbbp_debug_options that this library does not know
     /// HBBP_ERROR_BAD_FORMAT        not a tree, with the node in the message; a damaged kernel file
     /// HBBP_ERROR_NOT_FOUND, HBBP_ERROR_PERMISSION, HBBP_ERROR_IO  of a kernel file
-    /// HBBP_ERROR_NOT_FOUND         no source of that event has samples; the message names those
-    /// that do
+    /// HBBP_ERROR_NOT_FOUND         no source of that event has samples, and the message names those
+    /// that do; root is not a directory; no module has the path or name
+    /// of a moved file
     /// HBBP_ERROR_MISMATCH          a file is of another kernel or boot
     /// HBBP_ERROR_NO_MEMORY
     /// and those of hbbp_work_options. Any thread. Since 0.1.
@@ -1640,12 +1651,11 @@ extern "C" {
     /// Reads a recording of \`perf record\`, of any version and architecture of the recording perf, whose
     /// samples are of x86-64 code; or text of \`perf script\` with branch stacks, as llvm-profgen and BOLT
     /// take it (-F ip,brstack --show-mmap-events), which has no periods: a sample counts as one event.
-    /// It has them with the field period (-F comm,pid,tid,time,period,event,ip,brstack), and a source for
-    /// each event.
-    /// Sources of the profile: for each event with branch stacks of all kinds of branches one of
-    /// HBBP_SOURCE_LBR; for each event one of HBBP_SOURCE_EBS (HBBP_SOURCE_IBS for ibs_op and
-    /// ibs_fetch), but not for taken branches with stacks. What of a damaged recording was dropped is
-    /// said in hbbp_source_info.note. \`path\` may be a pipe, and "-" is standard input.
+    /// It has them with the field period (-F comm,pid,tid,time,period,event,ip,brstack), and a source
+    /// for each event. Sources of the profile: for each event with branch stacks of all kinds of
+    /// branches one of HBBP_SOURCE_LBR; for each event one of HBBP_SOURCE_EBS (HBBP_SOURCE_IBS for
+    /// ibs_op and ibs_fetch), but not for taken branches with stacks. What of a damaged recording was
+    /// dropped is said in hbbp_source_info.note. \`path\` may be a pipe, and "-" is standard input.
     /// \`options\` may be NULL. Code is read from the files of the recording when blocks are asked for.
     /// Generated code is that of jitdumps; functions without code are those of perf maps, which lie
     /// where root and moved_files lead from /tmp/perf-PID.map, or there, if the host name of the
@@ -2279,7 +2289,8 @@ pub struct hbbp_session_options {
     /// HBBP_SOURCE_SWBT, alone or with EBS, has these; 0 for other sources:
     pub trace_mode: hbbp_trace_mode,
     /// taken branches a burst, at most HBBP_MAX_BURST_BRANCHES; 0: the
-    /// default of the mode
+    /// default of the mode, which look-ahead has in instructions (6000)
+    /// where the event is instructions or a clock
     pub burst_branches: u32,
     /// Hardware events have these:
     /// taken branches between branch stacks; 0: the default. Of

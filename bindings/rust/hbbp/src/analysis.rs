@@ -1,10 +1,11 @@
 //! Analyses: how often each basic block ran.
 
 use crate::code::Disassembly;
-use crate::error::{call, Result};
+use crate::error::{call, Error, Result, Status};
 use crate::estimator::{block_feature_names, Estimator};
 use crate::handle::Handle;
 use crate::host::{Cancel, Work};
+use crate::import::MovedFiles;
 use crate::kernel::KernelFiles;
 use crate::lines::{self, DebugHost, DebugOptions, LineRange};
 use crate::list::{fill, read, read_of, CopyPart, Record};
@@ -16,10 +17,11 @@ use crate::ratios::Ratios;
 use crate::records::*;
 use crate::sys;
 use crate::taxonomy::Taxonomy;
-use crate::text::raw_index;
+use crate::text::{c_path, pointer, raw_index};
 use crate::walk::Walk;
 use std::ffi::CString;
 use std::ops::Range;
+use std::path::PathBuf;
 use std::ptr;
 
 /// Options of the analysis of a profile. Everything has a default.
@@ -40,12 +42,14 @@ pub struct AnalysisOptions<'a> {
     estimator: Option<Estimator>,
     tree: Option<String>,
     event: Option<String>,
+    root: Option<PathBuf>,
+    moved_files: Vec<(PathBuf, PathBuf)>,
     kernel: Option<KernelFiles>,
     debug: DebugOptions,
     work: Work<'a>,
 }
 
-debug_without_closures!(AnalysisOptions<'a> { estimator, tree, event, kernel, debug, work });
+debug_without_closures!(AnalysisOptions<'a> { estimator, tree, event, root, moved_files, kernel, debug, work });
 
 impl<'a> AnalysisOptions<'a> {
     /// Makes options with all defaults.
@@ -62,11 +66,21 @@ impl<'a> AnalysisOptions<'a> {
         /// Sets the event whose samples count, by its name with or without modifiers. Default: the
         /// best for counting.
         event(name: impl Into<String>): event = Some(name.into());
+        /// Sets the directory that has the files of the recorded machine, at their paths or anywhere
+        /// with their build IDs, for those that were not found yet.
+        root(directory: impl Into<PathBuf>): root = Some(directory.into());
         /// Sets files of the profiled kernel. Default: those of this machine, if they belong to
         /// that kernel.
         kernel(files: KernelFiles): kernel = Some(files);
         /// Sets the location of debug information. Default: the usual one.
         debug(options: DebugOptions): debug = options;
+    }
+
+    /// Adds a file of the recorded machine, by its path there or the last part of that, and where it
+    /// is here.
+    pub fn moved_file(mut self, recorded: impl Into<PathBuf>, here: impl Into<PathBuf>) -> Self {
+        self.moved_files.push((recorded.into(), here.into()));
+        self
     }
 
     /// Sets a function that is called now and then while code is read and blocks are found. A panic
@@ -88,6 +102,9 @@ impl<'a> AnalysisOptions<'a> {
     pub fn analyze(self, profile: &Profile) -> Result<Analysis> {
         let tree = self.tree.map(CString::new).transpose()?;
         let event = self.event.map(CString::new).transpose()?;
+        let root = self.root.as_deref().map(c_path).transpose()?;
+        let moved_files = MovedFiles::new(&self.moved_files)?;
+        let moved_files = moved_files.as_slice();
         let kernel = self.kernel.as_ref().map(KernelFiles::to_c).transpose()?;
         let kernel = kernel.as_ref().map(|paths| (paths.raw(), paths));
         let debug = self.debug.into_c()?;
@@ -100,6 +117,10 @@ impl<'a> AnalysisOptions<'a> {
             kernel: kernel.as_ref().map_or(ptr::null(), |(files, _)| files),
             debug: &debug_raw,
             event: event.as_ref().map_or(ptr::null(), |event| event.as_ptr()),
+            root: pointer(&root),
+            moved_files: moved_files.as_ptr(),
+            moved_file_count: u32::try_from(moved_files.len())
+                .map_err(|_| Error::new(Status::InvalidArgument, "too many moved files"))?,
             ..Default::default()
         };
         let handle = self

@@ -266,6 +266,16 @@ fn blocks_are_found_with_progress_or_not_at_all() {
         .analyze(&profile)
         .unwrap_err();
     assert_eq!(error.status(), Status::Cancelled);
+    for options in [
+        AnalysisOptions::new().event("nonsense"),
+        AnalysisOptions::new().root("/nonexistent"),
+        AnalysisOptions::new().moved_file("none", "/bin/true"),
+    ] {
+        assert_eq!(
+            options.analyze(&profile).unwrap_err().status(),
+            Status::NotFound
+        );
+    }
     let mut calls = 0;
     let analysis = AnalysisOptions::new()
         .progress(|_, _| calls += 1)

@@ -10,7 +10,7 @@ declared! {
         hbbp_profile_info { struct_size, pid, start_time_ns, duration_ns, command, host, samples, lost, throttled, unmapped }
         hbbp_selection { struct_size, parts, tid, slice }
         hbbp_kernel_files { struct_size, reserved, vmlinux, kcore, kallsyms }
-        hbbp_analysis_options { struct_size, estimator, tree, kernel, debug, event }
+        hbbp_analysis_options { struct_size, estimator, tree, kernel, debug, event, root, moved_files, moved_file_count, reserved }
         hbbp_analysis_info { struct_size, estimator, ebs_scale, streams_scale, is_one_scale, reserved }
         hbbp_source_result { struct_size, reserved, unexplained, superseded, is_other_event, reserved2 }
         hbbp_module_result { struct_size, code, problem, patched_bytes }

@@ -1,0 +1,42 @@
+// Declares the options that say where the files of a recorded machine are here.
+#ifndef HBBP_TOOLS_FILE_OPTIONS_H_
+#define HBBP_TOOLS_FILE_OPTIONS_H_
+
+#include <hbbp/import.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "options.h"
+
+namespace hbbp::tools {
+
+class FileOptions {
+ public:
+  // The options are valid as long as this object.
+  void AddTo(Options* options);
+  // Checks the options. To be called before SetTo.
+  Status Read();
+
+  // Sets the fields of hbbp_import_options or hbbp_analysis_options, which are valid as long as
+  // this object.
+  template <typename COptions>
+  void SetTo(COptions* options) const {
+    options->root = root_.empty() ? nullptr : root_.c_str();
+    options->moved_files = files_.data();
+    options->moved_file_count = static_cast<uint32_t>(files_.size());
+  }
+
+ private:
+  std::string root_;
+  std::vector<std::string> words_;  // RECORDED=HERE
+  std::vector<std::pair<std::string, std::string>> moved_;
+  std::vector<hbbp_moved_file> files_;
+};
+
+}  // namespace hbbp::tools
+
+#endif  // HBBP_TOOLS_FILE_OPTIONS_H_
