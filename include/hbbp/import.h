@@ -60,7 +60,7 @@ typedef struct hbbp_import_options {
  *   HBBP_ERROR_BAD_FORMAT        it is not a recording, or nothing of it can be read; the message
  *                                says where
  *   HBBP_ERROR_UNSUPPORTED       a directory of perf record --threads; compressed records, and no
- *                                libzstd is installed
+ *                                libzstd is installed; pre-aggregated text of BOLT
  *   HBBP_ERROR_INVALID_ARGUMENT  NULL; an option out of range
  *   HBBP_ERROR_NO_MEMORY         none at all, or not for a single sample
  * and those of hbbp_work_options. Any thread. Since 0.1. */

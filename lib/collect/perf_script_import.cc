@@ -60,6 +60,7 @@ class PerfScriptImport {
   }
 
   bool has_branches() const { return has_branches_; }
+  bool has_pre_aggregated() const { return has_pre_aggregated_; }
   const Status& status() const { return status_; }
 
   StatusOr<ProfileData> Finish();
@@ -78,6 +79,7 @@ class PerfScriptImport {
     std::optional<SampleLine> sample = ParseSampleLine(line);
     if (!sample) {
       ++other_lines_;
+      has_pre_aggregated_ |= IsPreAggregatedLine(line);
       return;
     }
     DistinguishNumbers(&*sample);
@@ -221,6 +223,7 @@ class PerfScriptImport {
   uint32_t repeats_ = 1;
   uint64_t other_lines_ = 0;
   bool has_branches_ = false;
+  bool has_pre_aggregated_ = false;
 };
 
 StatusOr<ProfileData> PerfScriptImport::Finish() {
@@ -269,6 +272,13 @@ StatusOr<ProfileData> ImportPerfScript(ByteSource* source, const std::string& na
     if (got == 0) break;
   }
   HBBP_RETURN_IF_ERROR(import.status());
+  if (!import.has_branches() && import.has_pre_aggregated()) {
+    return MakeStatus(
+        StatusCode::kUnsupported,
+        "%s: text that was added up for perf2bolt -pa has no branch stacks; give what "
+        "perf script printed, or the recording",
+        name.c_str());
+  }
   if (!import.has_branches()) {
     return MakeStatus(StatusCode::kBadFormat,
                       "%s: neither a recording of perf (PERFILE2 at its start) nor text of perf "

@@ -222,6 +222,19 @@ std::optional<SampleLine> ParseSampleLine(std::string_view line) {
   return sample;
 }
 
+bool IsPreAggregatedLine(std::string_view line) {
+  constexpr std::string_view kKinds = "STRBFfr";
+  const std::string_view kind = NextWord(&line);
+  if (kind.size() != 1 || kKinds.find(kind[0]) == std::string_view::npos) return false;
+  size_t numbers = 0;
+  for (std::string_view word = NextWord(&line); !word.empty(); word = NextWord(&line)) {
+    // A location may have a build ID, or X for another file, in front.
+    if (!ParseHex(word.substr(word.rfind(':') + 1))) return false;
+    ++numbers;
+  }
+  return numbers >= 2 && numbers <= 5;
+}
+
 std::optional<uint32_t> ParseCountLine(std::string_view line) {
   while (!line.empty() && line.back() == '\r') line.remove_suffix(1);
   return ParseWhole<uint32_t>(line, 10);

@@ -96,6 +96,33 @@ class ImportTextTest(record_support.RecordTest):
         self.recording.write_bytes(whole)
         self.assertEqual(self.import_it(self.recording)['sources'][0]['samples'], 1)
 
+    def test_text_that_was_added_up_for_bolt_is_refused_by_its_name(self):
+        self.text.write_text('B 4b1 4a0 12 3\nF 4a0 4b1 12\n')
+        self.assertIn('text that was added up for perf2bolt -pa has no branch stacks; give what perf script printed, or '
+                      'the recording', self.refused('import', '-o', self.file, self.text))
+
+    def peak_kib(self, rounds):
+        """Returns the memory that an import of so many rounds of 4,000 samples took, from a pipe."""
+        event = built.Event(11, built.CYCLES, 'cycles:u')
+        samples = range(4000)
+        pipe = built.pipe([event], [event.mapping(7, 0x400000, 0x1000, '/opt/server')])
+        with subprocess.Popen([record_support.TOOL, 'import', '-o', self.file, '-'], stdin=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL) as tool:
+            tool.stdin.write(pipe)
+            for number in range(rounds):
+                first = 10 + number * len(samples)
+                tool.stdin.write(b''.join(event.sample(0x400000 + i % 64, 7, first + i) for i in samples) +
+                                 built.record(built.FINISHED_ROUND, 0, b''))
+            tool.stdin.close()
+            _, status, usage = os.wait4(tool.pid, 0)
+            tool.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(tool.returncode, 0)
+        self.assertEqual(self.info()['sources'][0]['samples'], rounds * len(samples))
+        return usage.ru_maxrss
+
+    def test_memory_does_not_grow_with_the_recording(self):
+        self.assertLess(self.peak_kib(120), self.peak_kib(10) + 4096)
+
 
 if __name__ == '__main__':
     record_support.main(ImportTextTest)

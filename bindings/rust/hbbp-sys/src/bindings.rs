@@ -537,8 +537,8 @@ pub struct hbbp_analysis_options {
     /// for counting, which is instructions before cycles before clocks, and of
     /// branches taken ones before others
     pub event: *const c_char,
-    /// as in hbbp_import_options, for files that were not found by the import or have
-    /// moved since; NULL: they are where the profile says. The profile of the
+    /// as in hbbp_import_options, for files that were not found by the import or
+    /// have  moved since; NULL: they are where the profile says. The profile of the
     /// analysis has the paths that were found
     pub root: *const c_char,
     /// likewise
@@ -1666,7 +1666,7 @@ extern "C" {
     /// HBBP_ERROR_BAD_FORMAT        it is not a recording, or nothing of it can be read; the message
     /// says where
     /// HBBP_ERROR_UNSUPPORTED       a directory of perf record --threads; compressed records, and no
-    /// libzstd is installed
+    /// libzstd is installed; pre-aggregated text of BOLT
     /// HBBP_ERROR_INVALID_ARGUMENT  NULL; an option out of range
     /// HBBP_ERROR_NO_MEMORY         none at all, or not for a single sample
     /// and those of hbbp_work_options. Any thread. Since 0.1.
