@@ -64,7 +64,7 @@ typedef struct hbbp_analysis_options {
                         for counting, which is instructions before cycles before clocks, and of
                         branches taken ones before others */
   const char *root;  /* as in hbbp_import_options, for files that were not found by the import or
-                        have  moved since; NULL: they are where the profile says. The profile of the
+                        have moved since; NULL: they are where the profile says. The profile of the
                         analysis has the paths that were found */
   const hbbp_moved_file *moved_files; /* likewise */
   uint32_t moved_file_count;
