@@ -60,7 +60,9 @@ void BurstRecorder::SetLimits(const BurstLimits& limits) {
                                    ? limits.instructions * kMaxTimesInstructions
                                    : kMinInstructions + limits.branches * kInstructionsPerBranch;
   }
-  const uint32_t entries = kBufferedBursts * (kHeaderEntries + limits.branches);
+  // Bursts that end at instructions rarely have half of the branches that they may.
+  const uint32_t branches = limits.instructions != 0 ? limits.branches / 2 : limits.branches;
+  const uint32_t entries = kBufferedBursts * (kHeaderEntries + branches);
   const uint32_t free_buffers = 1 + entries / BurstBuffer::kCapacity;
   if (free_buffers > free_buffers_) {
     buffers_.Allow(free_buffers - free_buffers_);
