@@ -36,6 +36,8 @@ void CheckProfile(ProfileData data) {
     module.kernel.boot_id.clear();
     module.build_id.clear();
   }
+  // The analysis has the counts of one event, and totals of all.
+  const ProfileData all = data;
   const StatusOr<hbbp::Analysis> analysis = hbbp::Analyze(std::move(data));
   Require(analysis.ok());
   const hbbp::Analysis& profile = *analysis;
@@ -82,10 +84,10 @@ void CheckProfile(ProfileData data) {
   uint64_t in_slices = 0;
   for (uint32_t i = 0; i < profile.data().slices.count; ++i)
     in_slices += profile.totals().of_slice[i];
-  for (const hbbp::IpCount& count : profile.data().counts) {
+  for (const hbbp::IpCount& count : all.counts) {
     if (count.slice != hbbp::kNoSlice) in_slices -= count.samples;
   }
-  for (const hbbp::BranchCount& branch : profile.data().branches) {
+  for (const hbbp::BranchCount& branch : all.branches) {
     const bool is_last = branch.stream_end == hbbp::kNoStream;
     if (branch.slice != hbbp::kNoSlice && is_last) in_slices -= branch.number;
   }

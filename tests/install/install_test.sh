@@ -86,7 +86,6 @@ step_pkg_config_static() {
 
 # One agent is linked statically, since its half of the library needs libc alone, and one is not; the command analyses
 # their profiles.
-# command analyses what they saved.
 step_collect() {
   fresh collect
   export PKG_CONFIG_PATH="$PREFIX/$LIBDIR/pkgconfig"
@@ -102,7 +101,7 @@ step_collect() {
     ./$agent $agent.profile || status=$?
     [ $status -ne 77 ] || { echo "SKIPPED: perf_event_open does not work here"; exit 0; }
     [ $status -eq 0 ] || fail "$agent: status $status"
-    "$PREFIX/bin/hbbp" blocks $agent.profile | tee $agent.txt
+    "$PREFIX/bin/hbbp" blocks --event task-clock $agent.profile | tee $agent.txt
     grep -q work $agent.txt || fail "no block of $agent"
   done
   "$CMAKE" -S "$TESTS/consumer" -B cmake -DUSE_COLLECT=ON -DAGENT="$SOURCE/tests/abi/agent_test.c" \

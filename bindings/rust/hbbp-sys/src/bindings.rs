@@ -538,7 +538,7 @@ pub struct hbbp_analysis_options {
     /// branches taken ones before others
     pub event: *const c_char,
     /// as in hbbp_import_options, for files that were not found by the import or
-    /// have  moved since; NULL: they are where the profile says. The profile of the
+    /// have moved since; NULL: they are where the profile says. The profile of the
     /// analysis has the paths that were found
     pub root: *const c_char,
     /// likewise
