@@ -8,6 +8,9 @@
 #endif
 #include <dirent.h>
 #include <hbbp/hbbp.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
@@ -593,6 +596,9 @@ typedef struct resources {
 static resources resources_now(void) {
   const struct timespec moment = {0, 100000000}; /* for which a joined thread is still listed */
   nanosleep(&moment, NULL);
+#ifdef __GLIBC__
+  malloc_trim(0); /* what is freed stays resident, or not, by the history of the heap */
+#endif
   const resources now = {count_entries("/proc/self/fd"), count_entries("/proc/self/task"),
                          count_lines("/proc/self/maps"), resident_bytes()};
   return now;
