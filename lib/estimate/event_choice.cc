@@ -35,7 +35,8 @@ EventNameParts Split(std::string_view name) {
 }
 
 std::string_view NameOf(const SourceRecord& source) {
-  return source.event_name.empty() ? EventName(source.event) : source.event_name;
+  if (source.event_name.empty()) return EventName(source.event);
+  return source.event_name;
 }
 
 bool ObservesUser(std::string_view modifiers) {

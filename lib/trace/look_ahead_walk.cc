@@ -30,7 +30,6 @@ WalkEnd LookAheadWalk::Walk(ThreadSlot* slot, ucontext_t* context) {
 
 WalkEnd LookAheadWalk::Run(LookAhead* look_ahead, ThreadSlot* slot, ucontext_t* context) {
   RunResult result;
-  bool is_at_limit;
   do {
     uint32_t capacity;
     TakenBranch* room = recorder_->Room(slot, &capacity);
@@ -39,9 +38,8 @@ WalkEnd LookAheadWalk::Run(LookAhead* look_ahead, ThreadSlot* slot, ucontext_t* 
     if (result.reason == StopReason::kStackOverflow) return WalkEnd::kStackOverflowed;
     recorder_->CountRun(slot, result);
     if (recorder_->IsFull(*slot)) return WalkEnd::kBurstEnds;
-    is_at_limit = result.reason == StopReason::kInstructionLimit;
-  } while (result.reason == StopReason::kFull ||
-           (is_at_limit && recorder_->InstructionsLeft(*slot) != 0));
+  } while (result.reason == StopReason::kFull || (result.reason == StopReason::kInstructionLimit &&
+                                                  recorder_->InstructionsLeft(*slot) != 0));
   slot->Add(CounterOf(result.reason));
   slot->is_limited = IsLimit(result.reason);
   const ResumePoint point = FindResumePoint(look_ahead, result);

@@ -508,6 +508,8 @@ void Tracer::CarryLateSample(ThreadSlot* slot, uint32_t periods) const {
 }
 
 bool Tracer::IsLeftOut(ThreadSlot* slot, uint32_t periods) {
+  // Threads would share the counter for nothing.
+  if (config_.samples_by_burst == 1) return false;
   if (IsDense()) {
     dense_samples_left_.fetch_sub(1, std::memory_order_relaxed);
     return false;
