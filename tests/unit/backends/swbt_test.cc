@@ -238,9 +238,11 @@ class PingPong {
     while (std::chrono::steady_clock::now() < end) {
       (void)!::write(there_[1], "", 1);
       (void)Take(back_[0]);
+      ++rounds_;
     }
   }
 
+  uint64_t rounds() const { return rounds_; }
   uint64_t interrupted() const { return interrupted_; }
 
  private:
@@ -254,6 +256,7 @@ class PingPong {
 
   int there_[2], back_[2];
   std::thread answers_;
+  uint64_t rounds_ = 0;
   std::atomic<uint64_t> interrupted_{0};
 };
 
@@ -263,7 +266,7 @@ TEST_CASE("by default, a process that switches often is sampled by timers") {
   BackendConfig config;
   const auto trace = [&](const std::function<void()>& work) { return Trace(config, work); };
   const Sink sink = trace([&] { game.PlayFor(3500); });
-  CAPTURE(sink.Describe());
+  CAPTURE(sink.Describe(), game.rounds());
   if (sink.statistics.method.find("instructions") != std::string::npos) {
     HBBP_SKIP("counters of the PMU are cheap here");
   }
