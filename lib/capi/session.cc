@@ -234,6 +234,9 @@ HBBP_API hbbp_status hbbp_session_create(const hbbp_session_options* options,
     if (options != nullptr) {
       HBBP_RETURN_IF_ERROR(ReadInput(options, "hbbp_session_options", &full));
     }
+    // Options that only branch tracing has choose it.
+    const bool has_trace_options = full.trace_mode != 0 || full.burst_branches != 0;
+    if (full.source == HBBP_SOURCE_AUTO && has_trace_options) full.source = HBBP_SOURCE_SWBT;
     hbbp::SessionSettings settings;
     HBBP_RETURN_IF_ERROR(CheckSlice("hbbp_session_options", full.slice_ns));
     settings.slice_ns = full.slice_ns;

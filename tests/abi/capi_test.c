@@ -746,6 +746,12 @@ static void test_options(void) {
   CHECK_OK(create(&traced, &error));
   traced.pid = 1;
   CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "pid", create(&traced, &error));
+  traced.source = HBBP_SOURCE_AUTO; /* which traces branches if options of that are given */
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "pid", create(&traced, &error));
+  traced.trace_mode = 0;
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "pid", create(&traced, &error));
+  traced.burst_branches = 0;
+  CHECK_OK(create(&traced, &error));
 
   HBBP_INIT(hbbp_session_options, all);
   all.source = HBBP_SOURCE_EBS;

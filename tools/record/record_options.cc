@@ -76,8 +76,8 @@ Status CheckFrequency(uint64_t frequency_hz) {
 
 Status CheckTraceOptions(const RecordOptions& record) {
   if (!TracesBranches(record) && (record.burst != 0 || !record.trace_mode.empty())) {
-    return MakeStatus(StatusCode::kInvalidArgument, "%s goes with --source swbt only",
-                      record.burst != 0 ? "--burst" : "--mode");
+    return MakeStatus(StatusCode::kInvalidArgument, "%s goes with --source swbt, not with %s",
+                      record.burst != 0 ? "--burst" : "--mode", record.source.c_str());
   }
   if (record.burst > HBBP_MAX_BURST_BRANCHES) {
     return MakeStatus(StatusCode::kInvalidArgument, "--burst %llu: at most %d branches",
@@ -216,7 +216,11 @@ std::optional<int> ParseRecordOptions(int argc, char** argv, RecordOptions* reco
   options.Footer(
       "The profile of CMD goes to FILE, those of processes that it starts to FILE.PID.\n"
       "The exit status is that of CMD; 2 if it was not run, because it could not be profiled.");
-  return options.Parse(argc, argv);
+  const std::optional<int> status = options.Parse(argc, argv);
+  // Options that only branch tracing has choose it.
+  const bool has_trace_options = record->burst != 0 || !record->trace_mode.empty();
+  if (record->source == "auto" && has_trace_options) record->source = "swbt";
+  return status;
 }
 
 Status FindSlices(RecordOptions* record) {
