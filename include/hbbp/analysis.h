@@ -21,9 +21,11 @@
  * hbbp_source_info.extent_in_events is 1, what the burst covers of the event: its instructions; the
  * cycles that the processor counted in a branch stack; of a clock, the nanoseconds that its code
  * takes. These are estimated by a model of the processor: counts are executions, but their sum may
- * be off by a factor of two or so, shares are nearer the truth, and standard errors do not have the
- * model's error. Bursts are independent, the streams of a burst are not, and standard errors allow
- * for that. Where both sources saw a module, SWBT counts its blocks and EBS does not: counts of
+ * be off by a factor of two or so, which standard errors leave out. They have what else is wrong
+ * with the model, 12 % of the counts of each page of code, and what follows from the number of
+ * bursts, which are independent; streams of one burst are not, and they allow for that. Counts of
+ * few bursts are skewed: hbbp_count_interval has the 95 % interval.
+ * Where both sources saw a module, SWBT counts its blocks and EBS does not: counts of
  * sources are never added to each other. Nor are those of different events: the sources of a
  * recording may sample several, and one of them counts (hbbp_analysis_options.event).
  */
@@ -262,6 +264,16 @@ HBBP_API hbbp_status hbbp_analysis_copy_unexplained_reasons(const hbbp_analysis 
 HBBP_API hbbp_status hbbp_analysis_find_block(const hbbp_analysis *analysis, uint32_t module,
                                               uint64_t address, hbbp_block *block,
                                               hbbp_error *error);
+
+/* Intervals -------------------------------------------------------------------------------- */
+
+/* The 95 % interval of an estimated count, of a block, a function, a mnemonic: *low and *high get
+ * its ends, in the unit of `count`. Either may be NULL. It is not symmetric: of few bursts, a count
+ * may be many times too low, and is never less than 0. Without a positive count and standard error,
+ * both are the count. After Fay and Feuer, "Confidence intervals for directly standardized rates: a
+ * method based on the gamma distribution", 1997, with two changes (docs/internals/method.md).
+ * Any thread. Since 0.1. */
+HBBP_API void hbbp_count_interval(double count, double standard_error, double *low, double *high);
 
 /* Features --------------------------------------------------------------------------------- */
 

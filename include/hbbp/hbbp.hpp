@@ -792,6 +792,17 @@ inline std::string demangle(const char* symbol) {
   return name;
 }
 
+// The 95 % interval of a count.
+struct interval {
+  double low;
+  double high;
+};
+inline interval count_interval(double count, double standard_error) noexcept {
+  interval ends{};
+  hbbp_count_interval(count, standard_error, &ends.low, &ends.high);
+  return ends;
+}
+
 inline std::vector<std::string> block_feature_names() {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < hbbp_block_feature_count(); ++i) {

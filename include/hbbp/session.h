@@ -39,8 +39,8 @@ typedef struct hbbp_session_options {
   uint32_t include_kernel; /* 1: count kernel code too; needs permission */
   uint32_t buffer_bytes;   /* of each CPU's ring buffer; rounded up to a power of two of pages;
                               0: the default, 256 KiB */
-  /* HBBP_SOURCE_SWBT, alone or with EBS, has these; HBBP_SOURCE_AUTO with one of them is SWBT; 0 for
-     other sources: */
+  /* HBBP_SOURCE_SWBT, alone or with EBS, has these; HBBP_SOURCE_AUTO with one of them is SWBT; 0
+     for other sources: */
   hbbp_trace_mode trace_mode;
   uint32_t burst_branches; /* taken branches a burst, at most HBBP_MAX_BURST_BRANCHES; 0: the
                               default of the mode, which look-ahead has in instructions (6000)

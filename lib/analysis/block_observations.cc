@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "blocks/stream_walk.h"
+#include "estimate/model_error.h"
 
 namespace hbbp {
 namespace {
@@ -159,7 +160,7 @@ class Observer {
     StreamSums all;
     for (size_t i = stream.branches.first; i < stream.branches.end; ++i) {
       const BranchCount& branch = data_.branches[i];
-      const StreamSums sum{branch.number, branch.weights, branch.replicates};
+      const StreamSums sum{branch.number, branch.weights, ModeledReplicates(data_, branch)};
       sums[{branch.source, branch.thread, branch.slice}].Add(sum);
       all.Add(sum);
     }

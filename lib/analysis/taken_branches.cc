@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "estimate/model_error.h"
+
 namespace hbbp {
 namespace {
 
@@ -32,7 +34,7 @@ std::vector<TakenBranchRecord> ListTakenBranches(const ResolvedModules& modules,
     record.to = FindAddress(modules, branch.to_module, branch.to);
     record.observed = branch.number;
     record.count = branch.weights * streams_scale;
-    record.replicates.Add(branch.replicates, streams_scale);
+    record.replicates.Add(ModeledReplicates(modules.data(), branch), streams_scale);
     record.bias = {branch.oldest, branch.oldest_expected};
     all.push_back(record);
   }

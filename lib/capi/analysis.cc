@@ -14,6 +14,7 @@
 #include "capi/host_handle.h"
 #include "capi/import_files.h"
 #include "collect/recorded_files.h"
+#include "estimate/count_interval.h"
 
 using hbbp::Analysis;
 using hbbp::BlockRecord;
@@ -319,6 +320,12 @@ HBBP_API hbbp_status hbbp_analysis_find_block(const hbbp_analysis* analysis, uin
                           analysis->analysis().FindBlock(module, ModuleAddress{address}));
     return WriteOutput(BlockOf(record), "hbbp_block", block);
   });
+}
+
+HBBP_API void hbbp_count_interval(double count, double standard_error, double* low, double* high) {
+  const hbbp::CountInterval interval = hbbp::IntervalOf({count, standard_error});
+  if (low != nullptr) *low = interval.low;
+  if (high != nullptr) *high = interval.high;
 }
 
 HBBP_API size_t hbbp_block_feature_count(void) { return hbbp::kFeatureCount; }

@@ -5,6 +5,8 @@
 #include <limits>
 #include <vector>
 
+#include "estimate/count_interval.h"
+
 namespace hbbp {
 namespace {
 
@@ -40,13 +42,12 @@ double BlockAccuracyError(std::span<const BlockCountPair> blocks) {
 }
 
 IntervalCoverage CountIntervals(std::span<const BlockCountPair> blocks) {
-  constexpr double kStandardErrors = 1.96;
   IntervalCoverage coverage;
   for (const BlockCountPair& block : blocks) {
     if (block.standard_error <= 0) continue;
-    const double distance = std::abs(block.reference - block.estimate);
     ++coverage.intervals;
-    if (distance <= kStandardErrors * block.standard_error) ++coverage.covering;
+    const CountInterval interval = IntervalOf({block.estimate, block.standard_error});
+    if (interval.Contains(block.reference)) ++coverage.covering;
   }
   return coverage;
 }

@@ -46,7 +46,7 @@ double AverageWeightedError(std::span<const CountPair> counts);
 // attributed to the wrong block ("Base of Trust", 3.3).
 double BlockAccuracyError(std::span<const BlockCountPair> blocks);
 
-// How often the 95 % interval of an estimate has the reference: 1.96 standard errors to both sides.
+// How often the 95 % interval of an estimate (count_interval.h) has the reference.
 struct IntervalCoverage {
   size_t intervals = 0;  // of blocks with a standard error
   size_t covering = 0;

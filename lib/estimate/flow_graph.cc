@@ -17,6 +17,7 @@
 #include "estimate/ebs_replicates.h"
 #include "estimate/family_choice.h"
 #include "estimate/flow_inference.h"
+#include "estimate/model_error.h"
 #include "estimate/stream_estimator.h"
 
 namespace hbbp {
@@ -162,7 +163,7 @@ void ModuleFlow::FindArrivals() {
         arrival.is_from_module = from.has_value();
         arrival.from = from.value_or(ModuleAddress{});
       }
-      arrival.sums = {branch.number, branch.weights, branch.replicates};
+      arrival.sums = {branch.number, branch.weights, ModeledReplicates(evidence_.data, branch)};
       arrivals_[*to].push_back(arrival);
     }
   }

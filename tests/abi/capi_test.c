@@ -361,6 +361,13 @@ static void test_null_of_analyses(const hbbp_analysis *empty) {
   CHECK(hbbp_block_feature_count() >= 14 && strcmp(hbbp_block_feature_name(0), "length") == 0);
   CHECK(hbbp_block_feature_name(hbbp_block_feature_count()) == NULL);
 
+  double low = -1, high = -1;
+  hbbp_count_interval(100, 100, &low, &high);
+  CHECK(low == 0 && high > 1214 && high < 1216);
+  hbbp_count_interval(100, 0, &low, NULL);
+  hbbp_count_interval(0, 7, NULL, &high);
+  CHECK(low == 100 && high == 0);
+
   HBBP_INIT(hbbp_analysis_info, info);
   HBBP_INIT(hbbp_block, block);
   HBBP_INIT(hbbp_instruction, instruction);

@@ -653,7 +653,7 @@ static void check_dispositions(const dispositions *before) {
 static void test_many(hbbp_source_kind source, int count) {
   enum { GROUP = 100, MEASURED_NS = 2000000, OTHERS_NS = 200000 };
   dispositions before;
-  (void)run_sessions(source, GROUP, OTHERS_NS); /* what is kept for ever is there now */
+  (void)run_sessions(source, GROUP, MEASURED_NS); /* what is kept for ever is there now */
   get_dispositions(&before);
   const uint64_t begin = clock_ns(CLOCK_MONOTONIC);
   const resources first = resources_now();

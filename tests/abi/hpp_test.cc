@@ -224,6 +224,8 @@ void TestNames() {
   CHECK(hbbp::demangle("").empty());
   const std::vector<std::string> features = hbbp::block_feature_names();
   CHECK(features.size() == hbbp_block_feature_count() && features.at(0) == "length");
+  CHECK(hbbp::count_interval(7, 0).low == 7 && hbbp::count_interval(7, 0).high == 7);
+  CHECK(hbbp::count_interval(100, 50).high > 380);
   CHECK(hbbp::pivot::key_names().at(0) == "process");
   CHECK(hbbp::pivot::value_names().at(0) == "instructions");
   const hbbp::taxonomy built_in = hbbp::taxonomy::built_in();

@@ -119,6 +119,7 @@ class RecordAccuracyTest(record_support.RecordTest):
         # Bursts that weigh by their branches are at 17 % and 45 %.
         self.assertLess(total['avg_weighted_error'], 0.13)
         self.assertLess(total['block_accuracy_error'], 0.33)
+        self.assertGreater(total['covering_intervals'], 0.75 * total['intervals'])
 
     def test_bzip2_against_callgrind(self):
         if shutil.which('valgrind') is None or shutil.which('bzip2') is None:

@@ -197,6 +197,9 @@ class FedTest(unittest.TestCase):
             with self.assertRaises(hbbp.NotFoundError):
                 self.profile.analyze(**options)
         self.assertIn('length', hbbp.block_feature_names())
+        self.assertEqual(hbbp.count_interval(7, 0), (7, 7))
+        low, high = hbbp.count_interval(100, 50)
+        self.assertTrue(20 < low < 25 and 380 < high < 400, (low, high))
         self.assertIn('by flow, 2 blocks', repr(by_flow))
         by_flow.close()
         self.assertIn('closed', repr(by_flow))

@@ -218,7 +218,7 @@ TEST_CASE("a signal of a timer in the kernel is not a sample, as with perf event
 }
 
 // Has two threads, each of which sends a byte when it has received one. They share a processor,
-// because what it takes to wake another one differs from machine to machine, and counts as CPU time.
+// because what it takes to wake another one differs from machine to machine, and is CPU time, too.
 class PingPong {
  public:
   PingPong() {

@@ -40,14 +40,15 @@ TEST_CASE("counts with nothing in common") {
 
 TEST_CASE("intervals are counted where there is a standard error") {
   const std::vector<BlockCountPair> blocks = {
-      {100, 120, 4, 10.1},  // 1.98 standard errors away
-      {100, 120, 4, 10.3},  // 1.94
-      {100, 80, 1, 10.3},   // as far, to the other side
+      {100, 124, 4, 10.1},  // whose interval begins at 105.0
+      {100, 115, 4, 10.1},  // at 96.4
+      {100, 82, 1, 10.1},   // ends at 106
+      {100, 70, 1, 10.1},   // at 94
       {100, 100, 1, 0},     // none is known
-      {0, 30, 2, 30},
+      {0, 30, 2, 30},       // begins at 0
   };
   const IntervalCoverage coverage = CountIntervals(blocks);
-  CHECK(coverage.intervals == 4);
+  CHECK(coverage.intervals == 5);
   CHECK(coverage.covering == 3);
   CHECK(CountIntervals({}).intervals == 0);
 }

@@ -155,7 +155,7 @@ TEST_CASE("compare: intervals are scaled like the estimates") {
   code.AddBlock(0x20, {{1, "ret"}});
   const ModuleCounts counts =
       CountModule(Reference({{0x10, 100}, {0x20, 100}}),
-                  Estimate({{0x10, 0x11, 1, 12, 1.1}, {0x20, 0x21, 1, 8, 0.9}}), code);
+                  Estimate({{0x10, 0x11, 1, 12, 1.1}, {0x20, 0x21, 1, 8, 0.5}}), code);
   const Comparison scaled = Summarize({counts}, {}, {}, true);
   CHECK(scaled.scale == Approx(10));
   CHECK(scaled.total.intervals.intervals == 2);

@@ -16,7 +16,7 @@ from ._abi import HBBP_VERSION_STRING as __version__
 from ._abi import (CapabilityState, CodeState, EbsMethod, Estimator, Event, FeedEventKind,
                    FeedOrder, Flow, IbsKind, LabelKind, LogLevel, MixKeys, ModuleKind, PeriodMode,
                    SourceKind, Status, TraceMode, TripBasis, Unit)
-from ._analysis import Analysis, KernelFiles, Loops, Mix, block_feature_names
+from ._analysis import Analysis, KernelFiles, Loops, Mix, block_feature_names, count_interval
 from ._capabilities import Capabilities, capabilities, find_event
 from ._diff import Diff, diff
 from ._errors import (BadFormatError, BusyError, CancelledError, Error, InternalError,
@@ -53,7 +53,7 @@ __all__ = [
     'NoMemoryError', 'NotFoundError', 'PeriodMode', 'PermissionDeniedError', 'Pivot', 'Profile',
     'Session', 'Source', 'SourceKind', 'Status', 'Table', 'Taxonomy', 'TraceMode', 'TripBasis',
     'Unit', 'UnsupportedError', 'VersionError', '__version__', 'block_feature_names',
-    'capabilities', 'demangle', 'diff', 'feature', 'find_event', 'import_recording',
-    'library_path', 'library_version', 'load', 'load_ipython_extension', 'merge', 'pivot_keys',
-    'pivot_values', 'rows',
+    'capabilities', 'count_interval', 'demangle', 'diff', 'feature', 'find_event',
+    'import_recording', 'library_path', 'library_version', 'load', 'load_ipython_extension',
+    'merge', 'pivot_keys', 'pivot_values', 'rows',
 ]

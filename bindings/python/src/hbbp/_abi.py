@@ -941,6 +941,7 @@ FUNCTIONS: Dict[str, Tuple[Any, ...]] = {
         c_size_t, c_size_t, POINTER(hbbp_counter), POINTER(c_size_t), POINTER(hbbp_error)),
     'hbbp_analysis_find_block': (c_int32, POINTER(hbbp_analysis), c_uint32, c_uint64,
         POINTER(hbbp_block), POINTER(hbbp_error)),
+    'hbbp_count_interval': (None, c_double, c_double, POINTER(c_double), POINTER(c_double)),
     'hbbp_block_feature_count': (c_size_t,),
     'hbbp_block_feature_name': (c_char_p, c_size_t),
     'hbbp_analysis_copy_block_features': (c_int32, POINTER(hbbp_analysis), c_size_t, c_size_t,

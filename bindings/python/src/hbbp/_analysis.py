@@ -344,6 +344,14 @@ class Analysis(Owner):
         return f'<Analysis by {self.info().estimator}, {blocks:,} blocks>'
 
 
+def count_interval(count: float, standard_error: float) -> Tuple[float, float]:
+    """Returns the 95 % interval of a count: its two ends. It is not symmetric: of few bursts, a count
+    may be many times too low."""
+    low, high = ctypes.c_double(), ctypes.c_double()
+    function('hbbp_count_interval')(count, standard_error, ctypes.byref(low), ctypes.byref(high))
+    return low.value, high.value
+
+
 def block_feature_names() -> List[str]:
     """Returns the features of a block that a tree of Profile.analyze may test."""
     return [text(function('hbbp_block_feature_name')(i))

@@ -806,6 +806,14 @@ extern "C" {
     /// Any thread. Since 0.1.
     pub fn hbbp_analysis_find_block(analysis: *const hbbp_analysis, module: u32, address: u64, block: *mut hbbp_block, error: *mut hbbp_error) -> hbbp_status;
 
+    /// The 95 % interval of an estimated count, of a block, a function, a mnemonic: \*low and \*high get
+    /// its ends, in the unit of \`count\`. Either may be NULL. It is not symmetric: of few bursts, a count
+    /// may be many times too low, and is never less than 0. Without a positive count and standard error,
+    /// both are the count. After Fay and Feuer, "Confidence intervals for directly standardized rates: a
+    /// method based on the gamma distribution", 1997, with two changes (docs/internals/method.md).
+    /// Any thread. Since 0.1.
+    pub fn hbbp_count_interval(count: f64, standard_error: f64, low: *mut f64, high: *mut f64);
+
     /// What a tree may ask about a block: numbers, by name ("length"); docs/internals/estimators.md
     /// explains them. Later versions may add some at the end. Any thread. Since 0.1.
     pub fn hbbp_block_feature_count() -> usize;
@@ -2286,7 +2294,8 @@ pub struct hbbp_session_options {
     /// of each CPU's ring buffer; rounded up to a power of two of pages;
     /// 0: the default, 256 KiB
     pub buffer_bytes: u32,
-    /// HBBP_SOURCE_SWBT, alone or with EBS, has these; 0 for other sources:
+    /// HBBP_SOURCE_SWBT, alone or with EBS, has these; HBBP_SOURCE_AUTO with one of them is SWBT; 0
+    /// for other sources:
     pub trace_mode: hbbp_trace_mode,
     /// taken branches a burst, at most HBBP_MAX_BURST_BRANCHES; 0: the
     /// default of the mode, which look-ahead has in instructions (6000)

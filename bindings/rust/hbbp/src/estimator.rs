@@ -23,6 +23,20 @@ values! {
     }
 }
 
+/// Returns the 95 % interval of a count and its standard error. It is not symmetric: of few bursts, a
+/// count may be many times too low.
+///
+/// ```
+/// let interval = hbbp::count_interval(100.0, 50.0);
+/// assert!(interval.contains(&250.0) && !interval.contains(&10.0));
+/// ```
+pub fn count_interval(count: f64, standard_error: f64) -> std::ops::RangeInclusive<f64> {
+    let (mut low, mut high) = (0.0, 0.0);
+    // SAFETY: both pointers are valid during the call.
+    unsafe { sys::hbbp_count_interval(count, standard_error, &mut low, &mut high) };
+    low..=high
+}
+
 /// Returns the names of the features of a block for a decision tree, in the order of
 /// [`Analysis::block_features`](crate::Analysis::block_features).
 pub fn block_feature_names() -> impl ExactSizeIterator<Item = &'static str> {

@@ -82,7 +82,7 @@ pub use analysis::{Analysis, AnalysisOptions};
 pub use capabilities::{Capabilities, Capability, CapabilityState, EventCode};
 pub use code::{demangle, Disassembly, Flow};
 pub use error::{Error, Result, Status};
-pub use estimator::{block_feature_names, Estimator};
+pub use estimator::{block_feature_names, count_interval, Estimator};
 pub use feed::{
     BranchEntry, Feed, FeedEvent, FeedInfo, FeedOptions, FeedOrder, FeedSample, FeedSource,
     IbsKind, KERNEL_PID,

@@ -233,6 +233,7 @@ declared! {
         hbbp_analysis_unexplained_reason_count(_, _)
         hbbp_analysis_copy_unexplained_reasons(_, _, _, _, _, _, _, _)
         hbbp_analysis_find_block(_, _, _, _, _)
+        hbbp_count_interval(_, _, _, _)
         hbbp_block_feature_count()
         hbbp_block_feature_name(_)
         hbbp_analysis_copy_block_features(_, _, _, _, _, _)
