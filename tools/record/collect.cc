@@ -5,6 +5,7 @@
 // and so does the keeper if hbbp record was killed.
 #include "record/collect.h"
 
+#include <dirent.h>
 #include <signal.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -16,7 +17,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "base/files.h"
@@ -34,14 +37,24 @@ bool IsNumber(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-StatusOr<std::vector<fs::path>> ListFiles(const std::string& directory) {
+struct CloseDirectory {
+  void operator()(DIR* directory) const { ::closedir(directory); }
+};
+
+// Lists the files whose names begin so. Outputs may lie among a hundred thousand others, so no path
+// is made for those (std::filesystem::directory_iterator does).
+StatusOr<std::vector<fs::path>> ListFiles(const fs::path& directory, std::string_view prefix) {
+  const std::unique_ptr<DIR, CloseDirectory> stream(::opendir(directory.c_str()));
+  if (stream == nullptr) return ErrnoStatus(errno, directory.string());
   std::vector<fs::path> paths;
-  std::error_code error;
-  fs::directory_iterator entry(directory, error);
-  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    paths.push_back(entry->path());
+  for (;;) {
+    errno = 0;
+    const dirent* const entry = ::readdir(stream.get());
+    if (entry == nullptr) break;
+    const std::string_view name = entry->d_name;
+    if (name.starts_with(prefix) && name != "." && name != "..") paths.push_back(directory / name);
   }
-  if (error) return ErrnoStatus(error.value(), directory);
+  if (errno != 0) return ErrnoStatus(errno, directory.string());
   return paths;
 }
 
@@ -60,11 +73,10 @@ void RemoveEarlierChildren(const std::string& output) {
   const std::string prefix = path.filename().string() + ".";
   const fs::path directory = path.has_parent_path() ? path.parent_path() : fs::path(".");
   std::error_code ignored;
-  const StatusOr<std::vector<fs::path>> paths = ListFiles(directory);
+  const StatusOr<std::vector<fs::path>> paths = ListFiles(directory, prefix);
   if (!paths.ok()) return;
   for (const fs::path& entry : *paths) {
     const std::string name = entry.filename().string();
-    if (!name.starts_with(prefix)) continue;
     const std::string_view suffix = std::string_view(name).substr(prefix.size());
     if (IsNumber(suffix) && HasProfileOfPid(entry, suffix)) fs::remove(entry, ignored);
   }
@@ -122,11 +134,11 @@ void RemoveAbandonedParts(const fs::path& own) {
   const std::string own_name = own.filename().string();
   const std::string prefix = own_name.substr(0, own_name.rfind('-') + 1);
   std::error_code ignored;
-  const StatusOr<std::vector<fs::path>> paths = ListFiles(own.parent_path());
+  const StatusOr<std::vector<fs::path>> paths = ListFiles(own.parent_path(), prefix);
   if (!paths.ok()) return;
   for (const fs::path& entry : *paths) {
     const std::string name = entry.filename().string();
-    if (!name.starts_with(prefix) || !IsNumber(name.substr(prefix.size()))) continue;
+    if (!IsNumber(name.substr(prefix.size()))) continue;
     const pid_t pid = std::atoi(name.c_str() + prefix.size());
     if (::kill(pid, 0) == 0 || errno != ESRCH || fs::is_symlink(entry, ignored)) continue;
     fs::remove_all(entry, ignored);
@@ -211,7 +223,7 @@ Status PartsDirectory::TryToWrite() const {
 }
 
 std::string PartsDirectory::KeepIfAnyProfile() {
-  const StatusOr<std::vector<fs::path>> paths = ListFiles(path_);
+  const StatusOr<std::vector<fs::path>> paths = ListFiles(path_, "");
   const bool has_profile =
       !paths.ok() || std::any_of(paths->begin(), paths->end(), [](const fs::path& path) {
         return path.extension() == preload::kProfileSuffix ||
@@ -243,7 +255,7 @@ PartsDirectory::~PartsDirectory() {
 namespace {
 
 StatusOr<std::map<pid_t, ProcessParts>> ListParts(const PartsDirectory& directory) {
-  HBBP_ASSIGN_OR_RETURN(std::vector<fs::path> paths, ListFiles(directory.path()));
+  HBBP_ASSIGN_OR_RETURN(std::vector<fs::path> paths, ListFiles(directory.path(), ""));
   // Names are PID.TIME.suffix, with the times padded to one length.
   std::sort(paths.begin(), paths.end());
   std::map<pid_t, ProcessParts> parts;
