@@ -37,7 +37,9 @@ enum {
 
 typedef int32_t hbbp_period_mode;
 enum {
-  HBBP_PERIOD_PRIME = 0,  /* the largest prime that is not above the period: no resonance */
+  HBBP_PERIOD_PRIME = 0,  /* the largest prime that is not above the period. SWBT makes it RANDOM
+                             of a clock and at its default period: programs resonate with any
+                             period that stays the same */
   HBBP_PERIOD_FIXED = 1,  /* exactly the period */
   HBBP_PERIOD_RANDOM = 2, /* drawn anew, within 12.5 % of the period, every time that samples are
                              collected; a thread born during the session keeps one draw */

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -63,11 +64,12 @@ struct BackendConfig {
 struct SourceChoice {
   SourceKind kind = SourceKind::kEbs;
   EventKind event = EventKind::kAuto;
-  std::string event_name;     // if EventName(event) is not specific enough
-  uint64_t period = 0;        // 0: by frequency
-  uint64_t frequency_hz = 0;  // 0: by period
-  std::string note;           // what is unavailable or limited
-  uint32_t precise_ip = 0;    // from its perf_event_attr
+  std::string event_name;                 // if EventName(event) is not specific enough
+  uint64_t period = 0;                    // 0: by frequency
+  uint64_t frequency_hz = 0;              // 0: by period
+  std::optional<PeriodMode> period_mode;  // empty: that of the BackendConfig
+  std::string note;                       // what is unavailable or limited
+  uint32_t precise_ip = 0;                // from its perf_event_attr
   EbsMethod ebs_method = EbsMethod::kPlain;
   BurstExtent burst_extent = BurstExtent::kStreams;
 };

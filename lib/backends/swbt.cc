@@ -240,7 +240,8 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   burst_extent_ = trigger_.Extent();
   source.burst_extent = burst_extent_;
   signal_ns_ = SignalNs(trigger_);
-  draws_periods_ = config.period_mode == PeriodMode::kRandom;
+  draws_periods_ = DrawsPeriods(config);
+  source.period_mode = draws_periods_ ? PeriodMode::kRandom : config.period_mode;
   draw_ = PeriodDraw::SeededByTime();
   ChooseBudget(config);
   mode_ = NameOfMode(config.trace_mode);
@@ -300,7 +301,12 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   samples_by_event_ = has_events_;
   Status status = AttachThreads();
   draws_ = 0;
-  if (draws_periods_) DrawPeriods();
+  sampled_threads_.clear();
+  if (draws_periods_) {
+    for (const auto& [tid, sampler] : samplers_) sampled_threads_.insert(tid);
+    DrawPeriods();
+  }
+  lost_periods_ = lost_share_ = 0;
   dense_drain_interval_ms_ = ChooseDrainInterval(period_);
   drain_interval_ms_ = ChooseDrainInterval(begins_densely_ ? kDensity * period_ : period_);
   choice->sources = {std::move(source)};
@@ -639,8 +645,9 @@ void SwbtBackend::Drain(EventSink* sink) {
       size_t found = 0;
       if (!threads_inherit_) (void)AttachNewThreads(&found);
     }
-    const bool is_time_to_draw = Samples() - samples_at_draw_ >= kSamplesByDraw * samplers_.size();
-    if (draws_periods_ && is_time_to_draw) DrawPeriods();
+    const uint64_t since_draw = Samples() - samples_at_draw_;
+    const bool is_time_to_draw = since_draw >= kSamplesByDraw * sampled_threads_.size();
+    if (draws_periods_ && since_draw > 0 && is_time_to_draw) DrawPeriods();
     if (ClockNs(CLOCK_MONOTONIC) - last_mappings_ns_ >= kMappingsIntervalNs) {
       (void)RefreshMappings();  // on failure the ranges stay as they were
       if (CountSeccompFilters() > seccomp_filters_) EndForFilter();
@@ -655,15 +662,35 @@ void SwbtBackend::Drain(EventSink* sink) {
   DeliverStatistics(sink);
 }
 
-// Draws a new period for each sampler. A thread that inherited its event keeps the period of its
+// A program that does the same again and again keeps step with a fixed period, be it prime or not:
+//
+//   for (;;) { for (int i = 0; i < 500000; ++i) Decide(); for (int i = 0; i < 3500; ++i) Sum(); }
+//
+// With a burst each 20 ms, shares of its two loops were off by 4 to 46 %, and by 0 to 11 % with
+// periods that were drawn.
+bool SwbtBackend::DrawsPeriods(const BackendConfig& config) const {
+  if (config.period_mode == PeriodMode::kRandom) return true;
+  return config.period_mode == PeriodMode::kPrime && (trigger_.IsClock() || begins_densely_);
+}
+
+// Draws a new period for each thread with bursts since the last draw. What is over of the period
+// before is lost, half of it on average. A thread that inherited its event keeps the period of its
 // start.
 void SwbtBackend::DrawPeriods() {
   ++draws_;
   samples_at_draw_ = Samples();
-  for (auto& [tid, sampler] : samplers_) sampler.SetPeriod(draw_.Next(period_));
+  for (const pid_t tid : sampled_threads_) {
+    const auto sampler = samplers_.find(tid);
+    if (sampler == samplers_.end()) continue;
+    sampler->second.SetPeriod(draw_.Next(period_));
+    lost_periods_ += 0.5;
+  }
+  sampled_threads_.clear();
+  lost_share_ = lost_periods_ / static_cast<double>(samples_at_draw_);
 }
 
 void SwbtBackend::DeliverBurst(const trace::BurstView& view, EventSink* sink) {
+  if (draws_periods_) sampled_threads_.insert(static_cast<pid_t>(view.tid));
   const std::span<const TakenBranch> branches(view.branches, view.count);
   const auto begun = unfinished_.find(view.tid);
   const bool is_whole = begun == unfinished_.end() && view.end == trace::PartEnd::kLast;
@@ -716,7 +743,7 @@ double SwbtBackend::ComputeExtent(const Segment& segment, uint64_t instructions)
 // Returns the occurrences of the event in the program that the burst stands for. A clock also runs
 // in handlers.
 double SwbtBackend::PeriodOf(const trace::BurstView& view) const {
-  const auto nominal = static_cast<double>(period_ * view.periods);
+  const double nominal = static_cast<double>(period_ * view.periods) * (1 + lost_share_);
   if (!trigger_.IsClock()) return nominal;
   const auto of_handlers = static_cast<double>(view.cost.handlers_ns + signal_ns_ * view.periods);
   return std::max(nominal - of_handlers, kMinProgramShare * nominal);

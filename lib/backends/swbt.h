@@ -18,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -75,6 +76,7 @@ class SwbtBackend : public Backend {
   Status ChooseSampler(const BackendConfig& config, SourceChoice* choice);
   void TakeTrigger(const TraceTrigger& trigger, const BackendConfig& config);
   bool MayOpen();
+  bool DrawsPeriods(const BackendConfig& config) const;
   void DrawPeriods();
   uint64_t Samples() const;
   void PrepareForClock();
@@ -123,6 +125,9 @@ class SwbtBackend : public Backend {
   PeriodDraw draw_{1};
   uint64_t draws_ = 0;
   uint64_t samples_at_draw_ = 0;
+  std::set<pid_t> sampled_threads_;  // since the last draw
+  double lost_periods_ = 0;          // by draws
+  double lost_share_ = 0;            // of the periods of all samples
   pid_t excluded_ = 0;
   std::vector<pid_t> only_threads_;          // sorted; empty: all
   size_t max_events_ = 0;                    // limit for descriptors

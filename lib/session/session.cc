@@ -543,7 +543,7 @@ Status Session::Attach() {
     source.kind = chosen.kind;
     source.event = chosen.event;
     source.event_name = std::move(chosen.event_name);
-    source.period_mode = settings_.backend.period_mode;
+    source.period_mode = chosen.period_mode.value_or(settings_.backend.period_mode);
     source.include_kernel = settings_.backend.include_kernel;
     source.period = chosen.period;
     source.frequency_hz = chosen.frequency_hz;

@@ -125,7 +125,7 @@ void ThreadSlots::Free(uint32_t index, bool has_bursts) {
   slot.budget_ns = 0;
   slot.budget_until_ns = 0;
   slot.handlers_ns = slot.earlier_handlers_ns = 0;
-  slot.skipped = 0;
+  slot.skipped = slot.samples_to_burst = 0;
   if (has_bursts) {
     owners_[index].fetch_or(kEndedBit);
   } else {
@@ -168,7 +168,7 @@ void ThreadSlots::StartSession() {
     slot.budget_ns = 0;
     slot.budget_until_ns = 0;
     slot.handlers_ns = slot.earlier_handlers_ns = 0;
-    slot.skipped = 0;
+    slot.skipped = slot.samples_to_burst = 0;
     for (auto& counter : slot.counters) counter.store(0, std::memory_order_relaxed);
   }
 }

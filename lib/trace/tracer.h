@@ -56,8 +56,8 @@ struct TracerConfig {
   // with a burst for each sample.
   uint64_t handler_reserve_ns = 0;
   // The first samples of a session, so many of all threads together, begin a burst each. Later ones
-  // do so if they, with those since the last burst, are at least so many, which the burst
-  // represents then.
+  // do so if they, with those since the last burst, are as many as was drawn, a fourth more or less
+  // than this mean. The burst represents them then.
   uint32_t dense_samples = 0;
   uint32_t samples_by_burst = 1;
   bool may_use_breakpoints = true;

@@ -86,7 +86,7 @@ class RecordErrorsTest(record_support.RecordTest):
         self.assertIn('ibs,swbt', self.refused_record('--source', 'ibs,swbt'))
 
     def test_options_of_another_source(self):
-        self.assertIn('--burst', self.refused_record('--burst', '16'))
+        self.assertIn('--burst', self.refused_record('--source', 'ebs', '--burst', '16'))
         self.assertIn('--mode', self.refused_record('--source', 'ebs', '--mode', 'verify'))
 
     def test_options_that_a_source_has_no_use_for(self):

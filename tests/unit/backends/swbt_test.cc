@@ -664,14 +664,35 @@ TEST_CASE("a period that was asked for is kept, whatever it costs") {
   CHECK(sink.CounterOf("over-budget") == 0);
 }
 
-TEST_CASE("random periods are drawn anew every few samples") {
+TEST_CASE("random periods are drawn anew every few samples, and those of a clock are random") {
   BackendConfig config = BranchConfig(TraceMode::kLookAhead);
-  config.period_mode = GENERATE(PeriodMode::kRandom, PeriodMode::kPrime);
+  config.period_mode = GENERATE(PeriodMode::kRandom, PeriodMode::kPrime, PeriodMode::kFixed);
   const Sink sink = Trace(config, [] { WorkFor(300); });
   CAPTURE(sink.Describe());
-  const bool is_random = config.period_mode == PeriodMode::kRandom;
+  const bool is_random = config.period_mode != PeriodMode::kFixed;
   CHECK((sink.CounterOf("period-draws") > 3) == is_random);
   CHECK(sink.CounterOf("period-draws") <= 1 + sink.CounterOf("samples") / 8);
+}
+
+// The part of a period that is over when a new one is drawn is not sampled.
+TEST_CASE("periods that are drawn stand for all of the time, as fixed ones do") {
+  const auto sampled_share = [](PeriodMode mode) {
+    BackendConfig config = BranchConfig(TraceMode::kLookAhead, 16);
+    config.period_mode = mode;
+    uint64_t spent_ns = 0;
+    const Sink sink = Trace(config, [&spent_ns] {
+      const uint64_t begin = ClockNs(CLOCK_THREAD_CPUTIME_ID);
+      WorkFor(1500);
+      spent_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID) - begin;
+    });
+    uint64_t stands_for = sink.statistics.handler_ns;
+    for (const uint64_t period : sink.PeriodsOfWholeBursts()) stands_for += period;
+    return static_cast<double>(stands_for) / static_cast<double>(spent_ns);
+  };
+  const double fixed = sampled_share(PeriodMode::kFixed);
+  const double drawn = sampled_share(PeriodMode::kRandom);
+  CAPTURE(fixed, drawn);
+  CHECK(drawn / fixed == Approx(1).margin(0.03));
 }
 
 TEST_CASE("with a budget, bursts are dropped and others stand for them, at a period that pays") {

@@ -148,7 +148,9 @@ pub const HBBP_EVENT_UOPS: hbbp_event = 7;
 /// One of the constants that follow.
 pub type hbbp_period_mode = i32;
 
-/// the largest prime that is not above the period: no resonance
+/// the largest prime that is not above the period. SWBT makes it RANDOM
+/// of a clock and at its default period: programs resonate with any
+/// period that stays the same
 pub const HBBP_PERIOD_PRIME: hbbp_period_mode = 0;
 /// exactly the period
 pub const HBBP_PERIOD_FIXED: hbbp_period_mode = 1;
