@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 
+#include "collect/generated_names.h"
 #include "collect/recorded_files.h"
 #include "perf/perf_abi.h"
 #include "profile/sample_totals.h"
@@ -39,6 +41,24 @@ std::string Describe(const ModuleGroup& group, const char* what) {
          "), and in no block: --symfs DIR or --file RECORDED=HERE says where the recorded ones are";
 }
 
+// Returns the entries of ImportOptions::files that are of no file or map of the recording.
+std::vector<std::string> UnusedFiles(const ImportOptions& options, const RecordedLocator& locator) {
+  std::map<std::string, std::string> unused = options.files;
+  const auto use = [&](const std::string& recorded) {
+    const auto file = FindMovedFile(options, recorded);
+    if (file != options.files.end()) unused.erase(file->first);
+  };
+  for (const std::string& path : locator.recorded_paths()) {
+    if (path.starts_with('/')) use(path);
+  }
+  for (const auto& [module, pid] : locator.memory_modules()) {
+    use(PathOfPerfMap(static_cast<pid_t>(pid)));
+  }
+  std::vector<std::string> paths;
+  for (const auto& [recorded, here] : unused) paths.push_back(recorded);
+  return paths;
+}
+
 }  // namespace
 
 std::vector<std::string> DescribeForeignParts(const PerfDataHeader& header,
@@ -66,7 +86,7 @@ std::vector<std::string> DescribeMissingFiles(const ImportOptions& options,
   if (!options.root.empty() && !IsDirectory(options.root)) {
     lines.push_back(options.root + ": not a directory, so no file was found there: check --symfs");
   }
-  for (const std::string& recorded : locator.UnusedFiles()) {
+  for (const std::string& recorded : UnusedFiles(options, locator)) {
     lines.push_back(recorded + ": not the path or name of any file of the recording: check --file");
   }
   const SampleTotals totals = CountSamples(data);

@@ -46,7 +46,7 @@ class PerfScriptImport {
       : memory_(options.allocator, options.max_memory),
         importer_(options.files, &memory_),
         options_(options.files),
-        files_(options.files),
+        files_(options_),
         check_(options.work.cancel),
         binary_(options.binary),
         log_(options.log) {}

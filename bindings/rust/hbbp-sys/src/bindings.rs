@@ -1042,7 +1042,9 @@ pub struct hbbp_feed_options {
     /// the processor of another host, as perf spells it: "AuthenticAMD,25,17,1".
     /// It says what raw events count. Default: not known
     pub cpu_id: *const c_char,
-    /// where files are here, as in hbbp_import_options; so the next two
+    /// where files are here, as in hbbp_import_options; so the next two. What
+    /// libhbbp-collect does not find at a path is searched by build ID when the
+    /// profile is analysed (hbbp_analysis_options.root)
     pub root: *const c_char,
     /// `const hbbp_moved_file *moved_files` in C.
     pub moved_files: *const hbbp_moved_file,
