@@ -18,6 +18,7 @@
 #include "collect/perf_import.h"
 #include "collect/perf_record_import.h"
 #include "collect/recorded_files.h"
+#include "collect/recording_notes.h"
 #include "perf_data/perf_data_reader.h"
 
 namespace hbbp {
@@ -107,6 +108,7 @@ StatusOr<ProfileData> ImportPerfData(std::unique_ptr<PerfDataReader> reader,
   import.ReportStatistics();
   ProfileData data = importer.Snapshot();
   CompleteImport(summary, import, importer, &data);
+  AddRecordingNotes(reader->event_table(), import, data.sources);
   CancelCheck check(options.work.cancel);
   const std::string problems = NameByPerfMaps(importer, IsOfThisMachine(header), &check, &data);
   if (!problems.empty() && !data.sources.empty()) {

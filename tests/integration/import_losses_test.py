@@ -90,17 +90,54 @@ class ImportLossesTest(record_support.RecordTest):
         lines = self.import_it('--binary', '/bin/true')
         self.assertIn('/bin/true: not used, as the text has mappings: --binary is for text without', lines)
 
-    def test_the_share_that_throttling_took_is_reported(self):
-        event = built.Event(11, built.INSTRUCTIONS, 'instructions:u')
-        millisecond = 1000000
-        records = [event.mapping(PID, 0x400000, 0x1000, '/opt/server')]
-        for tick in range(1, 9):
-            records += [event.sample(0x400010, PID, tick * 4 * millisecond),
-                        event.throttle(tick * 4 * millisecond + 1 * millisecond),
-                        event.throttle(tick * 4 * millisecond + 4 * millisecond, is_throttled=False)]
+    def throttled_recording(self, has_times=True):
+        """Makes a recording of 200 ticks of 4 ms, of which the kernel stops the counter after 1 ms with 20 samples."""
+        sample_type = built.SAMPLE_TYPE if has_times else built.SAMPLE_TYPE & ~built.TIME
+        event = built.Event(11, built.INSTRUCTIONS, 'instructions:u', sample_type=sample_type)
+        library, work = record_support.build_library(self)
+        microsecond = 1000
+        records = [event.mapping(PID, 0x400000, 0x8000, str(library))]
+        for tick in range(1, 201):
+            start = tick * 4000
+            records += [event.sample(work, PID, (start + 50 * number) * microsecond) for number in range(20)]
+            records += [event.throttle((start + 1000) * microsecond),
+                        event.throttle((start + 4000) * microsecond, is_throttled=False)]
         self.recording.write_bytes(built.file([event], records))
-        self.assertIn('sampling was held back 8 times, for 75 % of the time: counts are 25 % of the truth or less, '
+
+    def instructions(self):
+        row, = self.rows('blocks', self.file)
+        return row['count'] * row['instructions']
+
+    def test_counts_are_raised_by_what_throttling_took(self):
+        self.throttled_recording()
+        lines = self.import_it()
+        self.assertIn('sampling was held back 200 times, for 75 % of the time: counts were raised 3.98 times to make up '
+                      'for it: record with a longer period', lines)
+        # 1000 each 50 us in 200 ticks of 4 ms. The first gap and the last one have no samples on both sides.
+        self.assertAlmostEqual(self.instructions() / (200 * 80 * 1000), 1, delta=0.01)
+        source, = self.info()['sources']
+        self.assertEqual((source['samples'], source['throttled'], source['smallest_period'], source['largest_period']),
+                         (4000, 200, 1000, 1000))
+
+    def test_without_times_the_counts_stay_and_the_import_says_so(self):
+        self.throttled_recording(has_times=False)
+        self.assertIn('sampling was held back 200 times, for how long is not in the recording: counts are too low, '
                       'shares stay right: record with a longer period', self.import_it())
+        self.assertEqual(self.instructions(), 4000 * 1000)
+
+    def test_counts_are_raised_by_the_turns_of_others(self):
+        """The counter ran for a third of the time at first, and then for all of it."""
+        event = built.Event(11, built.INSTRUCTIONS, 'instructions:u', sample_type=built.SAMPLE_TYPE | built.READ,
+                            read_format=built.FORMAT_TIMES)
+        library, work = record_support.build_library(self)
+        times = [(3000, 1000), (6000, 2000), (7000, 3000), (8000, 4000)]
+        self.recording.write_bytes(built.file(
+            [event], [event.mapping(PID, 0x400000, 0x8000, str(library)),
+                      *(event.sample(work, PID, 10 + number, read=built.struct.pack('<3Q', 0, enabled, running))
+                        for number, (enabled, running) in enumerate(times))]))
+        self.assertIn('the counter ran for 50 % of the time, in turns with others, and counts were raised to make up '
+                      'for it: record fewer events at once', self.import_it())
+        self.assertEqual(self.instructions(), 3000 + 3000 + 1000 + 1000)
 
     def test_a_directory_is_one_of_threads_only_if_it_looks_like_it(self):
         directory = self.directory / 'recorded'
