@@ -1,6 +1,5 @@
 """Compares ranges and taken branches of hbbp import with those of other tools for the same recordings."""
 import collections
-import os
 import pathlib
 import re
 import shutil
@@ -21,12 +20,6 @@ def needed(*tools):
 
 
 class OraclesTest(record_support.RecordTest):
-
-    def data(self, name):
-        path = pathlib.Path(os.environ.get('HBBP_TEST_DATA', '')) / name
-        if not path.is_file():
-            raise unittest.SkipTest('no recordings (HBBP_TEST_DATA)')
-        return path
 
     def run_oracle(self, *words, **options):
         return subprocess.run([str(word) for word in words], capture_output=True, text=True,
@@ -72,7 +65,7 @@ class OraclesTest(record_support.RecordTest):
         return branches, ranges
 
     def assert_profgen_agrees(self, name):
-        text, binary = (self.data(f'profgen/{name}.perf{kind}') for kind in ('script', 'bin'))
+        text, binary = (record_support.recorded(f'profgen/{name}.perf{kind}') for kind in ('script', 'bin'))
         branches, ranges = self.listed(text, '--binary', binary, '--file',
                                        f'{binary.name}={binary}')
         self.assertEqual((self.inside(branches, binary), self.inside(ranges, binary)),
@@ -86,7 +79,7 @@ class OraclesTest(record_support.RecordTest):
 
     def test_llvm_profgen_drops_samples_whose_call_chain_ends_in_a_prologue(self):
         name = 'noinline-cs-noprobe'
-        text, binary = (self.data(f'profgen/{name}.perf{kind}') for kind in ('script', 'bin'))
+        text, binary = (record_support.recorded(f'profgen/{name}.perf{kind}') for kind in ('script', 'bin'))
         whole = text.read_text()
         prologue = whole.index('// Test for leaf frame ending up in prolog')
         kept = self.directory / 'kept.perfscript'
@@ -101,7 +94,7 @@ class OraclesTest(record_support.RecordTest):
     def test_llvm_profgen_joins_calls_that_leave_the_binary(self):
         """For a call through the PLT into another file, llvm-profgen ignores the jump in the PLT."""
         name = 'callback-external-addr'
-        text, binary = (self.data(f'profgen/{name}.perf{kind}') for kind in ('script', 'bin'))
+        text, binary = (record_support.recorded(f'profgen/{name}.perf{kind}') for kind in ('script', 'bin'))
         branches, ranges = self.listed(text, '--binary', binary)
         branches, ranges = self.inside(branches, binary), self.inside(ranges, binary)
         found_branches, found_ranges = self.profgen(text, binary)
@@ -115,7 +108,7 @@ class OraclesTest(record_support.RecordTest):
                          sum(number for pair, number in branches.items() if pair[1] == plt))
 
     def propeller(self):
-        recording = self.data('autofdo/propeller_sample.perfdata')
+        recording = record_support.recorded('autofdo/propeller_sample.perfdata')
         binary = recording.with_name('propeller_sample.bin')
         branches, ranges = self.listed(recording, '--file', f'{binary.name}={binary}')
         return recording, binary, self.inside(branches, binary), self.inside(ranges, binary)
@@ -216,7 +209,7 @@ class OraclesTest(record_support.RecordTest):
     def test_create_llvm_prof(self):
         """It counts entries of functions, but only calls from functions with ranges."""
         needed('create_llvm_prof')
-        recording = self.data('autofdo/test.lbr')
+        recording = record_support.recorded('autofdo/test.lbr')
         binary = recording.with_name('test.binary')
         branches, _ = self.listed(recording, '--file', f'{binary.name}={binary}')
         load_address = 0x400000

@@ -1,7 +1,6 @@
 """Tests hbbp import on recordings made here, so that every number is known, and some of real hardware."""
 import json
 import os
-import pathlib
 import re
 import shutil
 import struct
@@ -84,12 +83,6 @@ class ImportTest(record_support.RecordTest):
         self.assertEqual(result.stdout, '')
         return result.stderr
 
-    def data(self, name):
-        path = pathlib.Path(os.environ.get('HBBP_TEST_DATA', '')) / name
-        if not path.is_file():
-            raise unittest.SkipTest('no recordings (HBBP_TEST_DATA)')
-        return path
-
     def test_sources_of_an_event_with_branch_stacks(self):
         message = self.import_it(self.recording)
         self.assertIn(f'wrote {self.file}', message)
@@ -154,7 +147,7 @@ class ImportTest(record_support.RecordTest):
 
     def test_real_precise_samples_are_exact(self):
         """In a recording with cycles:ppp nothing is corrected, whatever the option."""
-        recorded = self.data('quipper/perf.data.branch-4.14')
+        recorded = record_support.recorded('quipper/perf.data.branch-4.14')
         self.import_it(recorded, '--ebs-method', 'ip+1')
         ebs = self.info()['sources'][0]
         self.assertEqual(ebs['precise_ip'], 3)
@@ -307,7 +300,7 @@ class ImportTest(record_support.RecordTest):
         self.assertIn('RECORDED=HERE', self.refused('import', '--file', 'x', self.recording))
 
     def test_blocks_of_a_recorded_program(self):
-        recorded = self.data('autofdo/test.lbr')
+        recorded = record_support.recorded('autofdo/test.lbr')
         self.import_it(recorded, '--file', f'test.binary={recorded.with_name("test.binary")}')
         source, = self.info()['sources']
         self.assertEqual((source['event_name'], source['samples']), ('br_inst_exec:taken', 9232))
@@ -317,7 +310,7 @@ class ImportTest(record_support.RecordTest):
 
     def test_streams_of_all_recordings_are_explained_or_reported(self):
         """Nearly all streams in files that exist here run from their start to their end."""
-        recorded = self.data('autofdo/propeller_sample.perfdata')
+        recorded = record_support.recorded('autofdo/propeller_sample.perfdata')
         binary = recorded.with_name('propeller_sample.bin')
         self.import_it(recorded, '--file', f'propeller_sample.bin={binary}')
         lbr = self.info()['sources'][1]
@@ -328,7 +321,7 @@ class ImportTest(record_support.RecordTest):
         self.assertEqual(reasons['backwards'] + reasons['passes-branch'], 1048)
 
     def test_blocks_are_biased_beyond_thresholds(self):
-        recorded = self.data('autofdo/propeller_sample.perfdata')
+        recorded = record_support.recorded('autofdo/propeller_sample.perfdata')
         binary = recorded.with_name('propeller_sample.bin')
         self.import_it(recorded, '--file', f'propeller_sample.bin={binary}')
 
@@ -398,7 +391,7 @@ class ImportTest(record_support.RecordTest):
     def test_iterations_of_a_recording_of_cycles_are_as_many_as_its_code_says(self):
         """The loop of each of three processes ends after 0x2faf0800 iterations. There is a sample each 14
         million cycles, and the newest entry of a quarter of the stacks is there twice."""
-        recorded = self.data('autofdo/propeller_sample.perfdata')
+        recorded = record_support.recorded('autofdo/propeller_sample.perfdata')
         binary = recorded.with_name('propeller_sample.bin')
         self.import_it(recorded, '--file', f'propeller_sample.bin={binary}')
         iterations = 3 * 0x2faf0800
@@ -409,7 +402,7 @@ class ImportTest(record_support.RecordTest):
     def test_text_with_events_and_periods_counts_as_its_recording(self):
         if shutil.which('perf') is None:
             raise unittest.SkipTest('no perf here')
-        recorded = self.data('autofdo/propeller_sample.perfdata')
+        recorded = record_support.recorded('autofdo/propeller_sample.perfdata')
         binary = recorded.with_name('propeller_sample.bin')
         text = self.directory / 'perf.txt'
 
@@ -453,7 +446,7 @@ class ImportTest(record_support.RecordTest):
                          [(1, False), (2, True)])
 
     def test_samples_of_ibs_are_counted_for_what_they_were(self):
-        self.import_it(self.data('ibs/zen4_genoa.ibs.perf.data'))
+        self.import_it(record_support.recorded('ibs/zen4_genoa.ibs.perf.data'))
         source, = self.info()['sources']
         self.assertEqual((source['kind'], source['samples']), ('ibs', 1))
         counters = source['counters']

@@ -96,11 +96,6 @@ class ImportTextTest(record_support.RecordTest):
         self.recording.write_bytes(whole)
         self.assertEqual(self.import_it(self.recording)['sources'][0]['samples'], 1)
 
-    def test_text_that_was_added_up_for_bolt_is_refused_by_its_name(self):
-        self.text.write_text('B 4b1 4a0 12 3\nF 4a0 4b1 12\n')
-        self.assertIn('text that was added up for perf2bolt -pa has no branch stacks; give what perf script printed, or '
-                      'the recording', self.refused('import', '-o', self.file, self.text))
-
     def peak_kib(self, rounds):
         """Returns the memory that an import of so many rounds of 4,000 samples took, from a pipe."""
         event = built.Event(11, built.CYCLES, 'cycles:u')

@@ -48,6 +48,14 @@ def reported(output):
             if len(words) == 2 and words[0].isdigit() and words[1].isdigit()}
 
 
+def recorded(name):
+    """Returns the path of a recording of real hardware."""
+    path = pathlib.Path(os.environ.get('HBBP_TEST_DATA', '')) / name
+    if not path.is_file():
+        raise unittest.SkipTest('no recordings (HBBP_TEST_DATA)')
+    return path
+
+
 def build_library(test):
     """Builds a library of one function, `work`. Returns it, and the address of `work` where it is at 0x400000."""
     if shutil.which('cc') is None:
