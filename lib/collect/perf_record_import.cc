@@ -123,8 +123,6 @@ void PerfRecordImport::OnSample(const PerfEvent& event, const SampleRecord& samp
     return AddRecord(event, sample, has_period ? std::optional(sample.period) : std::nullopt,
                      factor);
   }
-  // The first one is of the event that samples the group. What it loses, the others lose too.
-  uint64_t lost = 0;
   for (size_t i = 0; i < sample.counters.size(); ++i) {
     const CounterValues::Value value = sample.counters[i];
     const std::optional<size_t> index = events_.IndexOfId(value.id);
@@ -132,11 +130,11 @@ void PerfRecordImport::OnSample(const PerfEvent& event, const SampleRecord& samp
     const PerfEvent& member = events_.events()[*index];
     const CounterDeltas::Delta delta = counters_.Advance(member.attr, sample.tid, value);
     if (delta.events != 0) AddRecord(member, sample, delta.events, factor);
-    if (i == 0 || member.attr.sample_period != 0) lost = delta.lost;
-    if (lost == 0) continue;
     EventImport& state = imports_[*index];
-    state.lost_by_counter += lost;
-    ReportLosses(&state);
+    if (member.attr.sample_period == 0 && *index != event.index) state.sampled_by = event.index;
+    if (delta.lost == 0) continue;
+    state.lost_by_counter += delta.lost;
+    ReportLosses(*index);
   }
 }
 
@@ -260,11 +258,12 @@ void PerfRecordImport::OnKsymbol(const KsymbolRecord& symbol) {
 }
 
 void PerfRecordImport::OnLost(const LostRecord& lost) {
-  EventImport& state = imports_[IndexOfId(lost.id != 0 ? lost.id : lost.sample_id.id)];
+  const size_t index = IndexOfId(lost.id != 0 ? lost.id : lost.sample_id.id);
+  EventImport& state = imports_[index];
   // At its end perf writes sums of the losses that earlier records of the ring buffers reported.
   const bool is_sum = lost.only_samples && lost.sample_id.time == 0;
   (is_sum ? state.lost_in_all : state.lost) += lost.count;
-  ReportLosses(&state);
+  ReportLosses(index);
 }
 
 void PerfRecordImport::OnThrottle(const ThrottleRecord& throttle) {
@@ -292,10 +291,22 @@ void PerfRecordImport::AddThrottled(const PerfEvent& event) {
   ReportLosses(&state);
 }
 
+// The members of a group lose what the event loses that samples it.
+uint64_t PerfRecordImport::LostOf(const EventImport& state) const {
+  if (!state.sampled_by) return state.LostInAll();
+  return std::max(state.LostInAll(), imports_.at(*state.sampled_by).LostInAll());
+}
+
+void PerfRecordImport::ReportLosses(size_t event) {
+  for (auto& [index, state] : imports_) {
+    if (index == event || state.sampled_by == event) ReportLosses(&state);
+  }
+}
+
 // Losses of an event that has no sources yet wait for them.
 void PerfRecordImport::ReportLosses(EventImport* state) {
   if (!state->HasSources()) return;
-  const uint64_t lost = state->LostInAll() - state->reported_lost;
+  const uint64_t lost = LostOf(*state) - state->reported_lost;
   for (const auto& source : {state->ebs, state->lbr}) {
     if (!source) continue;
     if (lost != 0) jit_.OnLost(*source, lost);
@@ -303,7 +314,7 @@ void PerfRecordImport::ReportLosses(EventImport* state) {
       jit_.OnThrottled(*source);
     }
   }
-  state->reported_lost = state->LostInAll();
+  state->reported_lost += lost;
   state->reported_throttled = state->throttled;
 }
 
@@ -319,7 +330,7 @@ PerfRecordImport::Totals PerfRecordImport::totals() const {
   totals.last_time_ns = last_time_ns_;
   for (const auto& [event, state] : imports_) {
     if (!state.HasSources()) continue;
-    totals.lost += state.LostInAll();
+    totals.lost += LostOf(state);
     totals.throttled += state.throttled;
   }
   return totals;

@@ -61,8 +61,9 @@ class PerfRecordImport : public PerfDataVisitor {
     SamplingGaps gaps;
     RunningShare running;
     uint64_t lost = 0;
-    uint64_t lost_in_all = 0;      // the sum that perf writes at its end
-    uint64_t lost_by_counter = 0;  // the sum in the values of the counter
+    uint64_t lost_in_all = 0;          // the sum that perf writes at its end
+    uint64_t lost_by_counter = 0;      // the sum in the values of the counter
+    std::optional<size_t> sampled_by;  // index of the event that samples the group, if not this
     uint64_t reported_lost = 0;
     uint64_t reported_throttled = 0;
     uint64_t throttled = 0;
@@ -138,6 +139,8 @@ class PerfRecordImport : public PerfDataVisitor {
              std::span<const uint8_t> raw, EventImport* state);
   void AddStack(const IpSample& sample, const BranchStack& branches, EventImport* state);
   void AddIbs(const IpSample& sample, std::span<const uint8_t> raw, EventImport* state);
+  uint64_t LostOf(const EventImport& state) const;
+  void ReportLosses(size_t event);
   void ReportLosses(EventImport* state);
   void RecordTime(uint64_t time_ns);
   std::string DescribeProblems(const PerfDataSummary& summary) const;
