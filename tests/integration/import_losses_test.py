@@ -170,14 +170,15 @@ class ImportLossesTest(record_support.RecordTest):
     def test_only_the_generated_functions_of_a_kernel_are_known(self):
         event = built.Event(11, built.CYCLES, 'cycles:k')
         kernel = 2**64 - 2**31
-        self.recording.write_bytes(built.file(
-            [event], [event.mapping(2**32 - 1, kernel, 2**24, '[kernel.kallsyms]_text'),
-                      event.kernel_function(kernel + 2**23, 64, 'bpf_prog_0123_count'),
-                      event.sample(kernel + 64, PID, 10, misc=1)]))
-        self.import_it()
-        problem, = (module['problem'] for module in self.info()['modules'] if module['samples'])
-        self.assertEqual(problem, 'only 1 functions of this kernel are known here, by name; its kallsyms, vmlinux or '
-                                  'kcore can be given')
+        for number, known in ((1, '1 function of this kernel is'), (2, '2 functions of this kernel are')):
+            functions = [event.kernel_function(kernel + 2**23 + 64 * i, 64, f'bpf_prog_0123_{i}')
+                         for i in range(number)]
+            self.recording.write_bytes(built.file(
+                [event], [event.mapping(2**32 - 1, kernel, 2**24, '[kernel.kallsyms]_text'), *functions,
+                          event.sample(kernel + 64, PID, 10, misc=1)]))
+            self.import_it()
+            problem, = (module['problem'] for module in self.info()['modules'] if module['samples'])
+            self.assertEqual(problem, f'only {known} known here, by name; its kallsyms, vmlinux or kcore can be given')
 
 
 if __name__ == '__main__':
