@@ -21,7 +21,8 @@ typedef struct hbbp_import_options {
   const char *root;          /* directory that has the files of the recorded machine (perf calls it
                                 symfs), at their paths or anywhere with their build IDs; default:
                                 none, they are where they were there. What is not found is also
-                                searched in perf's cache, ~/.debug, by build ID */
+                                searched by build ID in perf's cache: buildid.dir of its
+                                configuration, or ~/.debug */
   const hbbp_moved_file *moved_files;
   const char *binary; /* for text without mappings, of `perf script` or added up for BOLT: the one
                          file whose addresses it has, where it names none by build ID */

@@ -1614,7 +1614,8 @@ pub struct hbbp_import_options {
     /// directory that has the files of the recorded machine (perf calls it
     /// symfs), at their paths or anywhere with their build IDs; default:
     /// none, they are where they were there. What is not found is also
-    /// searched in perf's cache, ~/.debug, by build ID
+    /// searched by build ID in perf's cache: buildid.dir of its
+    /// configuration, or ~/.debug
     pub root: *const c_char,
     /// `const hbbp_moved_file *moved_files` in C.
     pub moved_files: *const hbbp_moved_file,
