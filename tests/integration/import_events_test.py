@@ -81,6 +81,28 @@ class ImportEventsTest(record_support.RecordTest):
                          "hbbp mix: no samples of event 'branches'; the profile has samples of: "
                          'instructions:u, cycles:u\n')
 
+    def test_other_events_are_columns_of_functions_too(self):
+        self.record_two()
+        self.import_it()
+        by = ['mix', self.file, '--by', 'module,function', '--also', 'cycles:u', '--also', 'instructions']
+        row, = self.rows(*by)
+        self.assertEqual((row['function'], row['instructions'], row['cycles:u']), ('work', 10000, 12000))
+        self.assertEqual(row['instructions_event'], 10000)
+        row, total = self.rows(*by, '--totals', '--top', '1')
+        self.assertEqual((row['cycles:u'], total['cycles:u']), (12000, 12000))
+        row, = self.rows(*by, '--where', 'function = work')
+        self.assertEqual(row['cycles:u'], 12000)
+        # The cycles are shared out among the instructions of the block.
+        rows = self.rows('mix', self.file, '--also', 'cycles:u')
+        self.assertEqual(sum(row['cycles:u'] for row in rows), 12000)
+        self.assertGreater(len(rows), 1)
+        listing = self.run_tool('mix', self.file, '--by', 'function', '--also', 'cycles:u').stdout
+        self.assertRegex(listing.splitlines()[0], r'instructions .*share +cycles:u +function')
+        for words, message in ((['--columns', 'thread'], '--also is a column itself, and not for --columns'),
+                               (['--summary'], '--also is not for --summary')):
+            self.assertEqual(self.refused('mix', self.file, '--also', 'cycles', *words), f'hbbp mix: {message}\n')
+        self.assertIn("no samples of event 'branches'", self.refused('mix', self.file, '--also', 'branches'))
+
     def test_profiles_of_different_units_are_not_merged(self):
         self.record_two()
         self.import_it()
