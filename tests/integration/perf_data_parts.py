@@ -25,9 +25,10 @@ def c_string(data):
 
 
 def copy_without_gaps(recording, copy):
-    """Copies a file of perf record, in which no gap of sampling begins."""
+    """Copies what perf record wrote to a file or a pipe, without the beginnings of gaps of sampling."""
     data = bytearray(recording.read_bytes())
-    start, size = struct.unpack_from('<2Q', data, 40)
+    header_size, = struct.unpack_from('<Q', data, 8)
+    start, size = (16, len(data) - 16) if header_size == 16 else struct.unpack_from('<2Q', data, 40)
     at = start
     while at < start + size:
         kind, _, length = struct.unpack_from('<IHH', data, at)
