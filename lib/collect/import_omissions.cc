@@ -8,6 +8,7 @@
 
 #include "collect/generated_names.h"
 #include "collect/recorded_files.h"
+#include "image/build_id.h"
 #include "perf/perf_abi.h"
 #include "profile/sample_totals.h"
 
@@ -39,6 +40,20 @@ std::string Describe(const ModuleGroup& group, const char* what) {
   return std::to_string(group.samples) + " samples or branches are in files " + what + " (" +
          group.names + rest +
          "), and in no block: --symfs DIR or --file RECORDED=HERE says where the recorded ones are";
+}
+
+bool IsKernelHere(const ModuleRecord& kernel) {
+  return kernel.path == kRunningKernel ||
+         (!kernel.build_id.empty() && SameBuildId(kernel.build_id, RunningKernelBuildId()));
+}
+
+std::string DescribeOtherKernel(const ModuleRecord& kernel, uint64_t samples) {
+  const std::string release =
+      kernel.kernel.release.empty() ? "" : " (" + kernel.kernel.release + ")";
+  return std::to_string(samples) + " samples or branches are in a kernel that does not run here" +
+         release +
+         ", and have no symbols unless --kallsyms, --vmlinux or --kcore names the files of that "
+         "kernel: they are counted by kernel module";
 }
 
 // Returns the entries of ImportOptions::files that are of no file or map of the recording.
@@ -93,7 +108,11 @@ std::vector<std::string> DescribeMissingFiles(const ImportOptions& options,
   ModuleGroup missing, others;
   for (size_t i = 0; i < data.modules.size(); ++i) {
     const ModuleRecord& module = data.modules[i];
-    if (module.kind != ModuleKind::kFile || totals.of_module[i] == 0) continue;
+    if (totals.of_module[i] == 0) continue;
+    if (module.kind == ModuleKind::kKernel && !IsKernelHere(module)) {
+      lines.push_back(DescribeOtherKernel(module, totals.of_module[i]));
+    }
+    if (module.kind != ModuleKind::kFile) continue;
     const RecordedFileState state = FindRecordedFileState(module);
     if (state == RecordedFileState::kMissing) missing.Add(module, totals.of_module[i]);
     if (state == RecordedFileState::kOther) others.Add(module, totals.of_module[i]);

@@ -1,4 +1,7 @@
 """Tests that hbbp import says what of a recording it leaves out, how much, why, and what helps."""
+import pathlib
+import re
+
 import recording_builder as built
 import record_support
 
@@ -73,6 +76,28 @@ class ImportLossesTest(record_support.RecordTest):
                       self.import_it())
         self.assertIn(f'2 samples or branches are in files that have other build IDs here (/bin/true), {remedy}',
                       self.import_it('--file', 'server=/bin/true'))
+
+    def test_samples_of_another_kernel_are_reported(self):
+        event = built.Event(11, built.CYCLES, 'cycles:k')
+        kernel = 2**64 - 2**31
+        records = [event.mapping(2**32 - 1, kernel, 2**24, '[kernel.kallsyms]_text'),
+                   *(event.sample(kernel + 64, PID, 10 + number, misc=1) for number in range(3))]
+        features = {built.OS_RELEASE: built.padded('5.4.0-tiny')}
+        expected = ('3 samples or branches are in a kernel that does not run here (5.4.0-tiny), and have no symbols '
+                    'unless --kallsyms, --vmlinux or --kcore names the files of that kernel: they are counted by kernel '
+                    'module')
+        self.recording.write_bytes(built.file([event], records, features))
+        self.assertIn(expected, self.import_it())
+        self.recording.write_bytes(built.file([event], records, {
+            **features, built.BUILD_ID: built.build_id('[kernel.kallsyms]', bytes(range(1, 21)))}))
+        self.assertIn(expected, self.import_it())
+        notes = pathlib.Path('/sys/kernel/notes')
+        found = re.search(rb'\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0(.{20})', notes.read_bytes(), re.S) if notes.exists() else None
+        if found is None:
+            self.skipTest('the kernel shows no build ID')
+        self.recording.write_bytes(built.file([event], records, {
+            **features, built.BUILD_ID: built.build_id('[kernel.kallsyms]', found[1])}))
+        self.assertFalse([line for line in self.import_it() if 'does not run here' in line])
 
     def test_options_that_lead_nowhere_are_reported(self):
         self.record_stacks(built.ANY_BRANCH)
