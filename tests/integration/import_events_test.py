@@ -227,6 +227,14 @@ class ImportEventsTest(record_support.RecordTest):
         listing = self.run_tool('blocks', self.file).stdout
         self.assertIn('counts are proportional to these', listing)
 
+    def test_perf_records_a_frequency_without_periods(self):
+        self.record_by_perf('-e', 'page-faults:u', '-F', '1000', '--no-period')
+        self.assertIn('counts are shares and not numbers: record without --no-period', self.import_it())
+        source, = self.info()['sources']
+        self.assertGreater(source['samples'], 0)
+        self.assertEqual((source['unit'], source['period_mode'], source['smallest_period'], source['largest_period']),
+                         ('events', 'frequency', 1, 1))
+
     def test_perf_records_two_clocks(self):
         """Each has the time of the program, and their sum is twice that."""
         self.record_by_perf('-e', 'task-clock:u,cpu-clock:u', '-c', '1000003')
