@@ -1,11 +1,13 @@
 """Tests that hbbp import says what of a recording it leaves out, how much, why, and what helps."""
 import pathlib
 import re
+import subprocess
 
 import recording_builder as built
 import record_support
 
 PID = 7
+AARCH64 = 183  # EM_AARCH64
 STACK = [(0x400030, 0x400010), (0x400030, 0x400020)]
 
 
@@ -63,6 +65,31 @@ class ImportLossesTest(record_support.RecordTest):
                       'decoded: perf inject --itrace=i1000il makes samples and branch stacks of it', lines)
         self.assertIn('recorded on aarch64: samples and branches are counted by address, but only code of x86-64 is '
                       'decoded, so that there are no blocks', lines)
+
+    def test_branch_stacks_of_arm_are_streams_by_address(self):
+        """BRBE of aarch64 gives stacks in the same records. Three entries are two streams, of code that is not decoded."""
+        event = built.Event(11, built.CYCLES, 'cycles:u', branch_kinds=built.ANY_BRANCH | built.USER_BRANCHES,
+                            sample_type=built.SAMPLE_TYPE | built.BRANCH_STACK)
+        library, _ = record_support.build_library(self)
+        code = bytearray(library.read_bytes())
+        built.struct.pack_into('<H', code, 18, AARCH64)
+        library.write_bytes(code)
+        stack = [(0x400030, 0x400010), (0x400040, 0x400020), (0x400030, 0x400010)]
+        self.recording.write_bytes(built.file(
+            [event], [event.mapping(PID, 0x400000, 0x1000, str(library)),
+                      *(event.sample(0x400010, PID, 10 + number, branches=stack) for number in range(5))],
+            {built.ARCH: built.padded('aarch64')}))
+        self.assertIn('recorded on aarch64: samples and branches are counted by address, but only code of x86-64 is '
+                      'decoded, so that there are no blocks', self.import_it())
+        listing = subprocess.run([record_support.program('branch_listing'), self.file], capture_output=True, text=True,
+                                 check=True).stdout
+        self.assertEqual(listing.splitlines(), [f'branch {library} 30 {library} 10 10',
+                                                f'branch {library} 40 {library} 20 5',
+                                                f'range {library} 10 40 5', f'range {library} 20 30 5'])
+        self.assertEqual(self.rows('blocks', self.file), [])
+        module, = (module for module in self.info()['modules'] if module['samples'])
+        self.assertEqual(module['code'], 'missing')
+        self.assertRegex(module['problem'], 'x86-64')
 
     def test_files_that_are_not_here_are_reported(self):
         event = built.Event(11, built.INSTRUCTIONS, 'instructions:u')
