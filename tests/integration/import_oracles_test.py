@@ -168,6 +168,36 @@ class OraclesTest(record_support.RecordTest):
             self.assertEqual(number, branches[source, target] +
                              (passed(source) if falls_through else 0), (hex(source), hex(target)))
 
+    def test_perf_script_has_as_many_branches(self):
+        needed('perf')
+        for name in ('autofdo/test.lbr', 'autofdo/propeller_sample.perfdata', 'quipper/perf.data.branch-4.14',
+                     'quipper/perf.data.branch_stack_spec', 'quipper/perf.data.callgraph_and_branch-3.8'):
+            recording = record_support.recorded(name)
+            script = self.run_oracle('perf', 'script', '-i', recording, '-F', 'brstack')
+            entries = collections.Counter(entry.group() for entry in re.finditer(r'0x[0-9a-f]+/0x[0-9a-f]+', script))
+            empty = entries.pop('0x0/0x0', 0)
+            branches, ranges = self.listed(recording)
+            lbr, = (source for source in self.info()['sources'] if source['kind'] == 'lbr')
+            with self.subTest(name):
+                self.assertEqual(lbr['counters'].get('empty-entries', 0), empty)
+                self.assertEqual(sum(branches.values()), sum(entries.values()))
+                self.assertEqual(sum(ranges.values()), sum(entries.values()) - lbr['samples'])
+
+    def test_perf_script_has_the_same_branches(self):
+        needed('perf')
+        recording = record_support.recorded('autofdo/test.lbr')
+        binary = recording.with_name('test.binary')
+        script = self.run_oracle('perf', 'script', '-i', recording, '-F', 'brstack')
+        load_address, size = 0x400000, binary.stat().st_size
+        expected = collections.Counter()
+        for source, target in re.findall(r'0x([0-9a-f]+)/0x([0-9a-f]+)/', script):
+            pair = int(source, 16) - load_address, int(target, 16) - load_address
+            if all(0 <= offset < size for offset in pair):
+                expected[pair] += 1
+        branches, _ = self.listed(recording, '--file', f'{binary.name}={binary}')
+        self.assertGreater(len(expected), 200)
+        self.assertEqual(self.inside(branches, binary), expected)
+
     def test_perf_script_with_instructions(self):
         """It walks each range by its instructions, and ignores those that run backwards."""
         needed('perf')

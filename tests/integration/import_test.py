@@ -399,6 +399,17 @@ class ImportTest(record_support.RecordTest):
         for start in ('0x1190', '0x1210', '0x1225', '0x1270', '0x12c9'):
             self.assertAlmostEqual(counts[start] / iterations, 1, delta=0.08, msg=start)
 
+    def test_a_recording_of_cycles_without_those_of_stacks_weighs_by_time(self):
+        """145 stacks of 16 branches on Haswell. By construction a loop runs 8 times as often as the other; sampled by
+        cycles, which its stacks do not have, it is seen 2.6 times as often (test recording of AutoFDO)."""
+        recorded = record_support.recorded('autofdo/hierarchical_discriminator_test.x86_64.perf.data')
+        binary = str(recorded).removesuffix('.perf.data')
+        self.import_it(recorded, '--file', f'hierarchical_discriminator_test={binary}')
+        ebs, lbr = self.info()['sources']
+        self.assertEqual((ebs['samples'], lbr['samples'], lbr['extent_in_events']), (145, 145, False))
+        counts = {row['start']: row['count'] for row in self.rows('blocks', '--estimator', 'streams', self.file)}
+        self.assertEqual(round(counts['0x401240'] / counts['0x4011c8'], 1), 2.6)
+
     def test_text_with_events_and_periods_counts_as_its_recording(self):
         if shutil.which('perf') is None:
             raise unittest.SkipTest('no perf here')
