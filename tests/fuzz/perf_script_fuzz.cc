@@ -20,7 +20,8 @@ void Read(std::string_view line) {
   if (const auto sample = hbbp::ParseSampleLine(line)) {
     // The shortest entry is "0x1/1".
     Require(sample->branches.size() * 5 <= line.size());
-    Require(sample->ip || !sample->branches.empty());
+    // With a call chain, a line has a process and no address.
+    Require(sample->ip || sample->pid || !sample->branches.empty());
   }
   (void)hbbp::ParseCountLine(line);
   if (const auto aggregated = hbbp::ParseAggregatedLine(line)) {
