@@ -116,8 +116,11 @@ void PerfRecordImport::AddSource(const PerfEvent& event, const SourceRecord& sou
 }
 
 void PerfRecordImport::OnSample(const PerfEvent& event, const SampleRecord& sample) {
-  const double factor = imports_[event.index].running.Advance(
-      sample.id, event.attr.inherit ? sample.tid : 0, sample.counters);
+  double factor = 1;
+  if (sample.counters.time_enabled != 0) {
+    RunningShare& running = imports_[event.index].running;
+    factor = running.Advance(sample.id, event.attr.inherit ? sample.tid : 0, sample.counters);
+  }
   if (!HasCounterDeltas(event.attr)) {
     const bool has_period = (event.attr.sample_type & PERF_SAMPLE_PERIOD) != 0;
     return AddRecord(event, sample, has_period ? std::optional(sample.period) : std::nullopt,

@@ -3,7 +3,6 @@
 namespace hbbp {
 
 double RunningShare::Advance(uint64_t counter, uint32_t tid, const CounterValues& values) {
-  if (values.time_enabled == 0) return 1;
   Times& last = last_[{counter, tid}];
   const Times now = {values.time_enabled, values.time_running};
   const bool has_advanced =
