@@ -37,6 +37,9 @@ namespace {
 using Location = AggregatedStreams::Location;
 
 constexpr size_t kMaxNamed = 3;  // in a note
+// More than any process maps; each is searched.
+constexpr size_t kMaxFiles = 4096;
+constexpr size_t kMaxEventBytes = 1024;
 
 std::vector<uint8_t> BytesOfHex(std::string_view text) {
   const auto digit = [](char c) {
@@ -104,7 +107,7 @@ class AggregatedTextImport {
     if (!line) {
       ++other_lines_;
     } else if (!line->event.empty()) {
-      events_ += (events_.empty() ? "" : ",") + std::string(line->event);
+      AddEvent(std::string(line->event));
     } else if (!HasMemoryFor([&] { lines_.push_back(Keep(*line)); })) {
       dropped_ += line->count;
     }
@@ -129,14 +132,24 @@ class AggregatedTextImport {
   FileLocation Keep(const std::optional<AggregatedLocation>& location) {
     if (!location) return {};
     if (location->is_external) return {kExternal, location->address};
-    const auto [file, is_new] = file_numbers_.try_emplace(
-        std::string(location->build_id), static_cast<uint32_t>(file_numbers_.size()));
+    const std::string build_id(location->build_id);
+    if (file_numbers_.size() >= kMaxFiles && !file_numbers_.contains(build_id)) {
+      ++beyond_files_;
+      return {kExternal, location->address};
+    }
+    const auto [file, is_new] =
+        file_numbers_.try_emplace(build_id, static_cast<uint32_t>(file_numbers_.size()));
     return {file->second, location->address};
   }
   Line Keep(const AggregatedLine& line) {
     return {Keep(line.ip), Keep(line.from), Keep(line.to), Keep(line.end), line.count};
   }
 
+  void AddEvent(const std::string& event) {
+    const bool is_known = ("," + events_ + ",").find("," + event + ",") != std::string::npos;
+    if (is_known || events_.size() + event.size() > kMaxEventBytes) return;
+    events_ += (events_.empty() ? "" : ",") + event;
+  }
   Status OpenFiles(ProfileData* data);
   Status Open(const std::string& path, uint32_t file, ProfileData* data);
   Location Find(const FileLocation& location);
@@ -162,6 +175,7 @@ class AggregatedTextImport {
   uint64_t in_unnamed_ = 0;  // locations in the one file, which was not named
   uint64_t in_missing_ = 0;
   uint64_t outside_code_ = 0;
+  uint64_t beyond_files_ = 0;
 };
 
 // Several numbers may be of one file.
@@ -294,6 +308,7 @@ std::vector<std::string> AggregatedTextImport::DescribeUnknown() const {
   }
   add(in_missing_, "in files whose build IDs were not found here (" + named +
                        "): import again with --symfs DIR or --binary FILE");
+  add(beyond_files_, "of more than " + std::to_string(kMaxFiles) + " files, and left out");
   add(outside_code_, "outside of the code of their files, so that they are of other files");
   return lines;
 }

@@ -140,6 +140,19 @@ class ImportAggregatedTest(record_support.RecordTest):
         self.assertEqual(self.info()['sources'][0]['counters'], {'other-lines': 2})
         self.assertIn('No such file', self.refused('import', '-o', self.file, self.text, '--binary', 'none'))
 
+    def test_there_is_a_limit_of_files_and_of_events(self):
+        program, symbols = self.build('-no-pie')
+        self.write(symbols)
+        lines = [f'B {number:08x}:10 {number:08x}:20 1' for number in range(5000)]
+        self.text.write_text('E cycles\n' * 3 + 'E branches\n' + '\n'.join(lines) + '\n' + self.text.read_text())
+        report = self.import_it('--binary', program)
+        # The program comes behind the first 4,096.
+        self.assertIn(f'{2 * (5000 - 4096) + 8} locations are of more than 4096 files, and left out', report)
+        self.assertIn('8192 locations are in files whose build IDs were not found here (00000000, 00000001, 00000002 and '
+                      '4093 more)', report)
+        source, = self.info()['sources']
+        self.assertEqual(source['event_name'], 'cycles,branches,br_inst_retired.near_taken:u')
+
     def test_text_comes_from_a_pipe_too(self):
         program, symbols = self.build('-no-pie')
         self.write(symbols)

@@ -1,5 +1,6 @@
 #include "collect/aggregated_streams.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
 #include <memory_resource>
@@ -80,6 +81,10 @@ TEST_CASE("the variance of a sum is that of samples of 31 streams each") {
       variances += VarianceOf(sums) / kTimes;
     }
     CHECK(variances == Approx(31.0 * static_cast<double>(streams)).epsilon(0.1));
+  }
+  for (int seed = 0; seed < 20'000; ++seed) {
+    const ReplicateSums sums = AssignClumps(31 * 2048 + 1, static_cast<uint64_t>(seed));
+    CHECK(*std::min_element(sums.sums.begin(), sums.sums.end()) > 0);
   }
   const ReplicateSums few = AssignClumps(5, 1);
   CHECK(VarianceOf(few) == Approx(25));
