@@ -50,8 +50,10 @@ bool IsKernelHere(const ModuleRecord& kernel) {
 std::string DescribeOtherKernel(const ModuleRecord& kernel, uint64_t samples) {
   const std::string release =
       kernel.kernel.release.empty() ? "" : " (" + kernel.kernel.release + ")";
-  return std::to_string(samples) + " samples or branches are in a kernel that does not run here" +
-         release +
+  const char* const what = kernel.build_id.empty()
+                               ? " samples or branches are in a kernel whose build ID is not known"
+                               : " samples or branches are in a kernel that does not run here";
+  return std::to_string(samples) + what + release +
          ", and have no symbols unless --kallsyms, --vmlinux or --kcore names the files of that "
          "kernel: they are counted by kernel module";
 }

@@ -110,14 +110,14 @@ class ImportLossesTest(record_support.RecordTest):
         records = [event.mapping(2**32 - 1, kernel, 2**24, '[kernel.kallsyms]_text'),
                    *(event.sample(kernel + 64, PID, 10 + number, misc=1) for number in range(3))]
         features = {built.OS_RELEASE: built.padded('5.4.0-tiny')}
-        expected = ('3 samples or branches are in a kernel that does not run here (5.4.0-tiny), and have no symbols '
-                    'unless --kallsyms, --vmlinux or --kcore names the files of that kernel: they are counted by kernel '
+        expected = ('3 samples or branches are in a kernel {} (5.4.0-tiny), and have no symbols unless '
+                    '--kallsyms, --vmlinux or --kcore names the files of that kernel: they are counted by kernel '
                     'module')
         self.recording.write_bytes(built.file([event], records, features))
-        self.assertIn(expected, self.import_it())
+        self.assertIn(expected.format('whose build ID is not known'), self.import_it())
         self.recording.write_bytes(built.file([event], records, {
             **features, built.BUILD_ID: built.build_id('[kernel.kallsyms]', bytes(range(1, 21)))}))
-        self.assertIn(expected, self.import_it())
+        self.assertIn(expected.format('that does not run here'), self.import_it())
         notes = pathlib.Path('/sys/kernel/notes')
         found = re.search(rb'\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0(.{20})', notes.read_bytes(), re.S) if notes.exists() else None
         if found is None:
