@@ -35,6 +35,13 @@ uint64_t FindCounter(uint64_t sample_type, uint64_t id, uint32_t cpu, uint32_t t
   return (sample_type & PERF_SAMPLE_CPU) != 0 ? cpu : tid;
 }
 
+// A recording may have any times, so that a factor may be too large for a period.
+uint64_t Scaled(uint64_t period, double factor) {
+  if (factor == 1) return period;
+  constexpr double kMaxPeriod = 0x1p63;
+  return static_cast<uint64_t>(std::min(kMaxPeriod, static_cast<double>(period) * factor));
+}
+
 // Returns whether the entries of stacks are consecutive branches. They are not if the hardware
 // filters some kinds of branches out. perf inject, CoreSight and others, which make stacks of
 // traces, select no kind.
@@ -159,8 +166,7 @@ void PerfRecordImport::AddRecord(const PerfEvent& event, const SampleRecord& sam
   const uint64_t own_period = period.value_or(state.assumed_period);
   state.periods.Add(own_period);
   const uint64_t counter = FindCounter(event.attr.sample_type, sample.id, sample.cpu, sample.tid);
-  ip.period = state.gaps.AddSample(counter, sample.time,
-                                   static_cast<uint64_t>(static_cast<double>(own_period) * factor));
+  ip.period = state.gaps.AddSample(counter, sample.time, Scaled(own_period, factor));
   const bool is_exact = (sample.misc & PERF_RECORD_MISC_EXACT_IP) != 0;
   AddSample(ip, is_exact, sample.branches, sample.raw, &state);
 }
@@ -296,8 +302,9 @@ void PerfRecordImport::AddThrottled(const PerfEvent& event) {
 
 // The members of a group lose what the event loses that samples it.
 uint64_t PerfRecordImport::LostOf(const EventImport& state) const {
-  if (!state.sampled_by) return state.LostInAll();
-  return std::max(state.LostInAll(), imports_.at(*state.sampled_by).LostInAll());
+  const auto sampling = state.sampled_by ? imports_.find(*state.sampled_by) : imports_.end();
+  if (sampling == imports_.end()) return state.LostInAll();
+  return std::max(state.LostInAll(), sampling->second.LostInAll());
 }
 
 void PerfRecordImport::ReportLosses(size_t event) {

@@ -185,6 +185,23 @@ class ImportEventsTest(record_support.RecordTest):
         # What was lost is in the next value of the counter.
         self.assertEqual(self.counted('cycles'), 9000)
 
+    def test_groups_may_be_of_an_event_that_has_no_samples_itself(self):
+        """The values of a hostile recording are of another event than the sample, and of impossible times."""
+        library, work = record_support.build_library(self)
+        layout = {'sample_type': built.SAMPLE_TYPE | built.READ,
+                  'read_format': built.FORMAT_TIMES | built.FORMAT_GROUP | built.FORMAT_ID | built.FORMAT_LOST}
+        cycles = built.Event(11, built.CYCLES, 'cycles:uS', period=1000, **layout)
+        instructions = built.Event(12, built.INSTRUCTIONS, 'instructions:uS', period=0, **layout)
+        for times in ((0, 0), (2**64 - 1, 1)):
+            self.recording.write_bytes(built.file(
+                [cycles, instructions],
+                [cycles.mapping(PID, 0x400000, 0x8000, str(library)),
+                 *(cycles.sample(work, PID, 10 + number, read=struct.pack('<3Q', 1, *times) + counter(value, 12, 3))
+                   for number, value in enumerate((1000, 2**63)))]))
+            self.import_it()
+            by_event = {source['event_name']: source for source in self.info()['sources']}
+            self.assertEqual((by_event['instructions:uS']['samples'], by_event['instructions:uS']['lost']), (2, 3))
+
     def test_perf_loses_samples_of_a_group(self):
         self.record_by_perf('-m', '1', '-e', '{task-clock:u,cpu-clock:u}:S', '-c', '10000')
         self.import_it()

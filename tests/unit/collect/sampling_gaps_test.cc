@@ -82,6 +82,16 @@ TEST_CASE("the counters of an event have gaps of their own") {
   CHECK(gaps.AddSample(kCounter, 17 * kMs, 100) == 300);
 }
 
+TEST_CASE("periods of a hostile recording stay in their range") {
+  SamplingGaps gaps;
+  gaps.AddSample(kCounter, 1 * kMs, 1);
+  gaps.AddSample(kCounter, 1 * kMs + 1, UINT64_MAX);
+  gaps.BeginGap(kCounter, 1 * kMs + 2);
+  gaps.EndGap(kCounter, 9 * kMs);
+  CHECK(gaps.AddSample(kCounter, 10 * kMs, UINT64_MAX) == UINT64_MAX);
+  CHECK(gaps.AddSample(kCounter, 11 * kMs, 1000) > 1000);
+}
+
 TEST_CASE("without times and without samples nothing is corrected") {
   SamplingGaps gaps;
   CHECK(gaps.MissingShare() == 0);
