@@ -12,8 +12,21 @@
 #include "file_options.h"
 #include "kernel_options.h"
 #include "options.h"
+#include "table.h"
 
 namespace hbbp::tools {
+
+// OtherEvent is an analysis by the samples of an event that is shown as a column.
+struct OtherEvent {
+  std::string name;
+  hbbp::analysis analysis;
+
+  // Returns how many of the event were sampled in code with that number of instructions.
+  double Events(double instructions) const { return instructions / analysis.info().ebs_scale; }
+};
+
+// Adds a column for the event. In JSON an event with the name of another column is NAME_event.
+void AddEventColumn(const std::string& name, std::vector<Column>* columns);
 
 class ProfileOptions {
  public:
@@ -24,10 +37,18 @@ class ProfileOptions {
   StatusOr<hbbp::analysis> Analyse(const std::vector<std::string>& files,
                                    DebugInfoOptions* debug_info = nullptr);
 
+  // Adds --also, for the events of AnalyseOthers.
+  void AddOthersTo(Options* options);
+  bool HasOthers() const { return !others_.empty(); }
+  // Analyses the same profile by each of the events, with the other options.
+  std::vector<OtherEvent> AnalyseOthers(const hbbp::analysis& analysis,
+                                        DebugInfoOptions* debug_info = nullptr) const;
+
  private:
   EstimatorOption estimator_;
   FileOptions files_;
   KernelOptions kernel_;
+  std::vector<std::string> others_;
 };
 
 }  // namespace hbbp::tools

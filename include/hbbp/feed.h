@@ -57,7 +57,9 @@ typedef struct hbbp_feed_options {
                                  one, whose kernel, processor and PMUs the records then have */
   const char *cpu_id; /* the processor of another host, as perf spells it: "AuthenticAMD,25,17,1".
                          It says what raw events count. Default: not known */
-  const char *root;   /* where files are here, as in hbbp_import_options; so the next two */
+  const char *root;   /* where files are here, as in hbbp_import_options; so the next two. What
+                         libhbbp-collect does not find at a path is searched by build ID when the
+                         profile is analysed (hbbp_analysis_options.root) */
   const hbbp_moved_file *moved_files;
   size_t moved_file_count;
   uint64_t slice_ns; /* as in hbbp_import_options */

@@ -21,10 +21,11 @@ typedef struct hbbp_import_options {
   const char *root;          /* directory that has the files of the recorded machine (perf calls it
                                 symfs), at their paths or anywhere with their build IDs; default:
                                 none, they are where they were there. What is not found is also
-                                searched in perf's cache, ~/.debug, by build ID */
+                                searched by build ID in perf's cache: buildid.dir of its
+                                configuration, or ~/.debug */
   const hbbp_moved_file *moved_files;
-  const char *binary; /* for text of `perf script` without mappings: the one file whose addresses it
-                         has */
+  const char *binary; /* for text without mappings, of `perf script` or added up for BOLT: the one
+                         file whose addresses it has, where it names none by build ID */
   hbbp_ebs_method ebs_method; /* of samples that come with branch stacks */
   uint32_t reserved;          /* 0 */
   uint64_t slice_ns; /* as in hbbp_session_options, by the times of samples; slices begin with the
@@ -46,21 +47,22 @@ typedef struct hbbp_import_options {
  * samples are of x86-64 code; or text of `perf script` with branch stacks, as llvm-profgen and BOLT
  * take it (-F ip,brstack --show-mmap-events), which has no periods: a sample counts as one event.
  * It has them with the field period (-F comm,pid,tid,time,period,event,ip,brstack), and a source
- * for each event. Sources of the profile: for each event with branch stacks of all kinds of
- * branches one of HBBP_SOURCE_LBR; for each event one of HBBP_SOURCE_EBS (HBBP_SOURCE_IBS for
- * ibs_op and ibs_fetch), but not for taken branches with stacks. What of a damaged recording was
- * dropped is said in hbbp_source_info.note. `path` may be a pipe, and "-" is standard input.
- * `options` may be NULL. Code is read from the files of the recording when blocks are asked for.
- * Generated code is that of jitdumps; functions without code are those of perf maps, which lie
- * where root and moved_files lead from /tmp/perf-PID.map, or there, if the host name of the
- * recording is this machine's. Maps of other users are not believed, which is noted as well.
- * Progress of `work`, which may be NULL, is in bytes of the recording.
+ * for each event; or text that was added up for BOLT (perf2bolt -pa: B, F, f, r, T, R, S, E), whose
+ * counts are shares and whose errors are upper bounds. Sources of the profile: for each event with
+ * branch stacks of all kinds of branches one of HBBP_SOURCE_LBR; for each event one of
+ * HBBP_SOURCE_EBS (HBBP_SOURCE_IBS for ibs_op and ibs_fetch), but not for taken branches with
+ * stacks. What of a damaged recording was dropped is said in hbbp_source_info.note. `path` may be a
+ * pipe, and "-" is standard input. `options` may be NULL. Code is read from the files of the
+ * recording when blocks are asked for. Generated code is that of jitdumps; functions without code
+ * are those of perf maps, which lie where root and moved_files lead from /tmp/perf-PID.map, or
+ * there, if the host name of the recording is this machine's. Maps of other users are not believed,
+ * which is noted as well. Progress of `work`, which may be NULL, is in bytes of the recording.
  * Errors:
  *   HBBP_ERROR_NOT_FOUND, HBBP_ERROR_PERMISSION, HBBP_ERROR_IO  of the file
  *   HBBP_ERROR_BAD_FORMAT        it is not a recording, or nothing of it can be read; the message
  *                                says where
  *   HBBP_ERROR_UNSUPPORTED       a directory of perf record --threads; compressed records, and no
- *                                libzstd is installed; pre-aggregated text of BOLT
+ *                                libzstd is installed
  *   HBBP_ERROR_INVALID_ARGUMENT  NULL; an option out of range
  *   HBBP_ERROR_NO_MEMORY         none at all, or not for a single sample
  * and those of hbbp_work_options. Any thread. Since 0.1. */

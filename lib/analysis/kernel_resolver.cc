@@ -291,8 +291,11 @@ class Resolver {
     if (parts_.functions.empty()) {
       return "neither symbols nor code of this kernel are known here" + remedy;
     }
-    return "only " + std::to_string(parts_.functions.size()) +
-           " functions of this kernel are known here, by name" + remedy;
+    const std::string known =
+        parts_.functions.size() == 1
+            ? "only 1 function of this kernel is"
+            : "only " + std::to_string(parts_.functions.size()) + " functions of this kernel are";
+    return known + " known here, by name" + remedy;
   }
 
   void Note(const Status& status) { problem_ += (problem_.empty() ? "" : "; ") + status.message(); }

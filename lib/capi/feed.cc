@@ -14,6 +14,7 @@
 
 #include "capi/boundary.h"
 #include "capi/feed_handle.h"
+#include "capi/file_finder.h"
 #include "capi/host_handle.h"
 #include "capi/import_files.h"
 #include "capi/profile_access.h"
@@ -253,8 +254,10 @@ Status Translate(const hbbp_feed_options& given, hbbp::FeedOptions* options) {
   HBBP_RETURN_IF_ERROR(hbbp::capi::CheckSlice("hbbp_feed_options", given.slice_ns));
   options->files.slice_ns = given.slice_ns;
   HBBP_RETURN_IF_ERROR(ReadHost("hbbp_feed_options", given, options));
-  return ReadFiles("hbbp_feed_create", given.root, given.moved_files, given.moved_file_count,
-                   &options->files);
+  HBBP_RETURN_IF_ERROR(ReadFiles("hbbp_feed_create", given.root, given.moved_files,
+                                 given.moved_file_count, &options->files));
+  options->find_files = hbbp::capi::FileFinder(options->files);
+  return OkStatus();
 }
 
 Status AddRecordSource(const hbbp_feed_source& source, Feed* feed, uint32_t* index) {

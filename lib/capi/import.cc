@@ -1,6 +1,5 @@
 #include <hbbp/import.h>
 
-#include <cstdlib>
 #include <string>
 #include <utility>
 
@@ -10,6 +9,7 @@
 #include "capi/import_files.h"
 #include "capi/profile_access.h"
 #include "capi/slice_option.h"
+#include "collect/perf_config.h"
 #include "collect/perf_import.h"
 
 using hbbp::EbsMethod;
@@ -29,12 +29,6 @@ static_assert(static_cast<int>(EbsMethod::kPlain) == HBBP_EBS_PLAIN);
 static_assert(static_cast<int>(EbsMethod::kIpPlusOne) == HBBP_EBS_IP_PLUS_ONE);
 
 namespace {
-
-// Returns where perf keeps files by build ID, unless it is configured otherwise.
-std::string PerfCache() {
-  const char* const home = std::getenv("HOME");
-  return home == nullptr || *home != '/' ? "" : std::string(home) + "/.debug";
-}
 
 Status Translate(const hbbp_import_options& given, PerfImportOptions* options) {
   HBBP_RETURN_IF_ERROR(CheckReserved("hbbp_import_options.reserved", given.reserved));
@@ -62,7 +56,7 @@ HBBP_API hbbp_status hbbp_profile_import(const char* path, const hbbp_import_opt
     if (path == nullptr) return NullArgument("hbbp_profile_import", "path");
     if (profile == nullptr) return NullArgument("hbbp_profile_import", "profile");
     PerfImportOptions chosen;
-    chosen.files.perf_cache = PerfCache();
+    chosen.files.perf_cache = hbbp::PerfBuildIdDirectory();
     if (options != nullptr) {
       hbbp_import_options full;
       HBBP_RETURN_IF_ERROR(ReadInput(options, "hbbp_import_options", &full));

@@ -14,6 +14,7 @@
 #include <map>
 #include <utility>
 
+#include "perf/sample_record.h"
 #include "perf_data/perf_data_event.h"
 
 namespace hbbp {
@@ -23,15 +24,20 @@ bool HasCounterDeltas(const perf_event_attr& attr);
 
 class CounterDeltas {
  public:
-  // Returns how much more the counter `id` has than at its last call; each thread has a counter of
-  // its own if the event is inherited. A value that is smaller, or of more counters than any
-  // recording has, gives 0.
-  uint64_t Advance(const perf_event_attr& attr, uint64_t id, uint32_t tid, uint64_t value);
+  struct Delta {
+    uint64_t events = 0;
+    uint64_t lost = 0;  // samples, if the event has PERF_FORMAT_LOST
+  };
+
+  // Returns how much more the counter has than at its last call; each thread has a counter of its
+  // own if the event is inherited. A value that is smaller, or of more counters than any recording
+  // has, gives 0.
+  Delta Advance(const perf_event_attr& attr, uint32_t tid, const CounterValues::Value& value);
 
  private:
   static constexpr size_t kMaxCounters = 1 << 20;
 
-  std::map<std::pair<uint64_t, uint32_t>, uint64_t> values_;  // by id and thread
+  std::map<std::pair<uint64_t, uint32_t>, Delta> last_;  // by id and thread
 };
 
 }  // namespace hbbp

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 
+#include "collect/generated_names.h"
 #include "collect/recorded_files.h"
+#include "image/build_id.h"
 #include "perf/perf_abi.h"
 #include "profile/sample_totals.h"
 
@@ -39,6 +42,40 @@ std::string Describe(const ModuleGroup& group, const char* what) {
          "), and in no block: --symfs DIR or --file RECORDED=HERE says where the recorded ones are";
 }
 
+bool IsKernelHere(const ModuleRecord& kernel) {
+  return kernel.path == kRunningKernel ||
+         (!kernel.build_id.empty() && SameBuildId(kernel.build_id, RunningKernelBuildId()));
+}
+
+std::string DescribeOtherKernel(const ModuleRecord& kernel, uint64_t samples) {
+  const std::string release =
+      kernel.kernel.release.empty() ? "" : " (" + kernel.kernel.release + ")";
+  const char* const what = kernel.build_id.empty()
+                               ? " samples or branches are in a kernel whose build ID is not known"
+                               : " samples or branches are in a kernel that does not run here";
+  return std::to_string(samples) + what + release +
+         ", and have no symbols unless --kallsyms, --vmlinux or --kcore names the files of that "
+         "kernel: they are counted by kernel module";
+}
+
+// Returns the entries of ImportOptions::files that are of no file or map of the recording.
+std::vector<std::string> UnusedFiles(const ImportOptions& options, const RecordedLocator& locator) {
+  std::map<std::string, std::string> unused = options.files;
+  const auto use = [&](const std::string& recorded) {
+    const auto file = FindMovedFile(options, recorded);
+    if (file != options.files.end()) unused.erase(file->first);
+  };
+  for (const std::string& path : locator.recorded_paths()) {
+    if (path.starts_with('/')) use(path);
+  }
+  for (const auto& [module, pid] : locator.memory_modules()) {
+    use(PathOfPerfMap(static_cast<pid_t>(pid)));
+  }
+  std::vector<std::string> paths;
+  for (const auto& [recorded, here] : unused) paths.push_back(recorded);
+  return paths;
+}
+
 }  // namespace
 
 std::vector<std::string> DescribeForeignParts(const PerfDataHeader& header,
@@ -66,14 +103,18 @@ std::vector<std::string> DescribeMissingFiles(const ImportOptions& options,
   if (!options.root.empty() && !IsDirectory(options.root)) {
     lines.push_back(options.root + ": not a directory, so no file was found there: check --symfs");
   }
-  for (const std::string& recorded : locator.UnusedFiles()) {
+  for (const std::string& recorded : UnusedFiles(options, locator)) {
     lines.push_back(recorded + ": not the path or name of any file of the recording: check --file");
   }
   const SampleTotals totals = CountSamples(data);
   ModuleGroup missing, others;
   for (size_t i = 0; i < data.modules.size(); ++i) {
     const ModuleRecord& module = data.modules[i];
-    if (module.kind != ModuleKind::kFile || totals.of_module[i] == 0) continue;
+    if (totals.of_module[i] == 0) continue;
+    if (module.kind == ModuleKind::kKernel && !IsKernelHere(module)) {
+      lines.push_back(DescribeOtherKernel(module, totals.of_module[i]));
+    }
+    if (module.kind != ModuleKind::kFile) continue;
     const RecordedFileState state = FindRecordedFileState(module);
     if (state == RecordedFileState::kMissing) missing.Add(module, totals.of_module[i]);
     if (state == RecordedFileState::kOther) others.Add(module, totals.of_module[i]);

@@ -18,6 +18,8 @@
 #include "collect/perf_import.h"
 #include "collect/perf_record_import.h"
 #include "collect/recorded_files.h"
+#include "collect/recording_notes.h"
+#include "perf_data/aggregated_line.h"
 #include "perf_data/perf_data_reader.h"
 
 namespace hbbp {
@@ -34,8 +36,8 @@ StatusOr<std::unique_ptr<ByteSource>> Open(const std::string& path) {
 }
 
 // An empty file is that of a recording that was stopped at once.
-bool IsPerfData(std::span<const uint8_t> start) {
-  const std::string_view magic(reinterpret_cast<const char*>(start.data()), start.size());
+bool IsPerfData(std::string_view start) {
+  const std::string_view magic = start.substr(0, 8);
   for (const std::string_view known : {"PERFILE2", "2ELIFREP", "PERFFILE", "ELIFFREP", ""}) {
     if (magic == known) return true;
   }
@@ -76,9 +78,13 @@ std::string NameByPerfMaps(const Importer& importer, bool is_of_this_machine, Ca
 StatusOr<ProfileData> ImportRecording(const std::string& path, const PerfImportOptions& options) {
   const std::string name = path == "-" ? kStandardInput : path;
   HBBP_ASSIGN_OR_RETURN(std::unique_ptr<ByteSource> source, Open(path));
-  constexpr size_t kMagicBytes = 8;
-  HBBP_ASSIGN_OR_RETURN(const std::vector<uint8_t> start, PeekBytes(kMagicBytes, &source));
-  if (!IsPerfData(start)) return ImportPerfScript(source.get(), name, options);
+  constexpr size_t kPeekedBytes = 4096;
+  HBBP_ASSIGN_OR_RETURN(const std::vector<uint8_t> peeked, PeekBytes(kPeekedBytes, &source));
+  const std::string_view start(reinterpret_cast<const char*>(peeked.data()), peeked.size());
+  if (!IsPerfData(start)) {
+    return IsAggregatedText(start) ? ImportAggregatedText(source.get(), options)
+                                   : ImportPerfScript(source.get(), name, options);
+  }
   HBBP_ASSIGN_OR_RETURN(std::unique_ptr<PerfDataReader> reader,
                         PerfDataReader::FromSource(std::move(source), name));
   return ImportPerfData(std::move(reader), options);
@@ -107,6 +113,7 @@ StatusOr<ProfileData> ImportPerfData(std::unique_ptr<PerfDataReader> reader,
   import.ReportStatistics();
   ProfileData data = importer.Snapshot();
   CompleteImport(summary, import, importer, &data);
+  AddRecordingNotes(reader->event_table(), import, data.sources);
   CancelCheck check(options.work.cancel);
   const std::string problems = NameByPerfMaps(importer, IsOfThisMachine(header), &check, &data);
   if (!problems.empty() && !data.sources.empty()) {

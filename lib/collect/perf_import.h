@@ -25,10 +25,10 @@ struct PerfImportOptions : HostSettings {
   Work work;  // in bytes
 };
 
-// Imports what perf record writes, or text of perf script, according to the start of the file;
-// returns kBadFormat if it is neither. `path` may be a pipe, and "-" is standard input. Samples
-// that there is no memory for are dropped and counted, and notes say so; returns kNoMemory if no
-// sample is left.
+// Imports what perf record writes, text of perf script, or text that was added up, according to the
+// start of the file; returns kBadFormat if it is none of these. `path` may be a pipe, and "-" is
+// standard input. Samples that there is no memory for are dropped and counted, and notes say so;
+// returns kNoMemory if no sample is left.
 StatusOr<ProfileData> ImportRecording(const std::string& path, const PerfImportOptions& options);
 
 // The notes of the sources say which parts of a damaged recording could not be used.
@@ -40,6 +40,10 @@ StatusOr<ProfileData> ImportPerfData(std::unique_ptr<PerfDataReader> reader,
 // messages.
 StatusOr<ProfileData> ImportPerfScript(ByteSource* source, const std::string& name,
                                        const PerfImportOptions& options);
+
+// Imports text that was added up for BOLT (perf_data/aggregated_line.h). Its addresses are those of
+// files: of `options.binary`, and of those that are found by build ID.
+StatusOr<ProfileData> ImportAggregatedText(ByteSource* source, const PerfImportOptions& options);
 
 }  // namespace hbbp
 

@@ -6,8 +6,6 @@
 #include "collect/perf_record_import.h"
 
 #include <algorithm>
-#include <cinttypes>
-#include <cstdio>
 #include <optional>
 #include <span>
 #include <utility>
@@ -23,25 +21,25 @@ constexpr size_t kMaxNotedProblems = 3;
 
 uint16_t CpuMode(uint16_t misc) { return misc & PERF_RECORD_MISC_CPUMODE_MASK; }
 
-// The kinds of branches that perf record -j may select.
-struct BranchKind {
-  uint64_t bit;
-  char name[12];
-};
-constexpr BranchKind kBranchKinds[] = {
-    {PERF_SAMPLE_BRANCH_ANY_CALL, "any_call"}, {PERF_SAMPLE_BRANCH_ANY_RETURN, "any_ret"},
-    {PERF_SAMPLE_BRANCH_IND_CALL, "ind_call"}, {PERF_SAMPLE_BRANCH_ABORT_TX, "abort_tx"},
-    {PERF_SAMPLE_BRANCH_IN_TX, "in_tx"},       {PERF_SAMPLE_BRANCH_NO_TX, "no_tx"},
-    {PERF_SAMPLE_BRANCH_COND, "cond"},         {PERF_SAMPLE_BRANCH_CALL_STACK, "stack"},
-    {PERF_SAMPLE_BRANCH_IND_JUMP, "ind_jmp"},  {PERF_SAMPLE_BRANCH_CALL, "call"}};
+// perf record -j selects by these bits; others say how entries are made.
+constexpr uint64_t kSelectingBits = PERF_SAMPLE_BRANCH_ANY_CALL | PERF_SAMPLE_BRANCH_ANY_RETURN |
+                                    PERF_SAMPLE_BRANCH_IND_CALL | PERF_SAMPLE_BRANCH_ABORT_TX |
+                                    PERF_SAMPLE_BRANCH_IN_TX | PERF_SAMPLE_BRANCH_NO_TX |
+                                    PERF_SAMPLE_BRANCH_COND | PERF_SAMPLE_BRANCH_CALL_STACK |
+                                    PERF_SAMPLE_BRANCH_IND_JUMP | PERF_SAMPLE_BRANCH_CALL;
 
-std::string SelectedBranches(uint64_t branch_sample_type) {
-  std::string names;
-  for (const BranchKind& kind : kBranchKinds) {
-    if ((branch_sample_type & kind.bit) == 0) continue;
-    names += (names.empty() ? "" : ",") + std::string(kind.name);
-  }
-  return names;
+// Returns what distinguishes the counters of an event. Samples of a single event have no id; its
+// counters are those of CPUs, or of threads.
+uint64_t FindCounter(uint64_t sample_type, uint64_t id, uint32_t cpu, uint32_t tid) {
+  if ((sample_type & (PERF_SAMPLE_ID | PERF_SAMPLE_IDENTIFIER)) != 0) return id;
+  return (sample_type & PERF_SAMPLE_CPU) != 0 ? cpu : tid;
+}
+
+// A recording may have any times, so that a factor may be too large for a period.
+uint64_t Scaled(uint64_t period, double factor) {
+  if (factor == 1) return period;
+  constexpr double kMaxPeriod = 0x1p63;
+  return static_cast<uint64_t>(std::min(kMaxPeriod, static_cast<double>(period) * factor));
 }
 
 // Returns whether the entries of stacks are consecutive branches. They are not if the hardware
@@ -51,7 +49,7 @@ bool HasWholeBranchStacks(const PerfEvent& event) {
   const uint64_t kinds = event.attr.branch_sample_type;
   return (event.attr.sample_type & PERF_SAMPLE_BRANCH_STACK) != 0 &&
          (kinds & PERF_SAMPLE_BRANCH_CALL_STACK) == 0 &&
-         ((kinds & PERF_SAMPLE_BRANCH_ANY) != 0 || SelectedBranches(kinds).empty());
+         ((kinds & PERF_SAMPLE_BRANCH_ANY) != 0 || (kinds & kSelectingBits) == 0);
 }
 
 }  // namespace
@@ -95,7 +93,6 @@ PerfRecordImport::EventImport& PerfRecordImport::WithSources(const PerfEvent& ev
   source.period_mode = event.attr.freq ? PeriodMode::kByFrequency : PeriodMode::kFixed;
   AssumePeriods(event, source.event, &state);
   const bool has_branches = HasWholeBranchStacks(event);
-  state.selected_branches = SelectedBranches(event.attr.branch_sample_type);
   const bool has_ips = !has_branches || source.event != EventKind::kTakenBranches;
   if (state.has_unknown_periods) source.event = EventKind::kOther;
   if (has_ips) {
@@ -126,25 +123,36 @@ void PerfRecordImport::AddSource(const PerfEvent& event, const SourceRecord& sou
 }
 
 void PerfRecordImport::OnSample(const PerfEvent& event, const SampleRecord& sample) {
+  double factor = 1;
+  if (sample.counters.time_enabled != 0) {
+    RunningShare& running = imports_[event.index].running;
+    factor = running.Advance(sample.id, event.attr.inherit ? sample.tid : 0, sample.counters);
+  }
   if (!HasCounterDeltas(event.attr)) {
     const bool has_period = (event.attr.sample_type & PERF_SAMPLE_PERIOD) != 0;
-    return AddRecord(event, sample, has_period ? std::optional(sample.period) : std::nullopt);
+    return AddRecord(event, sample, has_period ? std::optional(sample.period) : std::nullopt,
+                     factor);
   }
   for (size_t i = 0; i < sample.counters.size(); ++i) {
     const CounterValues::Value value = sample.counters[i];
     const std::optional<size_t> index = events_.IndexOfId(value.id);
     if (!index) continue;
     const PerfEvent& member = events_.events()[*index];
-    const uint64_t period = counters_.Advance(member.attr, value.id, sample.tid, value.value);
-    if (period != 0) AddRecord(member, sample, period);
+    const CounterDeltas::Delta delta = counters_.Advance(member.attr, sample.tid, value);
+    if (delta.events != 0) AddRecord(member, sample, delta.events, factor);
+    EventImport& state = imports_[*index];
+    if (member.attr.sample_period == 0 && *index != event.index) state.sampled_by = event.index;
+    if (delta.lost == 0) continue;
+    state.lost_by_counter += delta.lost;
+    ReportLosses(*index);
   }
 }
 
+// What was sampled `factor` times too seldom weighs as much more.
 void PerfRecordImport::AddRecord(const PerfEvent& event, const SampleRecord& sample,
-                                 std::optional<uint64_t> period) {
+                                 std::optional<uint64_t> period, double factor) {
   const uint16_t mode = CpuMode(sample.misc);
   EventImport& state = WithSources(event);
-  state.gaps.AddSample(sample.id, sample.time);
   if (mode == PERF_RECORD_MISC_GUEST_KERNEL || mode == PERF_RECORD_MISC_GUEST_USER ||
       mode == PERF_RECORD_MISC_HYPERVISOR) {
     ++state.guest_samples;
@@ -155,14 +163,19 @@ void PerfRecordImport::AddRecord(const PerfEvent& event, const SampleRecord& sam
   ip.pid = sample.pid;
   ip.tid = sample.tid;
   ip.time_ns = sample.time;
-  ip.period = period.value_or(state.assumed_period);
+  const uint64_t own_period = period.value_or(state.assumed_period);
+  state.periods.Add(own_period);
+  const uint64_t counter = FindCounter(event.attr.sample_type, sample.id, sample.cpu, sample.tid);
+  ip.period = state.gaps.AddSample(counter, sample.time, Scaled(own_period, factor));
   const bool is_exact = (sample.misc & PERF_RECORD_MISC_EXACT_IP) != 0;
   AddSample(ip, is_exact, sample.branches, sample.raw, &state);
 }
 
 void PerfRecordImport::AddSample(const PerfEvent& event, const IpSample& sample,
                                  const BranchStack& branches, std::span<const uint8_t> raw) {
-  AddSample(sample, false, branches, raw, &imports_[event.index]);
+  EventImport& state = imports_[event.index];
+  state.periods.Add(sample.period);
+  AddSample(sample, false, branches, raw, &state);
 }
 
 void PerfRecordImport::AddBurst(const PerfEvent& event, BurstSample burst) {
@@ -179,7 +192,6 @@ void PerfRecordImport::AddBurst(const PerfEvent& event, BurstSample burst) {
 void PerfRecordImport::AddSample(const IpSample& sample, bool is_exact, const BranchStack& branches,
                                  std::span<const uint8_t> raw, EventImport* state) {
   RecordTime(sample.time_ns);
-  state->periods.Add(sample.period);
   if (state->ebs) AddIp(sample, is_exact, branches, raw, state);
   if (state->lbr) {
     AddStack(sample, branches, state);
@@ -255,17 +267,23 @@ void PerfRecordImport::OnKsymbol(const KsymbolRecord& symbol) {
 }
 
 void PerfRecordImport::OnLost(const LostRecord& lost) {
-  EventImport& state = ImportOfId(lost.id != 0 ? lost.id : lost.sample_id.id);
+  const size_t index = IndexOfId(lost.id != 0 ? lost.id : lost.sample_id.id);
+  EventImport& state = imports_[index];
   // At its end perf writes sums of the losses that earlier records of the ring buffers reported.
   const bool is_sum = lost.only_samples && lost.sample_id.time == 0;
   (is_sum ? state.lost_in_all : state.lost) += lost.count;
-  ReportLosses(&state);
+  ReportLosses(index);
 }
 
 void PerfRecordImport::OnThrottle(const ThrottleRecord& throttle) {
-  EventImport& state = ImportOfId(throttle.id);
-  if (!throttle.is_throttled) return state.gaps.EndGap(throttle.id, throttle.time);
-  state.gaps.BeginGap(throttle.id, throttle.time);
+  const size_t index = IndexOfId(throttle.id);
+  EventImport& state = imports_[index];
+  const uint64_t sample_type =
+      index < events_.events().size() ? events_.events()[index].attr.sample_type : 0;
+  const uint64_t counter =
+      FindCounter(sample_type, throttle.id, throttle.sample_id.cpu, throttle.sample_id.tid);
+  if (!throttle.is_throttled) return state.gaps.EndGap(counter, throttle.time);
+  state.gaps.BeginGap(counter, throttle.time);
   ++state.throttled;
   ReportLosses(&state);
 }
@@ -282,10 +300,23 @@ void PerfRecordImport::AddThrottled(const PerfEvent& event) {
   ReportLosses(&state);
 }
 
+// The members of a group lose what the event loses that samples it.
+uint64_t PerfRecordImport::LostOf(const EventImport& state) const {
+  const auto sampling = state.sampled_by ? imports_.find(*state.sampled_by) : imports_.end();
+  if (sampling == imports_.end()) return state.LostInAll();
+  return std::max(state.LostInAll(), sampling->second.LostInAll());
+}
+
+void PerfRecordImport::ReportLosses(size_t event) {
+  for (auto& [index, state] : imports_) {
+    if (index == event || state.sampled_by == event) ReportLosses(&state);
+  }
+}
+
 // Losses of an event that has no sources yet wait for them.
 void PerfRecordImport::ReportLosses(EventImport* state) {
   if (!state->HasSources()) return;
-  const uint64_t lost = state->LostInAll() - state->reported_lost;
+  const uint64_t lost = LostOf(*state) - state->reported_lost;
   for (const auto& source : {state->ebs, state->lbr}) {
     if (!source) continue;
     if (lost != 0) jit_.OnLost(*source, lost);
@@ -293,12 +324,8 @@ void PerfRecordImport::ReportLosses(EventImport* state) {
       jit_.OnThrottled(*source);
     }
   }
-  state->reported_lost = state->LostInAll();
+  state->reported_lost += lost;
   state->reported_throttled = state->throttled;
-}
-
-PerfRecordImport::EventImport& PerfRecordImport::ImportOfId(uint64_t id) {
-  return imports_[events_.IndexOfId(id).value_or(0)];
 }
 
 void PerfRecordImport::RecordTime(uint64_t time_ns) {
@@ -313,7 +340,7 @@ PerfRecordImport::Totals PerfRecordImport::totals() const {
   totals.last_time_ns = last_time_ns_;
   for (const auto& [event, state] : imports_) {
     if (!state.HasSources()) continue;
-    totals.lost += state.LostInAll();
+    totals.lost += LostOf(state);
     totals.throttled += state.throttled;
   }
   return totals;
@@ -364,41 +391,8 @@ void PerfRecordImport::CompleteSources(const PerfDataSummary& summary,
       if (has_extents) source.burst_extent = BurstExtent::kEvents;
       if (!has_note) AppendNote(DescribeProblems(summary), &source.note);
       has_note = true;
-      if (index == state.ebs) AppendNote(DescribeFilteredStacks(state), &source.note);
-      AppendNote(DescribeGaps(state), &source.note);
-      if (state.has_unknown_periods && state.periods.largest() != 0) {
-        AppendNote(
-            "samples have no periods, and were taken by a frequency, so that counts are shares and "
-            "not numbers: record without --no-period",
-            &source.note);
-      }
-      if (state.guest_samples != 0 && (index == state.ebs || !state.ebs)) {
-        AppendNote(std::to_string(state.guest_samples) +
-                       " samples of guests and of the hypervisor left out, whose code is not known "
-                       "here: record inside of the guest",
-                   &source.note);
-      }
     }
   }
-}
-
-std::string PerfRecordImport::DescribeGaps(const EventImport& state) {
-  const double missing = state.gaps.MissingShare();
-  if (state.throttled == 0 || missing == 0) return "";
-  char text[200];
-  std::snprintf(text, sizeof(text),
-                "sampling was held back %" PRIu64
-                " times, for %.0f %% of the time: counts are %.0f %% of the truth or less, shares "
-                "stay right: record with a longer period",
-                state.throttled, 100 * missing, 100 * (1 - missing));
-  return text;
-}
-
-std::string PerfRecordImport::DescribeFilteredStacks(const EventImport& state) {
-  if (state.filtered_stacks == 0 || state.selected_branches.empty()) return "";
-  return std::to_string(state.filtered_stacks) +
-         " branch stacks left out: they have only the kinds " + state.selected_branches +
-         ", so no streams lie between their entries: record with -j any";
 }
 
 std::string PerfRecordImport::DescribeProblems(const PerfDataSummary& summary) const {

@@ -23,6 +23,7 @@
 #include "collect/jit_playback.h"
 #include "collect/recorded_locator.h"
 #include "collect/recorded_periods.h"
+#include "collect/running_share.h"
 #include "collect/sampling_gaps.h"
 #include "events/event_sink.h"
 #include "perf/branch_stack.h"
@@ -47,6 +48,38 @@ struct RecordImportTarget {
 
 class PerfRecordImport : public PerfDataVisitor {
  public:
+  // State of an event. IBS samples have instruction pointers like those of EBS.
+  struct EventImport {
+    std::optional<uint32_t> ebs;  // source of instruction pointers
+    std::optional<uint32_t> lbr;  // source of branch stacks, or of bursts of another tracer
+    EbsMethod ebs_method = EbsMethod::kPlain;
+    IbsKind ibs_kind = IbsKind::kNone;
+    IpCorrection correction;
+    IbsSums ibs;
+    BranchStackBursts bursts;
+    RecordedPeriods periods;
+    SamplingGaps gaps;
+    RunningShare running;
+    uint64_t lost = 0;
+    uint64_t lost_in_all = 0;          // the sum that perf writes at its end
+    uint64_t lost_by_counter = 0;      // the sum in the values of the counter
+    std::optional<size_t> sampled_by;  // index of the event that samples the group, if not this
+    uint64_t reported_lost = 0;
+    uint64_t reported_throttled = 0;
+    uint64_t throttled = 0;
+    uint64_t guest_samples = 0;
+    uint64_t traced_bursts = 0;  // of another tracer
+    uint64_t traced_branches = 0;
+    uint64_t traced_extents = 0;  // traced bursts that have an extent
+    uint64_t filtered_stacks = 0;
+    uint64_t assumed_period = 0;       // of samples that have none
+    bool has_unknown_periods = false;  // so that counts are shares
+    bool has_counter_deltas = false;
+
+    bool HasSources() const { return ebs || lbr; }
+    uint64_t LostInAll() const { return std::max({lost, lost_in_all, lost_by_counter}); }
+  };
+
   // All pointers must outlive the import; `header` describes the machine that made the records.
   PerfRecordImport(const EventTable* events, const PerfDataHeader* header,
                    RecordImportTarget target, EbsMethod ebs_method);
@@ -85,6 +118,9 @@ class PerfRecordImport : public PerfDataVisitor {
   // Returns the problems with the dumps of JITs.
   const std::vector<std::string>& jit_problems() const { return jit_.problems(); }
 
+  // Returns what is known of each event, by PerfEvent::index.
+  const std::map<size_t, EventImport>& imports() const { return imports_; }
+
   // Reports counters to the sink: parts of samples that were dropped, and kinds of samples.
   void ReportStatistics();
   // Completes the sources of a snapshot: their periods, and a note of what was dropped according to
@@ -92,51 +128,21 @@ class PerfRecordImport : public PerfDataVisitor {
   void CompleteSources(const PerfDataSummary& summary, std::span<SourceRecord> sources) const;
 
  private:
-  // State of an event. IBS samples have instruction pointers like those of EBS.
-  struct EventImport {
-    std::optional<uint32_t> ebs;  // source of instruction pointers
-    std::optional<uint32_t> lbr;  // source of branch stacks, or of bursts of another tracer
-    EbsMethod ebs_method = EbsMethod::kPlain;
-    IbsKind ibs_kind = IbsKind::kNone;
-    IpCorrection correction;
-    IbsSums ibs;
-    BranchStackBursts bursts;
-    RecordedPeriods periods;
-    SamplingGaps gaps;
-    uint64_t lost = 0;
-    uint64_t lost_in_all = 0;  // the sum that perf writes at its end
-    uint64_t reported_lost = 0;
-    uint64_t reported_throttled = 0;
-    uint64_t throttled = 0;
-    uint64_t guest_samples = 0;
-    uint64_t traced_bursts = 0;  // of another tracer
-    uint64_t traced_branches = 0;
-    uint64_t traced_extents = 0;    // traced bursts that have an extent
-    std::string selected_branches;  // their kinds, as perf record -j has them
-    uint64_t filtered_stacks = 0;
-    uint64_t assumed_period = 0;       // of samples that have none
-    bool has_unknown_periods = false;  // so that counts are shares
-    bool has_counter_deltas = false;
-
-    bool HasSources() const { return ebs || lbr; }
-    uint64_t LostInAll() const { return std::max(lost, lost_in_all); }
-  };
-
   EventImport& WithSources(const PerfEvent& event);
-  EventImport& ImportOfId(uint64_t id);
   static void AssumePeriods(const PerfEvent& event, EventKind kind, EventImport* state);
-  void AddRecord(const PerfEvent& event, const SampleRecord& sample,
-                 std::optional<uint64_t> period);
+  size_t IndexOfId(uint64_t id) const { return events_.IndexOfId(id).value_or(0); }
+  void AddRecord(const PerfEvent& event, const SampleRecord& sample, std::optional<uint64_t> period,
+                 double factor);
   void AddSample(const IpSample& sample, bool is_exact, const BranchStack& branches,
                  std::span<const uint8_t> raw, EventImport* state);
   void AddIp(IpSample sample, bool is_exact, const BranchStack& branches,
              std::span<const uint8_t> raw, EventImport* state);
   void AddStack(const IpSample& sample, const BranchStack& branches, EventImport* state);
   void AddIbs(const IpSample& sample, std::span<const uint8_t> raw, EventImport* state);
+  uint64_t LostOf(const EventImport& state) const;
+  void ReportLosses(size_t event);
   void ReportLosses(EventImport* state);
   void RecordTime(uint64_t time_ns);
-  static std::string DescribeGaps(const EventImport& state);
-  static std::string DescribeFilteredStacks(const EventImport& state);
   std::string DescribeProblems(const PerfDataSummary& summary) const;
 
   const EventTable& events_;
@@ -145,7 +151,7 @@ class PerfRecordImport : public PerfDataVisitor {
   JitPlayback jit_;
   const EbsMethod ebs_method_;
   CounterDeltas counters_;
-  std::map<size_t, EventImport> imports_;  // by PerfEvent::index
+  std::map<size_t, EventImport> imports_;
   uint64_t first_time_ns_ = 0;
   uint64_t last_time_ns_ = 0;
 };

@@ -1,4 +1,4 @@
-// ImportPerfScript takes text block by block: ReadLine recognizes a line, AddMapping maps files,
+// ImportPerfScript takes text line by line: ReadLine recognizes one, AddMapping maps files,
 // and AddBranches cuts the branch stack of a sample into bursts, of the source that WithSource has
 // for its event. Finish completes the sources and makes the profile. ImportRecording calls it for
 // what is not a recording of perf.
@@ -32,13 +32,10 @@
 #include "perf/branch_stack_bursts.h"
 #include "perf/mmap_mapping.h"
 #include "perf_data/perf_script_line.h"
+#include "perf_data/text_lines.h"
 
 namespace hbbp {
 namespace {
-
-constexpr size_t kBlockBytes = 1 << 20;
-// Longer lines are cut.
-constexpr size_t kMaxLineBytes = 16 << 20;
 
 class PerfScriptImport {
  public:
@@ -46,26 +43,11 @@ class PerfScriptImport {
       : memory_(options.allocator, options.max_memory),
         importer_(options.files, &memory_),
         options_(options.files),
-        files_(options.files),
+        files_(options_),
         check_(options.work.cancel),
         binary_(options.binary),
         log_(options.log) {}
 
-  void ReadLines(std::string_view text) {
-    while (!text.empty()) {
-      const size_t end = std::min(text.find('\n'), text.size());
-      ReadLine(text.substr(0, end));
-      text.remove_prefix(std::min(end + 1, text.size()));
-    }
-  }
-
-  bool has_branches() const { return has_branches_; }
-  bool has_pre_aggregated() const { return has_pre_aggregated_; }
-  const Status& status() const { return status_; }
-
-  StatusOr<ProfileData> Finish();
-
- private:
   void ReadLine(std::string_view line) {
     if (const auto mmap = ParseMmapLine(line)) return AddMapping(*mmap);
     if (const auto count = ParseCountLine(line)) {
@@ -79,7 +61,6 @@ class PerfScriptImport {
     std::optional<SampleLine> sample = ParseSampleLine(line);
     if (!sample) {
       ++other_lines_;
-      has_pre_aggregated_ |= IsPreAggregatedLine(line);
       return;
     }
     DistinguishNumbers(&*sample);
@@ -93,6 +74,12 @@ class PerfScriptImport {
     head_.reset();
   }
 
+  bool has_branches() const { return has_branches_; }
+  const Status& status() const { return status_; }
+
+  StatusOr<ProfileData> Finish();
+
+ private:
   // Distinguishes processes from periods and addresses by the mappings.
   void DistinguishNumbers(SampleLine* sample) const {
     if (sample->may_be_period && !pids_.empty() && !pids_.contains(*sample->pid)) {
@@ -223,7 +210,6 @@ class PerfScriptImport {
   uint32_t repeats_ = 1;
   uint64_t other_lines_ = 0;
   bool has_branches_ = false;
-  bool has_pre_aggregated_ = false;
 };
 
 StatusOr<ProfileData> PerfScriptImport::Finish() {
@@ -257,28 +243,10 @@ StatusOr<ProfileData> PerfScriptImport::Finish() {
 
 StatusOr<ProfileData> ImportPerfScript(ByteSource* source, const std::string& name,
                                        const PerfImportOptions& options) {
-  const uint64_t all_bytes = source->size().value_or(0);
   PerfScriptImport import(options);
-  std::string text;  // what is not read yet, up to the end of a block
-  std::vector<uint8_t> block(kBlockBytes);
-  for (uint64_t read = 0;;) {
-    HBBP_ASSIGN_OR_RETURN(const size_t got, source->Read(block));
-    text.append(block.begin(), block.begin() + static_cast<std::ptrdiff_t>(got));
-    read += got;
-    const bool is_cut = got != 0 && text.size() < kMaxLineBytes;
-    import.ReadLines(is_cut ? std::string_view(text).substr(0, text.rfind('\n') + 1) : text);
-    text.erase(0, is_cut ? text.rfind('\n') + 1 : text.size());
-    HBBP_RETURN_IF_ERROR(options.work.Report(read, std::max(read, all_bytes)));
-    if (got == 0) break;
-  }
+  HBBP_RETURN_IF_ERROR(
+      ReadLines(source, options.work, [&](std::string_view line) { import.ReadLine(line); }));
   HBBP_RETURN_IF_ERROR(import.status());
-  if (!import.has_branches() && import.has_pre_aggregated()) {
-    return MakeStatus(
-        StatusCode::kUnsupported,
-        "%s: text that was added up for perf2bolt -pa has no branch stacks; give what "
-        "perf script printed, or the recording",
-        name.c_str());
-  }
   if (!import.has_branches()) {
     return MakeStatus(StatusCode::kBadFormat,
                       "%s: neither a recording of perf (PERFILE2 at its start) nor text of perf "

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <set>
 
 #include "base/unique_fd.h"
 #include "collect/memory_note.h"
@@ -113,7 +114,7 @@ std::optional<RecordedFiles::Found> RecordedFiles::FirstWithCode(
 
 void RecordedFiles::ReadRoot(CancelCheck* check) {
   was_read_ = true;
-  std::string root = root_;
+  std::string root = options_.root;
   char* const roots[] = {root.data(), nullptr};
   // Links are not followed, and neither are mounts: /proc has no files of interest.
   const std::unique_ptr<FTS, CloseFts> files(
@@ -137,22 +138,22 @@ std::optional<RecordedFiles::Found> RecordedFiles::FindByBuildId(std::span<const
   debug_only_.clear();
   // The first byte names a directory, so a build ID of one byte is not searched.
   if (build_id.size() < 2) return std::nullopt;
-  if (!root_.empty()) {
+  if (!options_.root.empty()) {
     std::optional<Found> found = FindBelowRoot(build_id, check);
     if (found) return found;
   }
-  if (perf_cache_.empty()) return std::nullopt;
+  if (options_.perf_cache.empty()) return std::nullopt;
   for (const auto& id : {build_id, WithoutPadding(build_id)}) {
     std::optional<Found> found =
-        FirstWithCode(PathsInCache(perf_cache_, BuildIdText(id)), build_id);
+        FirstWithCode(PathsInCache(options_.perf_cache, BuildIdText(id)), build_id);
     if (found) return found;
   }
   return std::nullopt;
 }
 
 std::optional<RecordedFiles::Found> RecordedFiles::FindByName(const std::string& path) const {
-  if (root_.empty() || OpenRegularFile(path).valid()) return std::nullopt;
-  const std::string file = root_ + path.substr(path.rfind('/'));
+  if (options_.root.empty() || OpenRegularFile(path).valid()) return std::nullopt;
+  const std::string file = options_.root + path.substr(path.rfind('/'));
   if (!OpenRegularFile(file).valid()) return std::nullopt;
   return Found{file, BuildIdAt(file)};
 }
@@ -160,12 +161,18 @@ std::optional<RecordedFiles::Found> RecordedFiles::FindByName(const std::string&
 std::optional<RecordedFiles::Found> RecordedFiles::FindBelowRoot(std::span<const uint8_t> build_id,
                                                                  CancelCheck* check) {
   for (const auto& id : {build_id, WithoutPadding(build_id)}) {
-    std::optional<Found> found = FirstWithCode(PathsInTrees(root_, BuildIdText(id)), build_id);
+    std::optional<Found> found =
+        FirstWithCode(PathsInTrees(options_.root, BuildIdText(id)), build_id);
     if (found) return found;
   }
   if (!was_read_) ReadRoot(check);
   const auto paths = paths_.find(KeyOf(build_id));
   return paths == paths_.end() ? std::nullopt : FirstWithCode(paths->second, build_id);
+}
+
+bool RecordedFiles::IsGiven(const std::string& path) const {
+  return std::any_of(options_.files.begin(), options_.files.end(),
+                     [&](const auto& file) { return file.second == path; });
 }
 
 void RecordedFiles::Find(ProfileData* data, SessionLog* log, CancelCheck* check) {
@@ -177,7 +184,7 @@ void RecordedFiles::Find(ProfileData* data, SessionLog* log, CancelCheck* check)
   };
   for (ModuleRecord& module : data->modules) {
     // A file that the user named is not exchanged for another.
-    if (module.kind != ModuleKind::kFile || named_.contains(module.path)) continue;
+    if (module.kind != ModuleKind::kFile || IsGiven(module.path)) continue;
     const bool has_build_id = !module.build_id.empty();
     if (std::vector<uint8_t> id = BuildIdAt(module.path);
         has_build_id && !id.empty() && SameBuildId(id, module.build_id)) {
@@ -200,7 +207,7 @@ void RecordedFiles::Find(ProfileData* data, SessionLog* log, CancelCheck* check)
     named += ", and " + std::to_string(count - kMaxNamed) + " more by build ID";
   }
   if (is_cut_) {
-    const std::string message = root_ + ": only the first " + std::to_string(max_files_) +
+    const std::string message = options_.root + ": only the first " + std::to_string(max_files_) +
                                 " files were searched by build ID; name a smaller directory";
     named += (named.empty() ? "" : "; ") + message;
   }

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,11 +32,9 @@ class RecordedFiles {
  public:
   static constexpr size_t kMaxFiles = 500'000;
 
-  // At most `max_files` entries below the root are read, once.
+  // At most `max_files` entries below the root are read, once. `options` must outlive it.
   explicit RecordedFiles(const ImportOptions& options, size_t max_files = kMaxFiles)
-      : root_(options.root), perf_cache_(options.perf_cache), max_files_(max_files) {
-    for (const auto& [recorded, here] : options.files) named_.insert(here);
-  }
+      : options_(options), max_files_(max_files) {}
 
   // Sets the paths of modules to the files that have their build IDs, and the build IDs to those of
   // the files, which have no padding as in older recordings. Files that were found by build ID are
@@ -55,11 +52,11 @@ class RecordedFiles {
                                      std::span<const uint8_t> build_id);
   std::optional<Found> FindBelowRoot(std::span<const uint8_t> build_id, CancelCheck* check);
   std::optional<Found> FindByName(const std::string& path) const;
+  // Returns whether the user gave the path.
+  bool IsGiven(const std::string& path) const;
   void ReadRoot(CancelCheck* check);
 
-  const std::string root_;
-  const std::string perf_cache_;
-  std::set<std::string> named_;  // paths that the user gave
+  const ImportOptions& options_;
   const size_t max_files_;
   bool was_read_ = false;
   bool is_cut_ = false;

@@ -219,20 +219,6 @@ uint32_t RecordedLocator::ModuleFor(const MappingEvent& mapping) {
   return index;
 }
 
-std::string RecordedLocator::LocalPath(const std::string& path) const {
-  const auto file = FindMovedFile(options_, path);
-  if (file != options_.files.end()) used_files_.insert(file->first);
-  return hbbp::LocalPath(options_, path);
-}
-
-std::vector<std::string> RecordedLocator::UnusedFiles() const {
-  std::vector<std::string> unused;
-  for (const auto& [recorded, here] : options_.files) {
-    if (!used_files_.contains(recorded)) unused.push_back(recorded);
-  }
-  return unused;
-}
-
 std::vector<std::pair<uint32_t, uint32_t>> RecordedLocator::memory_modules() const {
   std::vector<std::pair<uint32_t, uint32_t>> modules;
   for (const auto& [key, module] : modules_by_file_) {

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <set>
 #include <span>
 #include <string>
 #include <tuple>
@@ -43,10 +42,10 @@ class RecordedLocator : public Locator {
   // Padding of older headers is removed.
   void OnBuildId(const std::string& path, std::vector<uint8_t> build_id) override;
 
-  // Returns the path here of a file of the recorded machine, and remembers the option for it.
-  std::string LocalPath(const std::string& path) const;
-  // Returns the entries of ImportOptions::files that were of no file so far.
-  std::vector<std::string> UnusedFiles() const;
+  // Returns the path here of a file of the recorded machine.
+  std::string LocalPath(const std::string& path) const { return hbbp::LocalPath(options_, path); }
+  // Returns the paths that modules had on the recorded machine.
+  const std::vector<std::string>& recorded_paths() const { return recorded_paths_; }
   // Returns the modules for memory of a process that is not of a file, each with the pid. Modules
   // of reported code are not among them.
   std::vector<std::pair<uint32_t, uint32_t>> memory_modules() const;
@@ -100,7 +99,6 @@ class RecordedLocator : public Locator {
   uint64_t FindLocationIn(const AddressSpace& space, RuntimeAddress address, uint64_t time_ns);
 
   const ImportOptions options_;
-  mutable std::set<std::string> used_files_;  // keys of options_.files
   CountedMemory* const memory_;
   MemoryCharge charge_;
   std::vector<ModuleRecord> modules_;

@@ -1,39 +1,78 @@
 #include "collect/sampling_gaps.h"
 
-namespace hbbp {
+#include <algorithm>
 
-void SamplingGaps::AddSample(uint64_t id, uint64_t time_ns) {
-  if (time_ns == 0) return;
-  Counter& counter = counters_[id];
-  counter.first_ns = std::min(counter.first_ns, time_ns);
-  counter.last_ns = std::max(counter.last_ns, time_ns);
+namespace hbbp {
+namespace {
+
+constexpr uint64_t kMaxTickNs = 10'000'000;  // of Linux with CONFIG_HZ=100
+
+}  // namespace
+
+uint64_t SamplingGaps::AddSample(uint64_t counter, uint64_t time_ns, uint64_t period) {
+  own_periods_ += static_cast<double>(period);
+  if (time_ns == 0) return period;
+  Counter& state = counters_[counter];
+  const auto own = static_cast<double>(period);
+  const bool is_first = state.first_ns == 0;
+  if (is_first) state.first_ns = time_ns;
+  if (is_first || time_ns > state.last_ns + kMaxTickNs) {
+    // Its period is of a time in which the program may have slept.
+    state.recent_start_ns = time_ns;
+    state.recent_periods = 0;
+  } else {
+    if (time_ns > state.recent_start_ns + kMaxTickNs) {
+      state.recent_start_ns = state.last_ns;
+      state.recent_periods = 0;
+    }
+    state.recent_periods += own;
+  }
+  state.last_ns = std::max(state.last_ns, time_ns);
+  const auto room = static_cast<double>((UINT64_MAX - period) / 2);
+  const double exact = std::min({state.missing, own * state.missing_per_period, room});
+  state.missing -= exact;
+  const auto added = static_cast<uint64_t>(exact + state.rest);
+  state.rest += exact - static_cast<double>(added);
+  added_periods_ += static_cast<double>(added);
+  return period + added;
 }
 
-void SamplingGaps::BeginGap(uint64_t id, uint64_t time_ns) { counters_[id].gap_start_ns = time_ns; }
+void SamplingGaps::BeginGap(uint64_t counter, uint64_t time_ns) {
+  counters_[counter].gap_start_ns = time_ns;
+}
 
-void SamplingGaps::EndGap(uint64_t id, uint64_t time_ns) {
-  Counter& counter = counters_[id];
-  if (counter.gap_start_ns == 0 || time_ns < counter.gap_start_ns) return;
-  counter.gaps_ns += time_ns - counter.gap_start_ns;
-  counter.gap_start_ns = 0;
+void SamplingGaps::EndGap(uint64_t counter, uint64_t time_ns) {
+  Counter& state = counters_[counter];
+  const uint64_t start_ns = state.gap_start_ns;
+  if (start_ns == 0 || time_ns < start_ns) return;
+  const uint64_t gap_ns = std::min(time_ns - start_ns, kMaxTickNs);
+  state.gap_start_ns = 0;
+  if (state.first_ns == 0) return;
+  state.gaps_ns += gap_ns;
   // The gap belongs to the time of the samples, even if none comes behind it.
-  counter.last_ns = std::max(counter.last_ns, time_ns);
+  state.last_ns = std::max(state.last_ns, time_ns);
+  if (start_ns > state.recent_start_ns && state.recent_periods > 0) {
+    const auto judged_ns = static_cast<double>(start_ns - state.recent_start_ns);
+    state.missing += state.recent_periods * static_cast<double>(gap_ns) / judged_ns;
+    state.missing_per_period = state.missing / state.recent_periods;
+  }
+  state.recent_start_ns = time_ns;
+  state.recent_periods = 0;
 }
 
 double SamplingGaps::MissingShare() const {
-  const auto without_id = counters_.find(0);
-  const bool has_ids = without_id == counters_.end();
-  // Without ids the gaps of several counters cannot be distinguished by the samples.
-  if (!has_ids && counters_.size() > 2) return 0;
   uint64_t gaps_ns = 0, span_ns = 0;
-  for (const auto& [id, counter] : counters_) {
-    const Counter& sampled = has_ids ? counter : without_id->second;
-    if (sampled.first_ns > sampled.last_ns || (!has_ids && id == 0)) continue;
-    gaps_ns += counter.gaps_ns;
-    span_ns += std::max(sampled.last_ns, counter.last_ns) - sampled.first_ns;
+  for (const auto& [counter, state] : counters_) {
+    if (state.first_ns == 0) continue;
+    gaps_ns += state.gaps_ns;
+    span_ns += state.last_ns - state.first_ns;
   }
   if (span_ns == 0) return 0;
   return std::min(1.0, static_cast<double>(gaps_ns) / static_cast<double>(span_ns));
+}
+
+double SamplingGaps::Factor() const {
+  return own_periods_ == 0 ? 1 : (own_periods_ + added_periods_) / own_periods_;
 }
 
 }  // namespace hbbp

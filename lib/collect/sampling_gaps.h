@@ -1,15 +1,18 @@
-// SamplingGaps finds how much of the time the kernel held the sampling of an event back.
+// SamplingGaps makes up for the time in which the kernel held the sampling of an event back.
 //
 // Above the limit of samples a tick it stops the counter until the next tick, and writes a record
-// at both ends of the gap. Counts lack what happened in the gaps, as a share of the time from the
-// first sample of the counter to its last. A program that slept in between ran less than that, so
-// that the share is the least that is missing.
+// at both ends of the gap. What happened in the gap is taken for as dense as in the samples since
+// the gap before, of the last 10 ms at most, and is spread over the samples that come next, in
+// proportion to their periods:
 //
-//   Samples from 0 to 30 ms, gaps from 5 to 15 ms and from 20 to 30 ms: two thirds are missing.
+//   Each ms a sample of 100 from 0 to 5 ms, and a gap from 5 to 15 ms: 500 in 5 ms are 1000 in the
+//   gap. The next five samples stand for 300 each, which makes up for it.
+//
+// No tick is longer than 10 ms, so that a program slept for the rest of a longer gap. What is
+// missing before the first sample, or behind the last one, is not known.
 #ifndef HBBP_LIB_COLLECT_SAMPLING_GAPS_H_
 #define HBBP_LIB_COLLECT_SAMPLING_GAPS_H_
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 
@@ -17,23 +20,32 @@ namespace hbbp {
 
 class SamplingGaps {
  public:
-  // `id` is that of the counter, which samples may not have: they have 0 then.
-  void AddSample(uint64_t id, uint64_t time_ns);
-  void BeginGap(uint64_t id, uint64_t time_ns);
-  void EndGap(uint64_t id, uint64_t time_ns);
+  // Returns what a sample of the counter stands for, whose own period is `period`.
+  uint64_t AddSample(uint64_t counter, uint64_t time_ns, uint64_t period);
+  void BeginGap(uint64_t counter, uint64_t time_ns);
+  void EndGap(uint64_t counter, uint64_t time_ns);
 
-  // Returns the share of the time that is in gaps; 0 if it is not known.
+  // Returns the share of the time of all counters that is in gaps; 0 if it is not known.
   double MissingShare() const;
+  // Returns by what factor the samples count for more than their own periods.
+  double Factor() const;
 
  private:
   struct Counter {
-    uint64_t first_ns = UINT64_MAX;
+    uint64_t first_ns = 0;  // 0: no sample yet
     uint64_t last_ns = 0;
     uint64_t gap_start_ns = 0;  // 0: not in a gap
     uint64_t gaps_ns = 0;
+    uint64_t recent_start_ns = 0;  // of the samples by which a gap is judged
+    double recent_periods = 0;
+    double missing = 0;             // what the next samples make up for
+    double missing_per_period = 0;  // of theirs
+    double rest = 0;                // less than 1, left by rounding
   };
 
-  std::map<uint64_t, Counter> counters_;  // by id
+  std::map<uint64_t, Counter> counters_;
+  double own_periods_ = 0;
+  double added_periods_ = 0;
 };
 
 }  // namespace hbbp

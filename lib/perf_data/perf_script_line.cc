@@ -7,38 +7,12 @@
 #include <sys/sysmacros.h>
 
 #include <algorithm>
-#include <charconv>
 #include <span>
+
+#include "perf_data/text_words.h"
 
 namespace hbbp {
 namespace {
-
-constexpr std::string_view kBlanks = " \t\r";
-
-std::string_view NextWord(std::string_view* rest) {
-  const size_t start = rest->find_first_not_of(kBlanks);
-  if (start == std::string_view::npos) {
-    *rest = {};
-    return {};
-  }
-  rest->remove_prefix(start);
-  const std::string_view word = rest->substr(0, rest->find_first_of(kBlanks));
-  rest->remove_prefix(word.size());
-  return word;
-}
-
-template <typename Number>
-std::optional<Number> ParseWhole(std::string_view text, int base) {
-  Number number;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
-std::optional<uint64_t> ParseHex(std::string_view text) {
-  if (text.starts_with("0x")) text.remove_prefix(2);
-  return ParseWhole<uint64_t>(text, 16);
-}
 
 // Takes what stands in front of `separator`, which goes with it.
 std::optional<std::string_view> TakeUpTo(std::string_view separator, std::string_view* rest) {
@@ -220,19 +194,6 @@ std::optional<SampleLine> ParseSampleLine(std::string_view line) {
   const bool is_head = has_labels && sample.pid;
   if (!sample.ip && sample.branches.empty() && !is_head) return std::nullopt;
   return sample;
-}
-
-bool IsPreAggregatedLine(std::string_view line) {
-  constexpr std::string_view kKinds = "STRBFfr";
-  const std::string_view kind = NextWord(&line);
-  if (kind.size() != 1 || kKinds.find(kind[0]) == std::string_view::npos) return false;
-  size_t numbers = 0;
-  for (std::string_view word = NextWord(&line); !word.empty(); word = NextWord(&line)) {
-    // A location may have a build ID, or X for another file, in front.
-    if (!ParseHex(word.substr(word.rfind(':') + 1))) return false;
-    ++numbers;
-  }
-  return numbers >= 2 && numbers <= 5;
 }
 
 std::optional<uint32_t> ParseCountLine(std::string_view line) {

@@ -56,10 +56,6 @@ struct SampleLine {
 // Returns nothing for an empty line, a comment, and what is not a sample.
 std::optional<SampleLine> ParseSampleLine(std::string_view line);
 
-// Returns whether the line is a record of what BOLT calls pre-aggregated: a kind of record, at
-// least two addresses or one with a number, and numbers ("B 4b1 4a0 12 3").
-bool IsPreAggregatedLine(std::string_view line);
-
 // Parses a number alone at the start of a line: how often the sample behind it was seen.
 std::optional<uint32_t> ParseCountLine(std::string_view line);
 

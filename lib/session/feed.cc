@@ -51,8 +51,7 @@ Feed::OwnCounts::OwnCounts(const FeedOptions& given)
       start_time_ns(ClockNs(CLOCK_REALTIME)),
       log(given.log),
       memory(given.allocator, given.max_memory),
-      importer(FilesOf(given), &memory),
-      files(FilesOf(given)) {}
+      importer(FilesOf(given), &memory) {}
 
 FeedTarget Feed::OwnCounts::Target() {
   return {&mutex, &importer,
@@ -349,7 +348,7 @@ ProfileData Feed::Snapshot(const Work& work) {
   ProfileData data = own_->importer.Snapshot(asked);
   ReportOrThrow(work, kCounted, kAll);
   CompleteImport(summary_, import_, own_->importer, &data);
-  own_->files.Find(&data, nullptr, asked);
+  if (own_->options.find_files) own_->options.find_files(&data, asked);
   if (delivery_.waiting() != 0 && !data.sources.empty()) {
     AppendNote(std::to_string(delivery_.waiting()) +
                    " records were fed that wait for the end of a round and are not counted yet",

@@ -24,7 +24,6 @@
 #include "collect/import_messages.h"
 #include "collect/importer.h"
 #include "collect/perf_record_import.h"
-#include "collect/recorded_files.h"
 #include "collect/session_log.h"
 #include "events/event_sink.h"
 #include "perf_data/perf_data_event.h"
@@ -38,6 +37,8 @@ namespace hbbp {
 
 struct FeedOptions : HostSettings {
   ImportOptions files;
+  // Finds files of modules that are not at their paths, for a snapshot. Empty: an analysis does it.
+  std::function<void(ProfileData*, CancelCheck*)> find_files;
   DeliveryOptions delivery;
   std::string host;    // empty: this machine
   std::string cpu_id;  // of another machine, as perf spells it
@@ -135,7 +136,6 @@ class Feed : private ForkParticipant {
     CountedMemory memory;
     std::mutex mutex;
     Importer importer;
-    RecordedFiles files;
   };
 
   struct Own {};

@@ -168,6 +168,20 @@ class IbsTest(record_support.RecordTest):
         self.assertEqual((page['address'], page['loads']),
                          ('0x7fff0000', sum(row['loads'] for row in listing['rows'])))
 
+    def test_missing_code_is_reported_and_can_be_named(self):
+        self.import_it(self.many_ops())
+        listing = self.ibs('--by', 'function')
+        self.assertIn('code of [kernel.kallsyms] could not be read: neither symbols nor code of this kernel are known '
+                      'here; its kallsyms, vmlinux or kcore can be given', listing['notes'])
+        kallsyms = self.directory / 'kallsyms'
+        kallsyms.write_text(f'{KERNEL_CODE & ~0xfffff:016x} T _text\n{KERNEL_CODE:016x} T counted\n'
+                            f'{KERNEL_CODE + 160:016x} T more\n{KERNEL_CODE + 0x1000:016x} T _etext\n')
+        named = self.ibs('--by', 'function', '--kallsyms', kallsyms)
+        self.assertEqual({row['function'] for row in named['rows']}, {'counted', 'more'})
+        self.assertEqual(sum(row['op-samples'] for row in named['rows']), 3000)
+        self.assertIn('none', self.refused('ibs', self.file, '--kallsyms', 'none'))
+        self.assertIn('none', self.refused('ibs', self.file, '--symfs', 'none'))
+
     def test_a_real_sample(self):
         self.import_it(self.data('zen4_genoa.ibs.perf.data'))
         row, = self.ibs('--event', 'op-samples,op-nb-local-dram,op-dc-load-miss-cycles')['rows']

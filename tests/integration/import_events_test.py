@@ -1,4 +1,5 @@
 """Tests hbbp import on recordings of several events: each counts on its own."""
+import re
 import shutil
 import struct
 import subprocess
@@ -28,18 +29,6 @@ class ImportEventsTest(record_support.RecordTest):
         super().setUp()
         self.recording = self.directory / 'perf.data'
 
-    def build_library(self):
-        """Returns a library and the address of its function in the recorded process."""
-        if shutil.which('cc') is None:
-            self.skipTest('no compiler')
-        source = self.directory / 'lib.c'
-        source.write_text('int work(int n) { return n * 3 + 1; }\n')
-        library = self.directory / 'lib.so'
-        subprocess.run(['cc', '-shared', '-nostdlib', '-O1', '-o', library, source], check=True)
-        symbols = subprocess.run(['nm', library], capture_output=True, text=True, check=True).stdout
-        offset, = (int(line.split()[0], 16) for line in symbols.splitlines() if line.endswith(' work'))
-        return library, 0x400000 + offset
-
     def import_it(self, *arguments):
         result = self.run_tool('import', '-o', self.file, self.recording, *arguments)
         self.assertEqual(result.returncode, 0, result)
@@ -58,7 +47,7 @@ class ImportEventsTest(record_support.RecordTest):
 
     def record_two(self):
         """Makes a recording of instructions, one sample of 10,000, and of cycles, three of 4,000."""
-        library, work = self.build_library()
+        library, work = record_support.build_library(self)
         instructions = built.Event(11, built.INSTRUCTIONS, 'instructions:u', period=10000)
         cycles = built.Event(12, built.CYCLES, 'cycles:u', period=4000)
         self.recording.write_bytes(built.file(
@@ -92,11 +81,33 @@ class ImportEventsTest(record_support.RecordTest):
                          "hbbp mix: no samples of event 'branches'; the profile has samples of: "
                          'instructions:u, cycles:u\n')
 
+    def test_other_events_are_columns_of_functions_too(self):
+        self.record_two()
+        self.import_it()
+        by = ['mix', self.file, '--by', 'module,function', '--also', 'cycles:u', '--also', 'instructions']
+        row, = self.rows(*by)
+        self.assertEqual((row['function'], row['instructions'], row['cycles:u']), ('work', 10000, 12000))
+        self.assertEqual(row['instructions_event'], 10000)
+        row, total = self.rows(*by, '--totals', '--top', '1')
+        self.assertEqual((row['cycles:u'], total['cycles:u']), (12000, 12000))
+        row, = self.rows(*by, '--where', 'function = work')
+        self.assertEqual(row['cycles:u'], 12000)
+        # The cycles are shared out among the instructions of the block.
+        rows = self.rows('mix', self.file, '--also', 'cycles:u')
+        self.assertEqual(sum(row['cycles:u'] for row in rows), 12000)
+        self.assertGreater(len(rows), 1)
+        listing = self.run_tool('mix', self.file, '--by', 'function', '--also', 'cycles:u').stdout
+        self.assertRegex(listing.splitlines()[0], r'instructions .*share +cycles:u +function')
+        for words, message in ((['--columns', 'thread'], '--also is a column itself, and not for --columns'),
+                               (['--summary'], '--also is not for --summary')):
+            self.assertEqual(self.refused('mix', self.file, '--also', 'cycles', *words), f'hbbp mix: {message}\n')
+        self.assertIn("no samples of event 'branches'", self.refused('mix', self.file, '--also', 'branches'))
+
     def test_profiles_of_different_units_are_not_merged(self):
         self.record_two()
         self.import_it()
         other, merged = self.directory / 'other.hbbp', self.directory / 'merged.hbbp'
-        library, work = self.build_library()
+        library, work = record_support.build_library(self)
         clock = built.Event(13, 1, 'task-clock:u', built.SOFTWARE)
         self.recording.write_bytes(built.file(
             [clock], [clock.mapping(PID, 0x400000, 0x8000, str(library)), clock.sample(work, PID, 10)]))
@@ -108,7 +119,7 @@ class ImportEventsTest(record_support.RecordTest):
         self.assertFalse(merged.exists())
 
     def test_events_without_samples_do_not_matter(self):
-        library, work = self.build_library()
+        library, work = record_support.build_library(self)
         instructions = built.Event(11, built.INSTRUCTIONS, 'instructions:u', period=10000)
         dummy = built.Event(12, built.DUMMY, 'dummy:HG', built.SOFTWARE, period=1)
         self.recording.write_bytes(built.file(
@@ -135,7 +146,7 @@ class ImportEventsTest(record_support.RecordTest):
         return record_support.json.loads(result.stdout)['total_instructions']
 
     def test_the_members_of_a_group_have_the_deltas_of_their_counters(self):
-        library, work = self.build_library()
+        library, work = record_support.build_library(self)
         for lost in (None, 0):
             form = built.FORMAT_GROUP | built.FORMAT_ID | (0 if lost is None else built.FORMAT_LOST)
             layout = {'sample_type': built.SAMPLE_TYPE | built.READ, 'read_format': form}
@@ -154,6 +165,51 @@ class ImportEventsTest(record_support.RecordTest):
             row, = self.rows('blocks', self.file, '--also', 'cycles')
             self.assertEqual((row['count'] * row['instructions'], row['cycles']), (2100, 4000))
             self.assertEqual(self.sums_of_perf(), {'cycles:uS': 4000, 'instructions:uS': 2100})
+
+    def test_samples_that_a_group_lost_are_lost_of_each_member(self):
+        library, work = record_support.build_library(self)
+        layout = {'sample_type': built.SAMPLE_TYPE | built.READ,
+                  'read_format': built.FORMAT_GROUP | built.FORMAT_ID | built.FORMAT_LOST}
+        cycles = built.Event(11, built.CYCLES, 'cycles:uS', period=1000, **layout)
+        instructions = built.Event(12, built.INSTRUCTIONS, 'instructions:uS', period=0, **layout)
+        self.recording.write_bytes(built.file(
+            [cycles, instructions],
+            [cycles.mapping(PID, 0x400000, 0x8000, str(library)),
+             *(cycles.sample(work, PID, 10 + number,
+                             read=struct.pack('<Q', 2) + counter(value, 11, lost) + counter(value // 2, 12, 0))
+               for number, (value, lost) in enumerate([(1000, 0), (5000, 3), (6000, 3), (9000, 5)]))]))
+        report = self.import_it()
+        self.assertIn('ebs of cycles:uS: 4 samples, lost 5,', report)
+        self.assertEqual({source['event_name']: source['lost'] for source in self.info()['sources']},
+                         {'cycles:uS': 5, 'instructions:uS': 5})
+        # What was lost is in the next value of the counter.
+        self.assertEqual(self.counted('cycles'), 9000)
+
+    def test_groups_may_be_of_an_event_that_has_no_samples_itself(self):
+        """The values of a hostile recording are of another event than the sample, and of impossible times."""
+        library, work = record_support.build_library(self)
+        layout = {'sample_type': built.SAMPLE_TYPE | built.READ,
+                  'read_format': built.FORMAT_TIMES | built.FORMAT_GROUP | built.FORMAT_ID | built.FORMAT_LOST}
+        cycles = built.Event(11, built.CYCLES, 'cycles:uS', period=1000, **layout)
+        instructions = built.Event(12, built.INSTRUCTIONS, 'instructions:uS', period=0, **layout)
+        for times in ((0, 0), (2**64 - 1, 1)):
+            self.recording.write_bytes(built.file(
+                [cycles, instructions],
+                [cycles.mapping(PID, 0x400000, 0x8000, str(library)),
+                 *(cycles.sample(work, PID, 10 + number, read=struct.pack('<3Q', 1, *times) + counter(value, 12, 3))
+                   for number, value in enumerate((1000, 2**63)))]))
+            self.import_it()
+            by_event = {source['event_name']: source for source in self.info()['sources']}
+            self.assertEqual((by_event['instructions:uS']['samples'], by_event['instructions:uS']['lost']), (2, 3))
+
+    def test_perf_loses_samples_of_a_group(self):
+        self.record_by_perf('-m', '1', '-e', '{task-clock:u,cpu-clock:u}:S', '-c', '10000')
+        self.import_it()
+        report = subprocess.run(['perf', 'report', '--stdio', '-i', self.recording], capture_output=True, text=True)
+        lost = int(re.search(r'Total Lost Samples: (\d+)', report.stdout)[1])
+        if lost == 0:
+            self.skipTest('perf lost nothing')
+        self.assertEqual([source['lost'] for source in self.info()['sources']], [lost, lost])
 
     def test_perf_records_a_group_of_clocks(self):
         self.record_by_perf('-e', '{task-clock,cpu-clock}:S', '-c', '1000000')
@@ -175,7 +231,7 @@ class ImportEventsTest(record_support.RecordTest):
                          (2000000, 2000000, 'nanoseconds'))
 
     def test_without_periods_a_frequency_gives_shares(self):
-        library, work = self.build_library()
+        library, work = record_support.build_library(self)
         event = built.Event(11, built.INSTRUCTIONS, 'instructions:u', period=4000, flags=built.FREQUENCY,
                             sample_type=built.SAMPLE_TYPE & ~built.PERIOD)
         self.recording.write_bytes(built.file(
@@ -187,6 +243,14 @@ class ImportEventsTest(record_support.RecordTest):
         self.assertEqual((source['unit'], source['event_name']), ('events', 'instructions:u'))
         listing = self.run_tool('blocks', self.file).stdout
         self.assertIn('counts are proportional to these', listing)
+
+    def test_perf_records_a_frequency_without_periods(self):
+        self.record_by_perf('-e', 'page-faults:u', '-F', '1000', '--no-period')
+        self.assertIn('counts are shares and not numbers: record without --no-period', self.import_it())
+        source, = self.info()['sources']
+        self.assertGreater(source['samples'], 0)
+        self.assertEqual((source['unit'], source['period_mode'], source['smallest_period'], source['largest_period']),
+                         ('events', 'frequency', 1, 1))
 
     def test_perf_records_two_clocks(self):
         """Each has the time of the program, and their sum is twice that."""

@@ -93,6 +93,26 @@ class ImportFilesTest(record_support.RecordTest):
         self.assertIn(f'/opt/lib.so: took {kept}, which has its build ID', message)
         self.assertEqual(self.samples_in_blocks(), 3000)
 
+    def test_the_cache_of_perf_is_where_its_configuration_says(self):
+        home, cache = self.directory / 'home', self.directory / 'cache'
+        home.mkdir()
+        text = self.build_id().hex()
+        kept = cache / '.build-id' / text[:2] / text[2:] / 'elf'
+        kept.parent.mkdir(parents=True)
+        self.record('/opt/lib.so', self.build_id())
+        shutil.move(self.library, kept)
+        self.library = kept
+        environment = {**os.environ, 'HOME': str(home)}
+        self.assertIn('are in files that are not here', self.import_it(env=environment))
+        config, other = home / '.perfconfig', self.directory / 'perfconfig'
+        config.write_text(f'[buildid]\n\tdir = {cache} # of all projects\n')
+        self.assertIn(f'/opt/lib.so: took {kept}, which has its build ID', self.import_it(env=environment))
+        other.write_text('[buildid]\ndir = none\n')
+        environment['PERF_CONFIG'] = str(other)
+        self.assertIn('are in files that are not here', self.import_it(env=environment))
+        (self.directory / 'none').symlink_to('cache')
+        self.assertIn('which has its build ID', self.import_it(env=environment))
+
     def test_build_ids_of_8_and_16_bytes_with_and_without_padding(self):
         recorded = '/opt/lib.so'
         for size in (8, 16):
@@ -119,8 +139,9 @@ class ImportFilesTest(record_support.RecordTest):
         if shutil.which('perf') is None:
             self.skipTest('no perf')
         program, moved = self.directory / 'program', self.directory / 'moved'
-        home = self.directory / 'home'
+        home, cache = self.directory / 'home', self.directory / 'cache'
         home.mkdir()
+        (home / '.perfconfig').write_text(f'[buildid]\ndir = {cache}\n')
         source = self.directory / 'program.c'
         source.write_text('int main(void) { for (volatile int i = 0; i < 100000000; ++i); return 0; }\n')
         subprocess.run(['cc', '-O1', '-Wl,--build-id', '-o', program, source], check=True)
@@ -131,7 +152,7 @@ class ImportFilesTest(record_support.RecordTest):
             self.skipTest(f'perf does not record here: {recorded.stderr}')
         shutil.move(program, moved)
         message = self.import_it(env=environment)
-        self.assertRegex(message, f'{program}: took {home}/.debug/.build-id/.*/elf, which has its')
+        self.assertRegex(message, f'{program}: took {cache}/.build-id/.*/elf, which has its')
         self.assertGreater(self.samples_in_blocks(), 0)
 
     def test_a_flat_directory_is_searched_by_build_id_and_else_by_name(self):

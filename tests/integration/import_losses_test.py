@@ -1,8 +1,13 @@
 """Tests that hbbp import says what of a recording it leaves out, how much, why, and what helps."""
+import pathlib
+import re
+import subprocess
+
 import recording_builder as built
 import record_support
 
 PID = 7
+AARCH64 = 183  # EM_AARCH64
 STACK = [(0x400030, 0x400010), (0x400030, 0x400020)]
 
 
@@ -61,6 +66,31 @@ class ImportLossesTest(record_support.RecordTest):
         self.assertIn('recorded on aarch64: samples and branches are counted by address, but only code of x86-64 is '
                       'decoded, so that there are no blocks', lines)
 
+    def test_branch_stacks_of_arm_are_streams_by_address(self):
+        """BRBE of aarch64 gives stacks in the same records. Three entries are two streams, of code that is not decoded."""
+        event = built.Event(11, built.CYCLES, 'cycles:u', branch_kinds=built.ANY_BRANCH | built.USER_BRANCHES,
+                            sample_type=built.SAMPLE_TYPE | built.BRANCH_STACK)
+        library, _ = record_support.build_library(self)
+        code = bytearray(library.read_bytes())
+        built.struct.pack_into('<H', code, 18, AARCH64)
+        library.write_bytes(code)
+        stack = [(0x400030, 0x400010), (0x400040, 0x400020), (0x400030, 0x400010)]
+        self.recording.write_bytes(built.file(
+            [event], [event.mapping(PID, 0x400000, 0x1000, str(library)),
+                      *(event.sample(0x400010, PID, 10 + number, branches=stack) for number in range(5))],
+            {built.ARCH: built.padded('aarch64')}))
+        self.assertIn('recorded on aarch64: samples and branches are counted by address, but only code of x86-64 is '
+                      'decoded, so that there are no blocks', self.import_it())
+        listing = subprocess.run([record_support.program('branch_listing'), self.file], capture_output=True, text=True,
+                                 check=True).stdout
+        self.assertEqual(listing.splitlines(), [f'branch {library} 30 {library} 10 10',
+                                                f'branch {library} 40 {library} 20 5',
+                                                f'range {library} 10 40 5', f'range {library} 20 30 5'])
+        self.assertEqual(self.rows('blocks', self.file), [])
+        module, = (module for module in self.info()['modules'] if module['samples'])
+        self.assertEqual(module['code'], 'missing')
+        self.assertRegex(module['problem'], 'x86-64')
+
     def test_files_that_are_not_here_are_reported(self):
         event = built.Event(11, built.INSTRUCTIONS, 'instructions:u')
         self.recording.write_bytes(built.file(
@@ -73,6 +103,28 @@ class ImportLossesTest(record_support.RecordTest):
                       self.import_it())
         self.assertIn(f'2 samples or branches are in files that have other build IDs here (/bin/true), {remedy}',
                       self.import_it('--file', 'server=/bin/true'))
+
+    def test_samples_of_another_kernel_are_reported(self):
+        event = built.Event(11, built.CYCLES, 'cycles:k')
+        kernel = 2**64 - 2**31
+        records = [event.mapping(2**32 - 1, kernel, 2**24, '[kernel.kallsyms]_text'),
+                   *(event.sample(kernel + 64, PID, 10 + number, misc=1) for number in range(3))]
+        features = {built.OS_RELEASE: built.padded('5.4.0-tiny')}
+        expected = ('3 samples or branches are in a kernel {} (5.4.0-tiny), and have no symbols unless '
+                    '--kallsyms, --vmlinux or --kcore names the files of that kernel: they are counted by kernel '
+                    'module')
+        self.recording.write_bytes(built.file([event], records, features))
+        self.assertIn(expected.format('whose build ID is not known'), self.import_it())
+        self.recording.write_bytes(built.file([event], records, {
+            **features, built.BUILD_ID: built.build_id('[kernel.kallsyms]', bytes(range(1, 21)))}))
+        self.assertIn(expected.format('that does not run here'), self.import_it())
+        notes = pathlib.Path('/sys/kernel/notes')
+        found = re.search(rb'\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0(.{20})', notes.read_bytes(), re.S) if notes.exists() else None
+        if found is None:
+            self.skipTest('the kernel shows no build ID')
+        self.recording.write_bytes(built.file([event], records, {
+            **features, built.BUILD_ID: built.build_id('[kernel.kallsyms]', found[1])}))
+        self.assertFalse([line for line in self.import_it() if 'does not run here' in line])
 
     def test_options_that_lead_nowhere_are_reported(self):
         self.record_stacks(built.ANY_BRANCH)
@@ -90,17 +142,54 @@ class ImportLossesTest(record_support.RecordTest):
         lines = self.import_it('--binary', '/bin/true')
         self.assertIn('/bin/true: not used, as the text has mappings: --binary is for text without', lines)
 
-    def test_the_share_that_throttling_took_is_reported(self):
-        event = built.Event(11, built.INSTRUCTIONS, 'instructions:u')
-        millisecond = 1000000
-        records = [event.mapping(PID, 0x400000, 0x1000, '/opt/server')]
-        for tick in range(1, 9):
-            records += [event.sample(0x400010, PID, tick * 4 * millisecond),
-                        event.throttle(tick * 4 * millisecond + 1 * millisecond),
-                        event.throttle(tick * 4 * millisecond + 4 * millisecond, is_throttled=False)]
+    def throttled_recording(self, has_times=True):
+        """Makes a recording of 200 ticks of 4 ms, of which the kernel stops the counter after 1 ms with 20 samples."""
+        sample_type = built.SAMPLE_TYPE if has_times else built.SAMPLE_TYPE & ~built.TIME
+        event = built.Event(11, built.INSTRUCTIONS, 'instructions:u', sample_type=sample_type)
+        library, work = record_support.build_library(self)
+        microsecond = 1000
+        records = [event.mapping(PID, 0x400000, 0x8000, str(library))]
+        for tick in range(1, 201):
+            start = tick * 4000
+            records += [event.sample(work, PID, (start + 50 * number) * microsecond) for number in range(20)]
+            records += [event.throttle((start + 1000) * microsecond),
+                        event.throttle((start + 4000) * microsecond, is_throttled=False)]
         self.recording.write_bytes(built.file([event], records))
-        self.assertIn('sampling was held back 8 times, for 75 % of the time: counts are 25 % of the truth or less, '
+
+    def instructions(self):
+        row, = self.rows('blocks', self.file)
+        return row['count'] * row['instructions']
+
+    def test_counts_are_raised_by_what_throttling_took(self):
+        self.throttled_recording()
+        lines = self.import_it()
+        self.assertIn('sampling was held back 200 times, for 75 % of the time: counts were raised 3.98 times to make up '
+                      'for it: record with a longer period', lines)
+        # 1000 each 50 us in 200 ticks of 4 ms. The first gap and the last one have no samples on both sides.
+        self.assertAlmostEqual(self.instructions() / (200 * 80 * 1000), 1, delta=0.01)
+        source, = self.info()['sources']
+        self.assertEqual((source['samples'], source['throttled'], source['smallest_period'], source['largest_period']),
+                         (4000, 200, 1000, 1000))
+
+    def test_without_times_the_counts_stay_and_the_import_says_so(self):
+        self.throttled_recording(has_times=False)
+        self.assertIn('sampling was held back 200 times, for how long is not in the recording: counts are too low, '
                       'shares stay right: record with a longer period', self.import_it())
+        self.assertEqual(self.instructions(), 4000 * 1000)
+
+    def test_counts_are_raised_by_the_turns_of_others(self):
+        """The counter ran for a third of the time at first, and then for all of it."""
+        event = built.Event(11, built.INSTRUCTIONS, 'instructions:u', sample_type=built.SAMPLE_TYPE | built.READ,
+                            read_format=built.FORMAT_TIMES)
+        library, work = record_support.build_library(self)
+        times = [(3000, 1000), (6000, 2000), (7000, 3000), (8000, 4000)]
+        self.recording.write_bytes(built.file(
+            [event], [event.mapping(PID, 0x400000, 0x8000, str(library)),
+                      *(event.sample(work, PID, 10 + number, read=built.struct.pack('<3Q', 0, enabled, running))
+                        for number, (enabled, running) in enumerate(times))]))
+        self.assertIn('the counter ran for 50 % of the time, in turns with others, and counts were raised to make up '
+                      'for it: record fewer events at once', self.import_it())
+        self.assertEqual(self.instructions(), 3000 + 3000 + 1000 + 1000)
 
     def test_a_directory_is_one_of_threads_only_if_it_looks_like_it(self):
         directory = self.directory / 'recorded'
@@ -133,14 +222,15 @@ class ImportLossesTest(record_support.RecordTest):
     def test_only_the_generated_functions_of_a_kernel_are_known(self):
         event = built.Event(11, built.CYCLES, 'cycles:k')
         kernel = 2**64 - 2**31
-        self.recording.write_bytes(built.file(
-            [event], [event.mapping(2**32 - 1, kernel, 2**24, '[kernel.kallsyms]_text'),
-                      event.kernel_function(kernel + 2**23, 64, 'bpf_prog_0123_count'),
-                      event.sample(kernel + 64, PID, 10, misc=1)]))
-        self.import_it()
-        problem, = (module['problem'] for module in self.info()['modules'] if module['samples'])
-        self.assertEqual(problem, 'only 1 functions of this kernel are known here, by name; its kallsyms, vmlinux or '
-                                  'kcore can be given')
+        for number, known in ((1, '1 function of this kernel is'), (2, '2 functions of this kernel are')):
+            functions = [event.kernel_function(kernel + 2**23 + 64 * i, 64, f'bpf_prog_0123_{i}')
+                         for i in range(number)]
+            self.recording.write_bytes(built.file(
+                [event], [event.mapping(2**32 - 1, kernel, 2**24, '[kernel.kallsyms]_text'), *functions,
+                          event.sample(kernel + 64, PID, 10, misc=1)]))
+            self.import_it()
+            problem, = (module['problem'] for module in self.info()['modules'] if module['samples'])
+            self.assertEqual(problem, f'only {known} known here, by name; its kallsyms, vmlinux or kcore can be given')
 
 
 if __name__ == '__main__':

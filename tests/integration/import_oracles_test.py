@@ -1,6 +1,5 @@
 """Compares ranges and taken branches of hbbp import with those of other tools for the same recordings."""
 import collections
-import os
 import pathlib
 import re
 import shutil
@@ -21,12 +20,6 @@ def needed(*tools):
 
 
 class OraclesTest(record_support.RecordTest):
-
-    def data(self, name):
-        path = pathlib.Path(os.environ.get('HBBP_TEST_DATA', '')) / name
-        if not path.is_file():
-            raise unittest.SkipTest('no recordings (HBBP_TEST_DATA)')
-        return path
 
     def run_oracle(self, *words, **options):
         return subprocess.run([str(word) for word in words], capture_output=True, text=True,
@@ -72,7 +65,7 @@ class OraclesTest(record_support.RecordTest):
         return branches, ranges
 
     def assert_profgen_agrees(self, name):
-        text, binary = (self.data(f'profgen/{name}.perf{kind}') for kind in ('script', 'bin'))
+        text, binary = (record_support.recorded(f'profgen/{name}.perf{kind}') for kind in ('script', 'bin'))
         branches, ranges = self.listed(text, '--binary', binary, '--file',
                                        f'{binary.name}={binary}')
         self.assertEqual((self.inside(branches, binary), self.inside(ranges, binary)),
@@ -86,7 +79,7 @@ class OraclesTest(record_support.RecordTest):
 
     def test_llvm_profgen_drops_samples_whose_call_chain_ends_in_a_prologue(self):
         name = 'noinline-cs-noprobe'
-        text, binary = (self.data(f'profgen/{name}.perf{kind}') for kind in ('script', 'bin'))
+        text, binary = (record_support.recorded(f'profgen/{name}.perf{kind}') for kind in ('script', 'bin'))
         whole = text.read_text()
         prologue = whole.index('// Test for leaf frame ending up in prolog')
         kept = self.directory / 'kept.perfscript'
@@ -101,7 +94,7 @@ class OraclesTest(record_support.RecordTest):
     def test_llvm_profgen_joins_calls_that_leave_the_binary(self):
         """For a call through the PLT into another file, llvm-profgen ignores the jump in the PLT."""
         name = 'callback-external-addr'
-        text, binary = (self.data(f'profgen/{name}.perf{kind}') for kind in ('script', 'bin'))
+        text, binary = (record_support.recorded(f'profgen/{name}.perf{kind}') for kind in ('script', 'bin'))
         branches, ranges = self.listed(text, '--binary', binary)
         branches, ranges = self.inside(branches, binary), self.inside(ranges, binary)
         found_branches, found_ranges = self.profgen(text, binary)
@@ -115,7 +108,7 @@ class OraclesTest(record_support.RecordTest):
                          sum(number for pair, number in branches.items() if pair[1] == plt))
 
     def propeller(self):
-        recording = self.data('autofdo/propeller_sample.perfdata')
+        recording = record_support.recorded('autofdo/propeller_sample.perfdata')
         binary = recording.with_name('propeller_sample.bin')
         branches, ranges = self.listed(recording, '--file', f'{binary.name}={binary}')
         return recording, binary, self.inside(branches, binary), self.inside(ranges, binary)
@@ -175,6 +168,36 @@ class OraclesTest(record_support.RecordTest):
             self.assertEqual(number, branches[source, target] +
                              (passed(source) if falls_through else 0), (hex(source), hex(target)))
 
+    def test_perf_script_has_as_many_branches(self):
+        needed('perf')
+        for name in ('autofdo/test.lbr', 'autofdo/propeller_sample.perfdata', 'quipper/perf.data.branch-4.14',
+                     'quipper/perf.data.branch_stack_spec', 'quipper/perf.data.callgraph_and_branch-3.8'):
+            recording = record_support.recorded(name)
+            script = self.run_oracle('perf', 'script', '-i', recording, '-F', 'brstack')
+            entries = collections.Counter(entry.group() for entry in re.finditer(r'0x[0-9a-f]+/0x[0-9a-f]+', script))
+            empty = entries.pop('0x0/0x0', 0)
+            branches, ranges = self.listed(recording)
+            lbr, = (source for source in self.info()['sources'] if source['kind'] == 'lbr')
+            with self.subTest(name):
+                self.assertEqual(lbr['counters'].get('empty-entries', 0), empty)
+                self.assertEqual(sum(branches.values()), sum(entries.values()))
+                self.assertEqual(sum(ranges.values()), sum(entries.values()) - lbr['samples'])
+
+    def test_perf_script_has_the_same_branches(self):
+        needed('perf')
+        recording = record_support.recorded('autofdo/test.lbr')
+        binary = recording.with_name('test.binary')
+        script = self.run_oracle('perf', 'script', '-i', recording, '-F', 'brstack')
+        load_address, size = 0x400000, binary.stat().st_size
+        expected = collections.Counter()
+        for source, target in re.findall(r'0x([0-9a-f]+)/0x([0-9a-f]+)/', script):
+            pair = int(source, 16) - load_address, int(target, 16) - load_address
+            if all(0 <= offset < size for offset in pair):
+                expected[pair] += 1
+        branches, _ = self.listed(recording, '--file', f'{binary.name}={binary}')
+        self.assertGreater(len(expected), 200)
+        self.assertEqual(self.inside(branches, binary), expected)
+
     def test_perf_script_with_instructions(self):
         """It walks each range by its instructions, and ignores those that run backwards."""
         needed('perf')
@@ -216,7 +239,7 @@ class OraclesTest(record_support.RecordTest):
     def test_create_llvm_prof(self):
         """It counts entries of functions, but only calls from functions with ranges."""
         needed('create_llvm_prof')
-        recording = self.data('autofdo/test.lbr')
+        recording = record_support.recorded('autofdo/test.lbr')
         binary = recording.with_name('test.binary')
         branches, _ = self.listed(recording, '--file', f'{binary.name}={binary}')
         load_address = 0x400000

@@ -2,6 +2,7 @@
 their ids and names, and the records of the kernel. It does not use any code of hbbp."""
 import struct
 
+THROTTLE, UNTHROTTLE = 5, 6
 HEADER_ATTR, EVENT_TYPE, FINISHED_ROUND, AUXTRACE, EVENT_UPDATE = 64, 65, 68, 71, 78
 FEATURE, COMPRESSED, COMPRESSED2, TRACING_DATA = 80, 81, 83, 66
 BUILD_ID_RECORD = 67
@@ -21,6 +22,20 @@ def words(data):
 
 def c_string(data):
     return data.split(b'\0')[0].decode(errors='surrogateescape')
+
+
+def copy_without_gaps(recording, copy):
+    """Copies what perf record wrote to a file or a pipe, without the beginnings of gaps of sampling."""
+    data = bytearray(recording.read_bytes())
+    header_size, = struct.unpack_from('<Q', data, 8)
+    start, size = (16, len(data) - 16) if header_size == 16 else struct.unpack_from('<2Q', data, 40)
+    at = start
+    while at < start + size:
+        kind, _, length = struct.unpack_from('<IHH', data, at)
+        if kind == THROTTLE:
+            struct.pack_into('<I', data, at, UNTHROTTLE)
+        at += length
+    copy.write_bytes(data)
 
 
 class PerfData:

@@ -48,6 +48,26 @@ def reported(output):
             if len(words) == 2 and words[0].isdigit() and words[1].isdigit()}
 
 
+def recorded(name):
+    """Returns the path of a recording of real hardware."""
+    path = pathlib.Path(os.environ.get('HBBP_TEST_DATA', '')) / name
+    if not path.is_file():
+        raise unittest.SkipTest('no recordings (HBBP_TEST_DATA)')
+    return path
+
+
+def build_library(test):
+    """Builds a library of one function, `work`. Returns it, and the address of `work` where it is at 0x400000."""
+    if shutil.which('cc') is None:
+        test.skipTest('no compiler')
+    source, library = test.directory / 'lib.c', test.directory / 'lib.so'
+    source.write_text('int work(int n) { return n * 3 + 1; }\n')
+    subprocess.run(['cc', '-shared', '-nostdlib', '-O1', '-o', library, source], check=True)
+    symbols = subprocess.run(['nm', library], capture_output=True, text=True, check=True).stdout
+    offset, = (int(line.split()[0], 16) for line in symbols.splitlines() if line.endswith(' work'))
+    return library, 0x400000 + offset
+
+
 class RecordTest(unittest.TestCase):
 
     def setUp(self):

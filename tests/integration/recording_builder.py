@@ -6,7 +6,7 @@ IP, TID, TIME, READ, ID, PERIOD = 1 << 0, 1 << 1, 1 << 2, 1 << 4, 1 << 6, 1 << 8
 CALLCHAIN, BRANCH_STACK, IDENTIFIER = 1 << 5, 1 << 11, 1 << 16
 ANY_BRANCH, ANY_CALL, ANY_RETURN, HW_INDEX = 1 << 3, 1 << 4, 1 << 5, 1 << 17
 USER_BRANCHES = 1 << 0
-FORMAT_ID, FORMAT_GROUP, FORMAT_LOST = 1 << 2, 1 << 3, 1 << 4
+FORMAT_TIMES, FORMAT_ID, FORMAT_GROUP, FORMAT_LOST = 3, 1 << 2, 1 << 3, 1 << 4
 HARDWARE, SOFTWARE = 0, 1
 CYCLES, INSTRUCTIONS = 0, 1  # PERF_COUNT_HW_*
 DUMMY = 9  # PERF_COUNT_SW_*
@@ -64,7 +64,9 @@ class Event:
         return fields + struct.pack('<Q', self.id)
 
     def sample(self, ip, pid, time, period=1000, read=b'', chain=(), branches=(), misc=USER):
-        fields = struct.pack('<QQIIQ', self.id, ip, pid, pid, time)
+        fields = struct.pack('<QQII', self.id, ip, pid, pid)
+        if self.sample_type & TIME:
+            fields += struct.pack('<Q', time)
         if self.sample_type & PERIOD:
             fields += struct.pack('<Q', period)
         if self.sample_type & READ:

@@ -33,11 +33,9 @@ bool IsBiased(const hbbp_block& block, const BiasThresholds& thresholds) {
 
 // Returns how many of another event were sampled in each of `blocks`, which are by module and
 // address.
-std::vector<double> EventsIn(const std::vector<hbbp_block>& blocks,
-                             const hbbp::analysis& of_event) {
+std::vector<double> EventsIn(const std::vector<hbbp_block>& blocks, const OtherEvent& event) {
   std::vector<double> events(blocks.size());
-  const double scale = of_event.info().ebs_scale;
-  for (const hbbp_block& other : of_event.blocks()) {
+  for (const hbbp_block& other : event.analysis.blocks()) {
     const auto after = std::upper_bound(
         blocks.begin(), blocks.end(), other, [](const hbbp_block& a, const hbbp_block& b) {
           return std::tie(a.module, a.start) < std::tie(b.module, b.start);
@@ -45,26 +43,7 @@ std::vector<double> EventsIn(const std::vector<hbbp_block>& blocks,
     if (after == blocks.begin()) continue;
     const hbbp_block& block = *std::prev(after);
     const bool is_inside = block.module == other.module && other.start < block.end;
-    if (is_inside) events[after - blocks.begin() - 1] += Instructions(other) / scale;
-  }
-  return events;
-}
-
-// The events of `name` as a column.
-struct OtherEvent {
-  std::string name;
-  std::vector<double> of_block;
-};
-
-std::vector<OtherEvent> ReadOtherEvents(const hbbp::analysis& analysis,
-                                        const std::vector<std::string>& names) {
-  std::vector<OtherEvent> events;
-  for (const std::string& name : names) {
-    hbbp_analysis_options options = {};
-    options.event = name.c_str();
-    options.estimator = HBBP_ESTIMATOR_EBS;
-    events.push_back(
-        {name, EventsIn(analysis.blocks(), hbbp::analysis(analysis.get_profile(), options))});
+    if (is_inside) events[after - blocks.begin() - 1] += event.Events(Instructions(other));
   }
   return events;
 }
@@ -78,6 +57,8 @@ Table MakeListing(const hbbp::analysis& analysis, uint64_t rows, const BiasThres
   for (const hbbp_block& block : blocks) total += Instructions(block);
   std::vector<size_t> order(blocks.size());
   std::iota(order.begin(), order.end(), 0);
+  std::vector<std::vector<double>> events_of_others;
+  for (const OtherEvent& other : others) events_of_others.push_back(EventsIn(blocks, other));
   std::sort(order.begin(), order.end(), [&blocks](size_t a, size_t b) {
     return std::tuple(-Instructions(blocks[a]), a) < std::tuple(-Instructions(blocks[b]), b);
   });
@@ -96,9 +77,7 @@ Table MakeListing(const hbbp::analysis& analysis, uint64_t rows, const BiasThres
     columns.push_back({"bias_ratio", "", Column::kCount});
     columns.push_back({"bias_chance", "", Column::kCount});
   }
-  for (const OtherEvent& other : others) {
-    columns.push_back({other.name, other.name, Column::kCount});
-  }
+  for (const OtherEvent& other : others) AddEventColumn(other.name, &columns);
   Table table(std::move(columns));
   for (size_t i = 0; i < std::min<uint64_t>(rows, blocks.size()); ++i) {
     const hbbp_block& block = blocks[order[i]];
@@ -120,7 +99,7 @@ Table MakeListing(const hbbp::analysis& analysis, uint64_t rows, const BiasThres
       row.emplace_back(block.bias_ratio);
       row.emplace_back(block.bias_chance);
     }
-    for (const OtherEvent& other : others) row.emplace_back(other.of_block[order[i]]);
+    for (const std::vector<double>& events : events_of_others) row.emplace_back(events[order[i]]);
     table.AddRow(std::move(row));
   }
   const auto biased = std::count_if(blocks.begin(), blocks.end(), [&](const hbbp_block& block) {
@@ -147,7 +126,6 @@ int RunBlocks(int argc, char** argv) {
   std::vector<std::string> files;
   uint64_t top = 0;
   std::string format = "table";
-  std::vector<std::string> others;
   BiasThresholds thresholds;
   Options options(kName, "List basic blocks by the instructions that they executed");
   options.Positionals("FILE", &files, 1, Options::kAny, "profiles; several are added up");
@@ -158,10 +136,9 @@ int RunBlocks(int argc, char** argv) {
       "often as expected (2)");
   options.Value("--bias-chance", &thresholds.chance, "P",
                 "and if that is no more likely by chance than P (1e-6)");
-  options.Values("--also", &others, "EVENT",
-                 "a column with what was sampled of another event in each block; may be repeated");
-  options.Choice("--format", &format, FormatNames(), "how to print (table)");
   ProfileOptions profiles;
+  profiles.AddOthersTo(&options);
+  options.Choice("--format", &format, FormatNames(), "how to print (table)");
   profiles.AddTo(&options);
   options.Footer(
       "share: of all instructions that were executed. std. error: one sigma of count.\n"
@@ -172,7 +149,7 @@ int RunBlocks(int argc, char** argv) {
   if (top == 0) top = printed == Format::kTable ? kTableRows : UINT64_MAX;
   const StatusOr<hbbp::analysis> analysis = profiles.Analyse(files);
   if (!analysis.ok()) return Fail(kName, analysis.status().message());
-  return MakeListing(*analysis, top, thresholds, ReadOtherEvents(*analysis, others),
+  return MakeListing(*analysis, top, thresholds, profiles.AnalyseOthers(*analysis),
                      printed == Format::kTable)
       .Print(kName, printed);
 }

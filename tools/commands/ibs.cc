@@ -11,7 +11,9 @@
 
 #include "base/linux_constants.h"
 #include "command.h"
+#include "file_options.h"
 #include "format.h"
+#include "kernel_options.h"
 #include "options.h"
 #include "profile_view.h"
 #include "table.h"
@@ -119,6 +121,7 @@ StatusOr<Table> EventTable(const hbbp::analysis& analysis, const Wanted& wanted)
   table.AddSummary(FormatCount(uint64_t{shown}) + " of " + FormatCount(uint64_t{rows.size()}) +
                    " rows");
   AddCaveats(Sources(analysis), &table);
+  AddCodeProblems(analysis, &table);
   if (sums.empty()) table.AddNote("there are no IBS samples; perf record -e ibs_op// takes some");
   return table;
 }
@@ -224,6 +227,10 @@ int RunIbs(int argc, char** argv) {
   options.Choice("--data", &data, {"line", "page"}, "accessed memory instead");
   options.Count("--top", &top, "only the first N; a table has 20 by default");
   options.Choice("--format", &format, FormatNames(), "how to print (table)");
+  FileOptions moved;
+  moved.AddTo(&options);
+  KernelOptions kernel;
+  kernel.AddTo(&options);
   options.Footer(
       "Events are those that AMD derives from IBS. Names with -cycles are sums of cycles, others\n"
       "samples.");
@@ -235,10 +242,16 @@ int RunIbs(int argc, char** argv) {
   const Format printed = FormatFromName(format);
   wanted.events = SplitAtCommas(events);
   wanted.rows = top != 0 ? top : printed == Format::kTable ? kTableRows : UINT64_MAX;
+  if (const Status read = moved.Read(); !read.ok()) return Fail(kName, read.message());
+  const hbbp_kernel_files kernel_files = kernel.Files();
+  hbbp_analysis_options how = {};
+  how.kernel = &kernel_files;
+  moved.SetTo(&how);
   const hbbp::profile profile = LoadProfiles(files);
   if (!data.empty()) return DataTable(profile, data == "page", wanted.rows).Print(kName, printed);
-  const StatusOr<Table> table = !histogram.empty() ? HistogramTable(profile, histogram)
-                                                   : EventTable(hbbp::analysis(profile), wanted);
+  const StatusOr<Table> table = !histogram.empty()
+                                    ? HistogramTable(profile, histogram)
+                                    : EventTable(hbbp::analysis(profile, how), wanted);
   if (!table.ok()) return Fail(kName, table.status().message());
   return table->Print(kName, printed);
 }

@@ -102,7 +102,8 @@ int RunImport(int argc, char** argv) {
   Options options(kName, "Make a profile of a recording of perf");
   options.Positionals(
       "FILE", &recordings, 1, 1,
-      "what perf record has written, or text of perf script with branch stacks (- is stdin)");
+      "what perf record has written, text of perf script with branch stacks, or text that was\n"
+      "added up for perf2bolt -pa (- is stdin)");
   options.Value("-o,--output", &output, "FILE", "where the profile goes (hbbp.out)");
   FileOptions files;
   files.AddTo(&options);

@@ -2,7 +2,10 @@
 // makes a pivot of the analysed profiles, and prints its cells as a table: one row per label, or
 // per label and column.
 #include <algorithm>
+#include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/nearest_name.h"
 #include "command.h"
@@ -110,11 +113,50 @@ Status SetKeysAndValues(const std::vector<std::string>& by, const std::vector<st
 // Names of functions are long, so they come last.
 bool IsLong(const std::string& key) { return key == "function" || key == "inlined"; }
 
+// EventColumn has what was sampled of another event in each row, by the labels of the row.
+class EventColumn {
+ public:
+  EventColumn(const OtherEvent& event, const PivotRequest& request) : name_(event.name) {
+    PivotRequest query = request;
+    query.values = {kInstructions};
+    query.sort.clear();
+    query.top = 0;
+    const hbbp::pivot pivot = MakePivot(event.analysis, query);
+    for (size_t row = 0; row < pivot.rows(); ++row) {
+      events_[FindLabels(pivot, row)] = event.Events(pivot.cell(row).value);
+    }
+    all_ = event.Events(pivot.cell(HBBP_PIVOT_ALL).value);
+  }
+
+  const std::string& name() const { return name_; }
+  double In(const hbbp::pivot& pivot, size_t row) const {
+    if (row == HBBP_PIVOT_ALL) return all_;
+    const auto found = events_.find(FindLabels(pivot, row));
+    return found == events_.end() ? 0 : found->second;
+  }
+
+ private:
+  static std::vector<std::string> FindLabels(const hbbp::pivot& pivot, size_t row) {
+    std::vector<std::string> labels;
+    for (size_t key = 0; key < pivot.keys(HBBP_PIVOT_ROWS); ++key) {
+      const hbbp_pivot_label label = pivot.label(HBBP_PIVOT_ROWS, row, key);
+      labels.push_back(label.kind == HBBP_LABEL_TEXT ? label.text : std::to_string(label.number));
+    }
+    return labels;
+  }
+
+  std::string name_;
+  std::map<std::vector<std::string>, double> events_;
+  double all_ = 0;
+};
+
 class Listing {
  public:
-  Listing(const hbbp::pivot& pivot, const Request& request, std::vector<hbbp_thread> threads)
+  Listing(const hbbp::pivot& pivot, const Request& request, std::vector<EventColumn> others,
+          std::vector<hbbp_thread> threads)
       : pivot_(pivot),
         request_(request),
+        others_(std::move(others)),
         threads_(std::move(threads)),
         short_titles_(ShortTitles()),
         table_(Columns()) {}
@@ -202,6 +244,7 @@ class Listing {
       for (size_t i = 0; i < column_count(); ++i) AddValueColumns(TitleOf(i), &all);
       if (request_.totals) AddValueColumns("total", &all);
     }
+    for (const EventColumn& other : others_) AddEventColumn(other.name(), &all);
     for (const std::string& key : rows()) {
       if (IsLong(key)) AddKeyColumns(key, &all);
     }
@@ -259,6 +302,7 @@ class Listing {
       for (size_t column = 0; column < column_count(); ++column) AddValues(row, column, &cells);
       if (request_.totals) AddValues(row, HBBP_PIVOT_ALL, &cells);
     }
+    for (const EventColumn& other : others_) cells.emplace_back(other.In(pivot_, row));
     AddLabels(row, true, &cells);
     table_.AddRow(std::move(cells));
   }
@@ -277,14 +321,19 @@ class Listing {
 
   const hbbp::pivot& pivot_;
   const Request& request_;
+  const std::vector<EventColumn> others_;
   const std::vector<hbbp_thread> threads_;
   const std::vector<ShortNames> short_titles_;  // by key of columns
   Table table_;
 };
 
-Table MakeListing(const hbbp::analysis& analysis, const Request& request) {
+Table MakeListing(const hbbp::analysis& analysis, const std::vector<OtherEvent>& others,
+                  const Request& request) {
   const hbbp::pivot pivot = MakePivot(analysis, request.pivot);
-  Table table = Listing(pivot, request, analysis.get_profile().threads()).Make();
+  std::vector<EventColumn> columns;
+  for (const OtherEvent& other : others) columns.emplace_back(other, request.pivot);
+  Table table =
+      Listing(pivot, request, std::move(columns), analysis.get_profile().threads()).Make();
   AddCaveats(Sources(analysis), &table);
   AddCodeProblems(analysis, &table);
   const bool is_empty = pivot.rows_in_all() == 0;
@@ -366,10 +415,11 @@ int RunMix(int argc, char** argv) {
   options.Count("--top", &request.pivot.top, "only the first N; a table has 20 by default");
   options.Flag("--totals", &request.totals, "a row, and a column, of all");
   options.Flag("--summary", &summary, "ratios of the whole mix instead of rows");
+  ProfileOptions profiles;
+  profiles.AddOthersTo(&options);
   options.Choice("--format", &format, FormatNames(), "how to print (table)");
   DebugInfoOptions debug_info(kName);
   debug_info.AddTo(&options);
-  ProfileOptions profiles;
   profiles.AddTo(&options);
   std::string keys = "Keys:";
   const char* separator = " ";
@@ -383,12 +433,16 @@ int RunMix(int argc, char** argv) {
   if (summary) {
     const PivotRequest& pivot = request.pivot;
     const std::pair<bool, const char*> given[] = {
-        {!by.empty(), "--by"},         {!columns.empty(), "--columns"},
-        {!values.empty(), "--values"}, {!pivot.sort.empty(), "--sort"},
-        {pivot.top != 0, "--top"},     {request.totals, "--totals"}};
+        {!by.empty(), "--by"},           {!columns.empty(), "--columns"},
+        {!values.empty(), "--values"},   {!pivot.sort.empty(), "--sort"},
+        {pivot.top != 0, "--top"},       {request.totals, "--totals"},
+        {profiles.HasOthers(), "--also"}};
     for (const auto& [is_given, option] : given) {
       if (is_given) return Fail(kName, std::string(option) + " is not for --summary");
     }
+  }
+  if (profiles.HasOthers() && !columns.empty()) {
+    return Fail(kName, "--also is a column itself, and not for --columns");
   }
   const Status understood = SetKeysAndValues(by, columns, values, &request);
   if (!understood.ok()) return Fail(kName, understood.message());
@@ -397,7 +451,9 @@ int RunMix(int argc, char** argv) {
   if (taxonomy) request.pivot.taxonomy = &*taxonomy;
   const StatusOr<hbbp::analysis> analysis = profiles.Analyse(files, &debug_info);
   if (!analysis.ok()) return Fail(kName, analysis.status().message());
-  Table table = summary ? MakeSummary(*analysis, request) : MakeListing(*analysis, request);
+  Table table =
+      summary ? MakeSummary(*analysis, request)
+              : MakeListing(*analysis, profiles.AnalyseOthers(*analysis, &debug_info), request);
   if (NeedsLines(request.pivot)) {
     for (const std::string& problem : DebugInfoOptions::Problems(*analysis)) table.AddNote(problem);
   }

@@ -1,8 +1,14 @@
 // Compares imports of recordings of real hardware with the results of other tools.
 #include "collect/perf_import.h"
 
+#include <linux/perf_event.h>
+#include <unistd.h>
+
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <set>
@@ -36,6 +42,12 @@ uint32_t ModuleNamed(const ProfileData& data, const std::string& name) {
   }
   FAIL("no module " << name);
   return 0;
+}
+
+double SumOfWeights(const ProfileData& data) {
+  return std::accumulate(
+      data.branches.begin(), data.branches.end(), 0.0,
+      [](double sum, const BranchCount& branch) { return sum + branch.weights; });
 }
 
 uint64_t StreamsFromTo(const ProfileData& data, uint32_t module, uint64_t start, uint64_t end) {
@@ -80,10 +92,7 @@ TEST_CASE("branch stacks of Westmere have the ranges that AutoFDO finds") {
   CHECK(stacks == 9232);
   CHECK(ranges.size() == 357);
   // Every stream has a weight of 1 / (N - 1) periods, and every stack as many periods as any other.
-  const double weights =
-      std::accumulate(data.branches.begin(), data.branches.end(), 0.0,
-                      [](double sum, const BranchCount& branch) { return sum + branch.weights; });
-  CHECK(weights == Approx(9232.0 * 500'000));
+  CHECK(SumOfWeights(data) == Approx(9232.0 * 500'000));
 }
 
 TEST_CASE(
@@ -106,6 +115,26 @@ TEST_CASE(
   CHECK(BranchesFromTo(data, module, kMain + 0xe4, kMain + 0xe9) == 21980);
 }
 
+// Returns a copy of a recording in which no gap of sampling begins.
+std::string WithoutThrottling(const std::string& recording) {
+  constexpr size_t kDataAt = 40;  // where the header says where records are
+  std::ifstream file(recording, std::ios::binary);
+  std::string bytes(std::istreambuf_iterator<char>(file), {});
+  uint64_t at = 0, size = 0;
+  std::memcpy(&at, &bytes[kDataAt], sizeof(at));
+  std::memcpy(&size, &bytes[kDataAt + sizeof(at)], sizeof(size));
+  for (const uint64_t end = at + size; at < end;) {
+    perf_event_header header;
+    std::memcpy(&header, &bytes[at], sizeof(header));
+    if (header.type == PERF_RECORD_THROTTLE) bytes[at] = PERF_RECORD_UNTHROTTLE;
+    at += header.size;
+  }
+  const std::filesystem::path copy =
+      std::filesystem::temp_directory_path() / ("unthrottled-" + std::to_string(::getpid()));
+  std::ofstream(copy, std::ios::binary) << bytes;
+  return copy.string();
+}
+
 // The sum is made of the periods and cycles that perf script prints.
 TEST_CASE("stacks of Skylake that were sampled by cycles weigh by their cycles") {
   const std::string recording = Recording("autofdo/propeller_sample.perfdata");
@@ -116,9 +145,13 @@ TEST_CASE("stacks of Skylake that were sampled by cycles weigh by their cycles")
   CHECK(data.sources[0].burst_extent == BurstExtent::kStreams);
   CHECK(data.sources[1].burst_extent == BurstExtent::kEvents);
   CHECK(data.sources[1].trace.counters == Counters{{"empty-entries", 366}});
-  double weights = 0;
-  for (const BranchCount& branch : data.branches) weights += branch.weights;
-  CHECK(weights == Approx(16494043672.408154).epsilon(1e-9));
+  const std::string copy = WithoutThrottling(recording);
+  const double without_gaps = SumOfWeights(Import(copy, "propeller_sample.bin", ""));
+  CHECK(without_gaps == Approx(16494043672.408154).epsilon(1e-9));
+  std::filesystem::remove(copy);
+  // It was held back 41 times in 6 s.
+  CHECK(SumOfWeights(data) > without_gaps * 1.001);
+  CHECK(SumOfWeights(data) < without_gaps * 1.005);
 }
 
 TEST_CASE("stacks of processors without cycles weigh by their streams, whatever sampled them") {

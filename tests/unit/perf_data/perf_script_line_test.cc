@@ -114,16 +114,6 @@ TEST_CASE("samples are recognized by their looks") {
   }
 }
 
-TEST_CASE("pre-aggregated records of BOLT are recognized") {
-  for (const char* line : {"B 4b1 4a0 12 3", "F 4a0 4b1 12", "f 4a0 X:4b1 12", "T 4b1 4a0 4b8 2",
-                           "B 9bf17bfa97e4:4b1 X:0 12 3", "S 4b1 12", "r 4a0 4b1 5"}) {
-    CHECK(IsPreAggregatedLine(line));
-  }
-  for (const char* line : {"", "B", "B it is", "E cycles", "Bad 1 2 3", "T 1 2 3 4 5 6"}) {
-    CHECK(!IsPreAggregatedLine(line));
-  }
-}
-
 TEST_CASE("a count stands alone, at the start of its line") {
   CHECK(ParseCountLine("12") == 12u);
   CHECK(ParseCountLine("12\r") == 12u);

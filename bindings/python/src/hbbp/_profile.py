@@ -46,8 +46,8 @@ class Profile(Owner):
                          cancel: Optional[Cancel] = None, log: Optional[Log] = None,
                          log_level: Union[LogLevel, str] = LogLevel.INFO,
                          max_memory: int = 0) -> 'Profile':
-        """Reads a recording of perf, or text of perf script (docs/guide/import.md). `moved_files` has
-        the paths of files here, by their path in the recording or the last part of that. `progress`
+        """Reads a recording of perf, text of perf script, or text that was added up for BOLT
+        (docs/guide/import.md). `moved_files` has the paths of files here, by their path in the recording or the last part of that. `progress`
         gets the bytes that were read, and the total, 0 if unknown. The import is cancelled by
         `cancel`, by exceptions of `progress`, and from the keyboard; the latter two set `cancel`.
         `log` gets a LogLevel and a line. Data that does not fit into `max_memory` bytes while it is

@@ -85,7 +85,7 @@ impl<'a> ImportOptions<'a> {
     }
 
     setters! {
-        /// Sets the one file whose addresses a text of `perf script` without mappings has.
+        /// Sets the one file whose addresses a text without mappings has.
         binary(file: impl Into<PathBuf>): binary = Some(file.into());
         /// Sets which instruction samples with branch stacks count for.
         ebs_method(method: EbsMethod): ebs_method = Some(method);
@@ -125,8 +125,8 @@ impl<'a> ImportOptions<'a> {
         self
     }
 
-    /// Reads a recording of `perf record`, or text of `perf script` with branch stacks. "-" is
-    /// standard input.
+    /// Reads a recording of `perf record`, text of `perf script` with branch stacks, or text that
+    /// was added up for BOLT. "-" is standard input.
     pub fn import(self, path: impl AsRef<Path>) -> Result<Profile> {
         let path = c_path(path.as_ref())?;
         let root = self.root.as_deref().map(c_path).transpose()?;

@@ -1,0 +1,108 @@
+#include "collect/sampling_gaps.h"
+
+#include <catch2/catch.hpp>
+#include <cstdint>
+
+namespace hbbp {
+namespace {
+
+constexpr uint64_t kMs = 1'000'000;
+constexpr uint64_t kCounter = 7;
+
+// Adds a sample of 100 each ms, and returns what they stand for.
+uint64_t AddSamples(uint64_t first_ms, uint64_t last_ms, SamplingGaps* gaps) {
+  uint64_t sum = 0;
+  for (uint64_t ms = first_ms; ms <= last_ms; ++ms) {
+    sum += gaps->AddSample(kCounter, ms * kMs, 100);
+  }
+  return sum;
+}
+
+void AddGap(uint64_t start_ms, uint64_t end_ms, SamplingGaps* gaps) {
+  gaps->BeginGap(kCounter, start_ms * kMs);
+  gaps->EndGap(kCounter, end_ms * kMs);
+}
+
+TEST_CASE("samples behind a gap make up for it") {
+  SamplingGaps gaps;
+  CHECK(AddSamples(1, 6, &gaps) == 600);
+  CHECK(gaps.Factor() == 1);
+  AddGap(6, 16, &gaps);
+  // 500 in 5 ms are 1000 in 10 ms, and the next 500 make up for them.
+  CHECK(gaps.AddSample(kCounter, 17 * kMs, 100) == 300);
+  CHECK(AddSamples(18, 21, &gaps) == 1200);
+  CHECK(AddSamples(22, 31, &gaps) == 1000);
+  CHECK(gaps.Factor() == Approx(31.0 / 21));
+  CHECK(gaps.MissingShare() == Approx(10.0 / 30));
+}
+
+TEST_CASE("a program that is held back in each tick has the sum that it would have without") {
+  SamplingGaps gaps;
+  uint64_t sum = AddSamples(1, 1, &gaps);
+  for (uint64_t tick = 0; tick < 1000; ++tick) {
+    sum += AddSamples(4 * tick + 2, 4 * tick + 2, &gaps);
+    AddGap(4 * tick + 2, 4 * tick + 5, &gaps);
+  }
+  CHECK(sum == Approx(400'000).epsilon(0.002));
+  CHECK(gaps.MissingShare() == Approx(0.75).epsilon(0.002));
+}
+
+TEST_CASE("parts of an event that rounding leaves are added later") {
+  SamplingGaps gaps;
+  uint64_t sum = 0;
+  for (uint64_t us = 1; us <= 1001; ++us) sum += gaps.AddSample(kCounter, us * 1000, 1);
+  gaps.BeginGap(kCounter, 1001 * 1000);
+  gaps.EndGap(kCounter, 1251 * 1000);
+  for (uint64_t us = 1252; us <= 2252; ++us) sum += gaps.AddSample(kCounter, us * 1000, 1);
+  CHECK(sum == 1001 + 1001 + 250);
+}
+
+TEST_CASE("a gap is no longer than a tick") {
+  SamplingGaps gaps;
+  AddSamples(1, 6, &gaps);
+  AddGap(6, 5006, &gaps);
+  CHECK(AddSamples(5007, 5100, &gaps) == 9400 + 1000);
+}
+
+TEST_CASE("the time before a burst of samples does not make it less dense") {
+  SamplingGaps gaps;
+  AddSamples(1, 2, &gaps);
+  // It slept for a second; 500 in 5 ms follow, of which the first is of the sleep.
+  AddSamples(1000, 1005, &gaps);
+  AddGap(1005, 1015, &gaps);
+  CHECK(AddSamples(1016, 1030, &gaps) == 1500 + 1000);
+}
+
+TEST_CASE("the counters of an event have gaps of their own") {
+  SamplingGaps gaps;
+  AddSamples(1, 6, &gaps);
+  for (uint64_t ms = 1; ms <= 6; ++ms) gaps.AddSample(8, ms * kMs, 100);
+  AddGap(6, 16, &gaps);
+  CHECK(gaps.AddSample(8, 17 * kMs, 100) == 100);
+  CHECK(gaps.AddSample(kCounter, 17 * kMs, 100) == 300);
+}
+
+TEST_CASE("periods of a hostile recording stay in their range") {
+  SamplingGaps gaps;
+  gaps.AddSample(kCounter, 1 * kMs, 1);
+  gaps.AddSample(kCounter, 1 * kMs + 1, UINT64_MAX);
+  gaps.BeginGap(kCounter, 1 * kMs + 2);
+  gaps.EndGap(kCounter, 9 * kMs);
+  CHECK(gaps.AddSample(kCounter, 10 * kMs, UINT64_MAX) == UINT64_MAX);
+  CHECK(gaps.AddSample(kCounter, 11 * kMs, 1000) > 1000);
+}
+
+TEST_CASE("without times and without samples nothing is corrected") {
+  SamplingGaps gaps;
+  CHECK(gaps.MissingShare() == 0);
+  CHECK(gaps.Factor() == 1);
+  AddGap(1, 5, &gaps);
+  gaps.EndGap(kCounter, 9 * kMs);
+  CHECK(gaps.AddSample(kCounter, 0, 100) == 100);
+  CHECK(gaps.AddSample(kCounter, 10 * kMs, 100) == 100);
+  AddGap(10, 20, &gaps);
+  CHECK(gaps.AddSample(kCounter, 21 * kMs, 100) == 100);
+}
+
+}  // namespace
+}  // namespace hbbp
