@@ -16,10 +16,11 @@
 //
 //   C = 300 ns and M = 400 ns of misses take 500 ns; C = 300 and M = 100 take 316.
 //
-// Assumption: what limits the code is its width, its dependencies, its divisions, mispredictions or
-// cache misses; what differs most between processors in these is measured (ProcessorTiming). A loop
-// of independent multiplications breaks it: they share one or two multipliers. Where code of a
-// burst is not in the cache, as in mode breakpoint, an average stands for it.
+// Assumption: what limits the code is its width, its dependencies, its divisions, its calls,
+// mispredictions or cache misses; what differs most between processors in these is measured
+// (ProcessorTiming). A loop of independent multiplications breaks it: they share one or two
+// multipliers. Where code of a burst is not in the cache, as in mode breakpoint, an average stands
+// for it.
 #ifndef HBBP_LIB_BACKENDS_BURST_TIME_H_
 #define HBBP_LIB_BACKENDS_BURST_TIME_H_
 
@@ -67,6 +68,7 @@ class BurstTime {
     bool divides = false;
     bool uses_vectors = false;  // or registers of x87
     bool moves_stack = false;   // it changes the stack pointer in no time
+    bool calls = false;         // or returns
     bool may_fuse = false;      // a conditional branch behind it executes as a part of it
     bool is_conditional = false;
     bool is_indirect = false;  // an indirect jump or call

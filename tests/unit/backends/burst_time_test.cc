@@ -29,6 +29,7 @@ void hbbp_test_scattered_prefetched(uint64_t rounds, const uint8_t* memory);
 void hbbp_test_loop_in_ebp(uint64_t rounds);
 void hbbp_test_float_through_memory(uint64_t rounds);
 void hbbp_test_compare(uint64_t rounds);
+void hbbp_test_calls(uint64_t rounds);
 void hbbp_test_x87_chain(uint64_t rounds);
 void hbbp_test_x87_independent(uint64_t rounds);
 }
@@ -41,6 +42,7 @@ asm(R"(
   .globl hbbp_test_zeros, hbbp_test_divisions
   .globl hbbp_test_float_through_memory, hbbp_test_scattered_prefetched
   .globl hbbp_test_scattered_updates, hbbp_test_loop_in_ebp
+  .globl hbbp_test_calls
   .globl hbbp_test_compare, hbbp_test_x87_chain, hbbp_test_x87_independent
 hbbp_test_short_loop:
   dec %rdi
@@ -65,6 +67,13 @@ hbbp_test_independent:
   .endr
   dec %rdi
   jne hbbp_test_independent
+  ret
+hbbp_test_calls:
+  call 2f
+  call 2f
+  dec %rdi
+  jne hbbp_test_calls
+2:
   ret
 hbbp_test_through_memory:
   mov (%rsi), %rax
@@ -298,6 +307,12 @@ TEST_CASE("a wide processor executes more instructions in a cycle") {
   Model model;
   model.processor().instructions_per_cycle = 8;
   CHECK(model.CyclesPerInstruction(hbbp_test_independent) == Approx(1.0 / 8).epsilon(0.1));
+}
+
+TEST_CASE("calls and returns take more than other branches") {
+  Model model;
+  // Four of six instructions take two cycles each.
+  CHECK(model.CyclesPerInstruction(hbbp_test_calls) == Approx(4 * 2.0 / 6).epsilon(0.1));
 }
 
 TEST_CASE("a conditional branch executes with the comparison before it") {
