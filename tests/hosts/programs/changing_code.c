@@ -1,5 +1,7 @@
 // changing_code ROUNDS: writes functions, calls them, changes them, and maps, protects and unmaps
-// other things at their addresses. Prints the sum of their results.
+// other things at their addresses. Prints the sum of their results. What it has unmapped it maps
+// again where the kernel likes, which is mostly there: by force, it would replace what a thread of
+// a library, as of a session, may have mapped meanwhile.
 #define _GNU_SOURCE
 #include <string.h>
 #include <sys/mman.h>
@@ -19,7 +21,8 @@ int main(int argc, char** argv) {
   char* area = mmap(NULL, kBytes, PROT_READ | PROT_WRITE, flags, -1, 0);
   uint64_t sum = 0;
   for (long round = 0; round < rounds; ++round) {
-    if (mmap(area, kBytes, access, flags | MAP_FIXED, -1, 0) != area) return kHarmed;
+    area = mmap(area, kBytes, access, flags | (area != NULL ? MAP_FIXED : 0), -1, 0);
+    if (area == MAP_FAILED) return kHarmed;
     unsigned char* code = (unsigned char*)area + round * 4093 * 16 % (kBytes - 4096);
     memcpy(code, kTemplate, sizeof(kTemplate));
     const int count = 20000 + (int)round;
@@ -37,6 +40,7 @@ int main(int argc, char** argv) {
       mmap(area, kBytes, PROT_READ, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     } else if (round % 3 == 1) {
       munmap(area, kBytes);
+      area = NULL;
     }
   }
   Print("sum", sum);
