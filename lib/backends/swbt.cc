@@ -666,7 +666,7 @@ void SwbtBackend::Drain(EventSink* sink) {
 //
 //   for (;;) { for (int i = 0; i < 500000; ++i) Decide(); for (int i = 0; i < 3500; ++i) Sum(); }
 //
-// With a burst each 20 ms, shares of its two loops were off by 4 to 46 %, and by 0 to 11 % with
+// With a burst each 20 ms, mixes of its two loops were off by 2 to 46 %, and by 0 to 11 % with
 // periods that were drawn.
 bool SwbtBackend::DrawsPeriods(const BackendConfig& config) const {
   if (config.period_mode == PeriodMode::kRandom) return true;

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/hex_bytes.h"
 #include "base/unique_fd.h"
 #include "collect/aggregated_streams.h"
 #include "collect/import_messages.h"
@@ -40,17 +41,6 @@ constexpr size_t kMaxNamed = 3;  // in a note
 // More than any process maps; each is searched.
 constexpr size_t kMaxFiles = 4096;
 constexpr size_t kMaxEventBytes = 1024;
-
-std::vector<uint8_t> BytesOfHex(std::string_view text) {
-  const auto digit = [](char c) {
-    return static_cast<uint8_t>(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
-  };
-  std::vector<uint8_t> bytes;
-  for (size_t i = 0; i + 1 < text.size(); i += 2) {
-    bytes.push_back(static_cast<uint8_t>(digit(text[i]) << 4 | digit(text[i + 1])));
-  }
-  return bytes;
-}
 
 // A file whose addresses the text has.
 class NamedFile {

@@ -4,18 +4,12 @@
 #include <cmath>
 #include <cstddef>
 
+#include "base/random_bits.h"
+
 namespace hbbp {
 namespace {
 
 constexpr int kPageBits = 12;
-
-// Mixes all bits of a number into all others (the finalizer of SplitMix64).
-uint64_t Mix(uint64_t bits) {
-  bits += 0x9e3779b97f4a7c15;
-  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
-  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
-  return bits ^ (bits >> 31);
-}
 
 }  // namespace
 
@@ -29,9 +23,10 @@ bool IsWeighedByModel(const SourceRecord& source) {
 ReplicateSums ModeledReplicates(const ProfileData& data, const BranchCount& branch) {
   ReplicateSums replicates = branch.replicates;
   if (!IsWeighedByModel(data.sources[branch.source])) return replicates;
-  const uint64_t page = Mix(Mix(branch.to_module) + (branch.to >> kPageBits));
-  const uint64_t row = 1 + page % (kReplicates - 1);
-  const bool is_negated = (page >> 63) != 0;
+  RandomBits module(branch.to_module);
+  RandomBits page(module.Next() + (branch.to >> kPageBits));
+  const uint64_t row = 1 + page.Next() % (kReplicates - 1);
+  const bool is_negated = page.Next() % 2 != 0;
   const double error = kModelError * branch.weights * std::sqrt(kReplicates - 1.0) / kReplicates;
   for (size_t i = 0; i < kReplicates; ++i) {
     const bool is_odd = std::popcount(row & i) % 2 != 0;

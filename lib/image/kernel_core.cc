@@ -22,6 +22,7 @@
 
 #include "base/byte_cursor.h"
 #include "base/files.h"
+#include "base/hex_bytes.h"
 
 namespace hbbp {
 namespace {
@@ -54,18 +55,6 @@ Status OpenStatus(int error_number, const std::string& path) {
                   "vmlinux"
                 : "not permitted; it takes root with CAP_SYS_RAWIO, which containers do not have; "
                   "or give a vmlinux");
-}
-
-std::vector<uint8_t> BytesOfHex(std::string_view text) {
-  std::vector<uint8_t> bytes;
-  while (text.size() >= 2 && bytes.size() < kMaxBuildIdBytes) {
-    uint8_t byte = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + 2, byte, 16);
-    if (error != std::errc() || end != text.data() + 2) return {};
-    bytes.push_back(byte);
-    text.remove_prefix(2);
-  }
-  return bytes;
 }
 
 }  // namespace
@@ -252,7 +241,7 @@ void KernelCore::ReadVmcoreInfo(std::string_view text) {
     }
     return {};
   };
-  build_id_ = BytesOfHex(value_of("BUILD-ID="));
+  build_id_ = BytesOfHex(value_of("BUILD-ID=").substr(0, 2 * kMaxBuildIdBytes));
   const std::string_view stext = value_of("SYMBOL(_stext)=");
   uint64_t address = 0;
   const auto [end, error] = std::from_chars(stext.data(), stext.data() + stext.size(), address, 16);

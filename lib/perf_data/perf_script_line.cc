@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <span>
 
+#include "base/hex_bytes.h"
 #include "perf_data/text_words.h"
 
 namespace hbbp {
@@ -23,21 +24,11 @@ std::optional<std::string_view> TakeUpTo(std::string_view separator, std::string
   return part;
 }
 
-std::vector<uint8_t> ParseBuildId(std::string_view text) {
-  std::vector<uint8_t> bytes;
-  for (; text.size() >= 2; text.remove_prefix(2)) {
-    const auto byte = ParseWhole<uint8_t>(text.substr(0, 2), 16);
-    if (!byte) return {};
-    bytes.push_back(*byte);
-  }
-  return bytes;
-}
-
 // Parses "08:01 77 5" or "<0123abcd...>".
 void ParseIdentity(std::string_view text, MmapRecord* mmap) {
   const std::string_view first = NextWord(&text);
   if (first.starts_with('<') && first.ends_with('>')) {
-    mmap->build_id = ParseBuildId(first.substr(1, first.size() - 2));
+    mmap->build_id = BytesOfHex(first.substr(1, first.size() - 2));
     return;
   }
   std::string_view device = first;
