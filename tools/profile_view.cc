@@ -458,7 +458,7 @@ std::vector<std::string> Caveats(const std::vector<SourceView>& sources) {
   if (IsByModelOfTime(sources)) {
     notes.push_back(
         "counts rest on a model of how long code takes: their sum may be off by a factor of two or "
-        "so, the only error that standard errors leave out");
+        "so, which standard errors leave out");
   } else if (IsUpToFactor(sources)) {
     notes.push_back("the source counts " + UnitOf(sources) +
                     ", so counts are proportional to these, and are not numbers of executions");

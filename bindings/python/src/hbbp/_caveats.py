@@ -88,7 +88,7 @@ def caveats_of(sources: Sequence[SourceInfo], results: Sequence[SourceResult],
     counted = counted or list(sources)
     if _is_by_model_of_time(counted, is_one_scale):
         notes.append('counts rest on a model of how long code takes: their sum may be off by a factor of '
-                     'two or so, the only error that standard errors leave out')
+                     'two or so, which standard errors leave out')
     elif counted and is_up_to_factor(counted, is_one_scale):
         units = {str(each.unit).replace('-', ' ') for each in counted}
         unit = units.pop() if len(units) == 1 else 'mixed units'
