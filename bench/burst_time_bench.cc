@@ -57,7 +57,8 @@ void StreamsNs(benchmark::State& state) {
   const Recorded& burst = RecordedBurst();
   BurstTime time(burst.cache, {0.25, 0.4, true});
   for (auto _ : state) {
-    benchmark::DoNotOptimize(time.StreamsNs(burst.branches, burst.instructions));
+    benchmark::DoNotOptimize(
+        time.StreamsNs(burst.branches, burst.instructions, LengthUnit::kInstructions));
   }
   state.counters["branches"] = static_cast<double>(burst.branches.size());
   state.counters["instructions"] = static_cast<double>(burst.instructions);

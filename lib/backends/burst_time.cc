@@ -1,4 +1,4 @@
-// StreamsNs executes the streams of a burst, one instruction after another, on a Processor.
+// StreamsNs executes the first streams of a burst, one instruction after another, on a Processor.
 // FindCode describes the blocks of the interpreter's cache for it, each once.
 #include "backends/burst_time.h"
 
@@ -30,8 +30,11 @@ constexpr double kCallCycles = 2;
 // A line that a burst uses for the first time is often not in the first cache but in the next one,
 // which costs so much in the mean. Only longer misses are measured.
 constexpr double kFirstUseCycles = 2;
-// The rest of a burst is taken to be as its first part.
+// The speed where a burst begins is that of so many instructions, or streams with up to so many
+// instructions.
 constexpr uint64_t kMaxInstructions = 1024;
+constexpr size_t kMaxStreams = 64;
+constexpr uint64_t kMaxOfStreams = 4096;
 constexpr unsigned kMaxOfStream = 4096;
 constexpr size_t kMaxBlocks = 1 << 14;  // some 6 MB
 constexpr double kDefaultCyclesPerInstruction = 0.5;
@@ -281,19 +284,27 @@ void BurstTime::Execute(const TakenBranch& first, const TakenBranch& last, Proce
   }
 }
 
-double BurstTime::StreamsNs(std::span<const TakenBranch> branches, uint64_t instructions) {
+double BurstTime::StreamsNs(std::span<const TakenBranch> branches, uint64_t instructions,
+                            LengthUnit unit) {
+  const bool is_of_streams = unit == LengthUnit::kStreams;
+  const size_t end = is_of_streams ? std::min(branches.size(), kMaxStreams + 1) : branches.size();
+  const uint64_t max_instructions = is_of_streams ? kMaxOfStreams : kMaxInstructions;
   Processor processor(processor_);
   predictor_.StartBurst();
-  for (size_t i = 1; i < branches.size() && processor.instructions() < kMaxInstructions; ++i) {
+  size_t i = 1;
+  for (; i < end && processor.instructions() < max_instructions; ++i) {
     predictor_.AddToHistory(branches[i - 1]);
     Execute(branches[i - 1], branches[i], &processor);
     processor.TakeBranch();
   }
-  const double per_instruction =
-      processor.instructions() == 0
-          ? kDefaultCyclesPerInstruction
-          : processor.cycles() / static_cast<double>(processor.instructions());
-  return static_cast<double>(instructions) * per_instruction * processor_.ns_per_cycle;
+  const auto length = static_cast<double>(instructions);
+  double cycles = kDefaultCyclesPerInstruction * length;
+  if (processor.instructions() != 0) {
+    cycles = processor.cycles();
+    cycles *= is_of_streams ? static_cast<double>(branches.size() - 1) / static_cast<double>(i - 1)
+                            : length / static_cast<double>(processor.instructions());
+  }
+  return cycles * processor_.ns_per_cycle;
 }
 
 double BurstTime::WithMissesNs(double streams_ns, const trace::MemoryUse& use) const {

@@ -1,4 +1,7 @@
-// BurstTime estimates how long the program took for the code of a burst.
+// BurstTime estimates how long a burst takes at the speed that the program has where the burst
+// begins. That is what a burst of a clock weighs by: a sample is the likelier in an instruction, or
+// a stream, the more time that takes (docs/internals/method.md, "The rule"). What the code behind
+// takes does not matter.
 //
 // It is a model of an out-of-order processor, after Karkhanis and Smith, "A First-Order Superscalar
 // Processor Model" (ISCA 2004): instructions flow in at a fixed width; each waits for its inputs; a
@@ -37,15 +40,19 @@
 
 namespace hbbp {
 
+// What bursts have so many of when they end.
+enum class LengthUnit { kInstructions, kStreams };
+
 class BurstTime {
  public:
   // Blocks are found in `code_cache`, which must outlive it.
   BurstTime(const trace::CodeCache* code_cache, const ProcessorTiming& processor)
       : code_cache_(*code_cache), processor_(processor) {}
 
-  // Returns the ns of the streams between these branches, in which are so many instructions,
-  // without cache misses. Call it before the cache is flushed.
-  double StreamsNs(std::span<const TakenBranch> branches, uint64_t instructions);
+  // Returns the ns of the streams between these branches, in which are so many instructions, if all
+  // take as long as the first of them, without cache misses. `unit` is what the first and all are
+  // counted in. Call it before the cache is flushed.
+  double StreamsNs(std::span<const TakenBranch> branches, uint64_t instructions, LengthUnit unit);
   // Returns the ns of a burst whose streams take so many without cache misses.
   double WithMissesNs(double streams_ns, const trace::MemoryUse& use) const;
 

@@ -736,8 +736,10 @@ double SwbtBackend::ComputeExtent(const Segment& segment, uint64_t instructions)
     return static_cast<double>(segment.branches.size() - 1);
   }
   BurstTime* const burst_time = FindBurstTime();
-  return burst_time == nullptr ? static_cast<double>(instructions)
-                               : burst_time->StreamsNs(segment.branches, instructions);
+  if (burst_time == nullptr) return static_cast<double>(instructions);
+  const bool is_of_streams = burst_limits_.instructions == 0;
+  return burst_time->StreamsNs(segment.branches, instructions,
+                               is_of_streams ? LengthUnit::kStreams : LengthUnit::kInstructions);
 }
 
 // Returns the occurrences of the event in the program that the burst stands for. A clock also runs

@@ -14,7 +14,6 @@ ROUNDS = 2_000_000
 FEW_ROUNDS = 200
 # This is allowed beyond standard errors, which are known to 18 % themselves.
 TOLERANCE = 0.02
-OF_CHANGES_OF_SPEED = 0.3
 SIGMAS = 5
 PHASE_MS = 600
 SLICE_MS = 50
@@ -111,18 +110,20 @@ class LoopsTest(record_support.RecordTest):
         loops = self.by_header()
         for name in ('MultiplyLoop', 'DivideLoop', 'NestMultiply', 'NestDivide'):
             row = loops[name]
-            # A burst that begins in the slow loop and ends in the fast one weighs too much for the one and too little
-            # for the other (docs/internals/estimators.md), which entries notice, and iterations do not.
-            slack = SIGMAS * row['trip_count_error'] + (TOLERANCE + OF_CHANGES_OF_SPEED) * trips
+            slack = SIGMAS * row['trip_count_error'] + TOLERANCE * trips
             self.assertAlmostEqual(row['trip_count'], trips, delta=slack, msg=row)
             self.assertLess(row['trip_count_error'], 0.6 * trips, row)
         multiply, divide = loops['MultiplyLoop'], loops['DivideLoop']
         errors = [row['iterations_error'] / row['iterations'] for row in (multiply, divide)]
         self.assertAlmostEqual(multiply['iterations'] / divide['iterations'], 1,
-                               delta=SIGMAS * sum(errors) + OF_CHANGES_OF_SPEED, msg=loops)
+                               delta=SIGMAS * sum(errors), msg=loops)
 
     def test_loops_that_are_longer_than_bursts(self):
         self.check_turns(1000, '-c', 200_000)
+
+    def test_loops_that_bursts_often_leave(self):
+        # By the time of the instructions of a burst, and not of its streams, they are 15 to 20 % off.
+        self.check_turns(2000, '-c', 100_000, '--burst', 1000)
 
     def test_long_loops_in_long_bursts(self):
         self.check_turns(10_000, '-c', 500_000, '--burst', 4096)

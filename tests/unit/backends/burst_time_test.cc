@@ -32,6 +32,7 @@ void hbbp_test_compare(uint64_t rounds);
 void hbbp_test_calls(uint64_t rounds);
 void hbbp_test_x87_chain(uint64_t rounds);
 void hbbp_test_x87_independent(uint64_t rounds);
+void hbbp_test_slow_then_fast(uint64_t rounds, uint64_t slow_rounds);
 }
 
 asm(R"(
@@ -42,7 +43,7 @@ asm(R"(
   .globl hbbp_test_zeros, hbbp_test_divisions
   .globl hbbp_test_float_through_memory, hbbp_test_scattered_prefetched
   .globl hbbp_test_scattered_updates, hbbp_test_loop_in_ebp
-  .globl hbbp_test_calls
+  .globl hbbp_test_calls, hbbp_test_slow_then_fast
   .globl hbbp_test_compare, hbbp_test_x87_chain, hbbp_test_x87_independent
 hbbp_test_short_loop:
   dec %rdi
@@ -166,6 +167,15 @@ hbbp_test_x87_chain:
   dec %rdi
   jne hbbp_test_x87_chain
   ret
+hbbp_test_slow_then_fast:
+  .rept 7
+  imul %rax, %rax
+  .endr
+  dec %rsi
+  jne hbbp_test_slow_then_fast
+  and $0, %rax
+  add %rax, %rdi
+  jmp hbbp_test_short_loop
 hbbp_test_x87_independent:
   .rept 16
   fld1
@@ -197,12 +207,20 @@ class Model {
   // Returns the cycles of an instruction.
   template <typename... Arguments>
   double CyclesPerInstruction(void (*function)(uint64_t, Arguments...), Arguments... arguments) {
-    std::vector<TakenBranch> branches(40);
+    return Cycles(LengthUnit::kInstructions, 40, function, arguments...);
+  }
+
+  // Returns the cycles of an instruction or a stream, by a burst of so many branches.
+  template <typename... Arguments>
+  double Cycles(LengthUnit unit, size_t count, void (*function)(uint64_t, Arguments...),
+                Arguments... arguments) {
+    std::vector<TakenBranch> branches(count);
     const trace::RunResult result = Run(&branches, function, arguments...);
     const uint64_t instructions = result.last_branch - result.first_branch;
     BurstTime time(cache_, processor_);
-    (void)time.StreamsNs(branches, instructions);  // the predictor learns
-    return time.StreamsNs(branches, instructions) / static_cast<double>(instructions);
+    (void)time.StreamsNs(branches, instructions, unit);  // the predictor learns
+    const double ns = time.StreamsNs(branches, instructions, unit);
+    return ns / static_cast<double>(unit == LengthUnit::kStreams ? count - 1 : instructions);
   }
 
   template <typename... Arguments>
@@ -248,6 +266,25 @@ TEST_CASE("each instruction of a chain takes a cycle, and a round of the shortes
   Model model;
   CHECK(model.CyclesPerInstruction(hbbp_test_chain) == Approx(1).epsilon(0.03));
   CHECK(model.CyclesPerInstruction(hbbp_test_short_loop) == Approx(0.5).epsilon(0.1));
+}
+
+TEST_CASE("the speed is that where the burst begins") {
+  constexpr double kSlow = 21, kOfSlow = 9;
+  Model model;
+  // A slow loop of as many instructions or streams as are executed, and then a fast one.
+  CHECK(model.Cycles(LengthUnit::kInstructions, 2000, hbbp_test_slow_then_fast, uint64_t{115}) ==
+        Approx(kSlow / kOfSlow).epsilon(0.05));
+  CHECK(model.Cycles(LengthUnit::kStreams, 2000, hbbp_test_slow_then_fast, uint64_t{260}) ==
+        Approx(kSlow).epsilon(0.05));
+}
+
+TEST_CASE("the fewer instructions streams have, the less time takes one") {
+  constexpr size_t kBranches = 100;
+  Model model;
+  CHECK(model.Cycles(LengthUnit::kStreams, kBranches, hbbp_test_short_loop) ==
+        Approx(1).epsilon(0.1));
+  CHECK(model.Cycles(LengthUnit::kStreams, kBranches, hbbp_test_chain) ==
+        Approx(100).epsilon(0.05));
 }
 
 TEST_CASE("independent instructions flow at the width of the processor") {
@@ -404,7 +441,7 @@ TEST_CASE("of misses and computing the longer hides most of the shorter") {
   BurstTime time(empty, {.ns_per_cycle = 0.25, .ns_per_tick = 0.5});
   // Code that the cache does not have takes an average.
   const std::vector<TakenBranch> branches = {{0x1000, 0x2000}, {0x2010, 0x3000}};
-  CHECK(time.StreamsNs(branches, 100) == Approx(100 * 0.5 * 0.25));
+  CHECK(time.StreamsNs(branches, 100, LengthUnit::kInstructions) == Approx(100 * 0.5 * 0.25));
   CHECK(time.WithMissesNs(300, {}) == Approx(300));
   CHECK(time.WithMissesNs(300, {.miss_ticks = 800}) == Approx(500));
   // A line that is used for the first time costs two cycles.
