@@ -53,14 +53,17 @@ SMALL = [
 ]
 
 
-def of_integration(name, *arguments, **options):
+def of_integration(name, *arguments, suffix='', **options):
     """Returns one of tests/integration/programs."""
     command = ['{integration}/' + name, *map(str, arguments)]
-    return Batch(name=name, command=command, is_fast=True, **options)
+    return Batch(name=name + suffix, command=command, is_fast=True, **options)
 
+
+NO_STACK = 'an alternate signal stack is for the host to give'
 
 SMALL += [
-    of_integration('coroutines', 64, 6000, 2048, why_no_restart='an alternate signal stack is for the host to give'),
+    of_integration('coroutines', 64, 6000, 2048, why_no_restart=NO_STACK),
+    of_integration('coroutines', 64, 6000, 2048, 'posix', suffix=' of a thread', why_no_restart=NO_STACK),
     of_integration('restartable', 'ANYWHERE', 1000000, may_lack_bursts_in=('verify', 'breakpoint')),
 ]
 

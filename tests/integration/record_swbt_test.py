@@ -296,10 +296,10 @@ class RecordSwbtTest(record_support.RecordTest):
     def test_handlers_on_an_alternate_stack(self):
         self.handlers('on_alternate_stack')
 
-    def coroutines(self, stack_bytes):
+    def coroutines(self, stack_bytes, *in_thread):
         for mode in MODES:
             with self.subTest(mode):
-                self.check_same(program('coroutines'), 32, 3000, stack_bytes, mode=mode,
+                self.check_same(program('coroutines'), 32, 3000, stack_bytes, *in_thread, mode=mode,
                                 period_ns=500_000)
 
     def test_coroutines(self):
@@ -307,6 +307,17 @@ class RecordSwbtTest(record_support.RecordTest):
 
     def test_coroutines_on_small_stacks(self):
         self.coroutines(4096)
+
+    def test_coroutines_on_small_stacks_of_a_thread(self):
+        self.coroutines(2048, 'posix')
+
+    def test_coroutines_on_small_stacks_of_a_standard_thread(self):
+        self.coroutines(2048, 'standard')
+
+    def test_threads_with_and_without_alternate_stacks(self):
+        for mode in MODES:
+            with self.subTest(mode):
+                self.check_same(program('thread_life'), mode=mode, period_ns=500_000)
 
     def restartable(self, where):
         for mode in MODES:

@@ -3,8 +3,10 @@
 // end it: the kernel kills a program where a frame does not fit. So a small stack is replaced by a
 // larger one, and sigaltstack reports the stack that the program set.
 //
-// The main thread gets one at once, because its first sample may arrive on the stack of a
-// coroutine.
+// The main thread gets one at once, and other threads before they run anything of the program
+// (thread_start.cc), because the first sample may arrive on the stack of a coroutine. sigaltstack
+// says to the latter that they have none.
+#include "preload/alternate_stack.h"
 
 #include <elf.h>
 #include <pthread.h>
@@ -14,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -32,22 +35,20 @@ constexpr size_t kBytesOfHandlers = 16 * 1024;
 
 struct Replacement {
   void* memory;
-  stack_t wanted;  // the stack that the program set
+  stack_t wanted;  // the stack that the program set, if it did
 };
 
 [[gnu::tls_model("initial-exec")]] constinit thread_local Replacement replacement = {};
+
+// Those of threads that have ended, for others: to map and unmap one takes as long as a fourth of
+// the start of a thread.
+constinit std::atomic<void*> spare_stacks[8] = {};
 
 pthread_key_t end_of_thread;
 bool has_end_of_thread = false;
 
 int SetInKernel(const stack_t* stack, stack_t* previous) {
   return static_cast<int>(::syscall(SYS_sigaltstack, stack, previous));
-}
-
-void* MapStack() {
-  void* memory = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-  return memory == MAP_FAILED ? nullptr : memory;
 }
 
 bool IsDisabled(const stack_t& stack) { return (stack.ss_flags & SS_DISABLE) != 0; }
@@ -59,15 +60,6 @@ bool IsSmall(const stack_t& stack) {
          stack.ss_size < ::getauxval(AT_MINSIGSTKSZ) + kBytesOfHandlers;
 }
 
-// Keeps the stack if the calling thread runs on it.
-void UnmapReplacement() {
-  const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
-  const auto lowest = reinterpret_cast<uintptr_t>(replacement.memory);
-  if (replacement.memory == nullptr || here - lowest < kBytes) return;
-  ::munmap(replacement.memory, kBytes);
-  replacement.memory = nullptr;
-}
-
 // Threads need not restore the stack that they set, since it is theirs to free.
 void UnmapAtEndOfThread(void*) {
   if (replacement.memory == nullptr) return;
@@ -76,16 +68,24 @@ void UnmapAtEndOfThread(void*) {
                          (!IsDisabled(current) && current.ss_sp == replacement.memory);
   const stack_t none = {nullptr, SS_DISABLE, 0};
   if (is_in_use && SetInKernel(&none, nullptr) != 0) return;
-  UnmapReplacement();
+  hbbp::preload::UnmapAlternateStack(replacement.memory);
+  replacement.memory = nullptr;
 }
 
+void KeepAsReplacement(void* memory) {
+  replacement.memory = memory;
+  if (has_end_of_thread) ::pthread_setspecific(end_of_thread, memory);
+}
+
+// Sets our stack instead of the one that the program wants, or wants no more.
 int Replace(const stack_t& wanted) {
   if (replacement.memory == nullptr) {
-    replacement.memory = MapStack();
-    if (replacement.memory == nullptr) return SetInKernel(&wanted, nullptr);
-    if (has_end_of_thread) ::pthread_setspecific(end_of_thread, replacement.memory);
+    void* const memory = hbbp::preload::MapAlternateStack();
+    if (memory == nullptr) return SetInKernel(&wanted, nullptr);
+    KeepAsReplacement(memory);
   }
   stack_t larger = wanted;
+  larger.ss_flags &= ~SS_DISABLE;
   larger.ss_sp = replacement.memory;
   larger.ss_size = kBytes;
   const int result = SetInKernel(&larger, nullptr);
@@ -103,7 +103,7 @@ __attribute__((constructor)) void InstallStackOfMainThread() {
   stack_t stack;
   if (SetInKernel(nullptr, &stack) != 0 || !IsDisabled(stack)) return;
   stack = {};
-  stack.ss_sp = MapStack();
+  stack.ss_sp = hbbp::preload::MapAlternateStack();
   stack.ss_size = kBytes;
   if (stack.ss_sp != nullptr) SetInKernel(&stack, nullptr);
 }
@@ -116,6 +116,34 @@ __attribute__((constructor)) void ListOwnMemory() {
 
 }  // namespace
 
+namespace hbbp::preload {
+
+void* MapAlternateStack() {
+  for (std::atomic<void*>& spare : spare_stacks) {
+    void* const taken = spare.exchange(nullptr);
+    if (taken != nullptr) return taken;
+  }
+  void* memory = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+  return memory == MAP_FAILED ? nullptr : memory;
+}
+
+void UnmapAlternateStack(void* memory) {
+  for (std::atomic<void*>& spare : spare_stacks) {
+    void* expected = nullptr;
+    if (spare.compare_exchange_strong(expected, memory)) return;
+  }
+  ::munmap(memory, kBytes);
+}
+
+void InstallAlternateStack(void* memory) {
+  KeepAsReplacement(memory);
+  const stack_t none = {nullptr, SS_DISABLE, 0};
+  (void)Replace(none);
+}
+
+}  // namespace hbbp::preload
+
 extern "C" HBBP_INTERPOSE int sigaltstack(const stack_t* stack, stack_t* previous) noexcept {
   if (hbbp::preload::HasFilter() || !hbbp::preload::IsOwnProcess()) {
     return SetInKernel(stack, previous);
@@ -126,15 +154,12 @@ extern "C" HBBP_INTERPOSE int sigaltstack(const stack_t* stack, stack_t* previou
   if (!IsDisabled(before) && before.ss_sp == replacement.memory) {
     before.ss_sp = replacement.wanted.ss_sp;
     before.ss_size = replacement.wanted.ss_size;
+    before.ss_flags |= replacement.wanted.ss_flags & SS_DISABLE;
   }
   if (stack != nullptr) {
     const stack_t wanted = *stack;
-    if (IsSmall(wanted)) {
-      result = Replace(wanted);
-    } else {
-      result = SetInKernel(&wanted, nullptr);
-      if (result == 0) UnmapReplacement();
-    }
+    const bool is_ours_to_give = IsDisabled(wanted) && replacement.memory != nullptr;
+    result = IsSmall(wanted) || is_ours_to_give ? Replace(wanted) : SetInKernel(&wanted, nullptr);
   }
   if (result == 0 && previous != nullptr) *previous = before;
   return result;

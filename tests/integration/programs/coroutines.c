@@ -1,9 +1,12 @@
-// coroutines COUNT ROUNDS STACK_BYTES: runs coroutines on small adjacent stacks, with marks between
-// them that must not be overwritten. Prints the sum of their results.
+// coroutines COUNT ROUNDS STACK_BYTES [posix|standard]: runs coroutines on small adjacent stacks,
+// with marks between them that must not be overwritten, in the main thread or in another one.
+// Prints the sum of their results.
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <threads.h>
 #include <ucontext.h>
 
 #include "work.h"
@@ -26,12 +29,11 @@ static void Run(void) {
   }
 }
 
-int main(int argc, char** argv) {
-  if (argc < 4) return 99;
-  const int count = atoi(argv[1]);
-  const int rounds = atoi(argv[2]);
-  const size_t stack_bytes = (size_t)atol(argv[3]);
-  if (count > kMaxCoroutines) return 99;
+static int count, rounds, status;
+static size_t stack_bytes;
+
+static int RunAll(void* unused) {
+  (void)unused;
   const size_t stride = stack_bytes + kMarkBytes;
   char* memory = malloc(stride * (size_t)count);
   memset(memory, kMark, stride * (size_t)count);
@@ -53,4 +55,28 @@ int main(int argc, char** argv) {
   }
   printf("%llu\n", (unsigned long long)sum);
   return 0;
+}
+
+static void* RunAllInThread(void* unused) {
+  status = RunAll(unused);
+  return &status;
+}
+
+int main(int argc, char** argv) {
+  if (argc < 4) return 99;
+  count = atoi(argv[1]);
+  rounds = atoi(argv[2]);
+  stack_bytes = (size_t)atol(argv[3]);
+  if (count > kMaxCoroutines) return 99;
+  if (argc == 4) return RunAll(NULL);
+  if (strcmp(argv[4], "posix") == 0) {
+    pthread_t thread;
+    void* result;
+    if (pthread_create(&thread, NULL, &RunAllInThread, NULL) != 0) return 98;
+    if (pthread_join(thread, &result) != 0 || result != &status) return 97;
+    return status;
+  }
+  thrd_t thread;
+  if (thrd_create(&thread, &RunAll, NULL) != thrd_success) return 98;
+  return thrd_join(thread, &status) == thrd_success ? status : 97;
 }
