@@ -98,6 +98,8 @@ class SwbtBackend : public Backend {
   double WholeShare(std::span<const Segment> segments) const;
   double ComputeExtent(const Segment& segment, uint64_t instructions);
   double PeriodOf(const trace::BurstView& view) const;
+  double TakeCarriedPeriod(uint32_t tid);
+  void DropEndedThreads();
   void DeliverSegments(std::span<const Segment> segments, const trace::BurstView& view,
                        EventSink* sink);
   void DeliverStatistics(EventSink* sink);
@@ -126,6 +128,7 @@ class SwbtBackend : public Backend {
   uint64_t draws_ = 0;
   uint64_t samples_at_draw_ = 0;
   std::set<pid_t> sampled_threads_;  // since the last draw
+  size_t max_known_threads_ = 0;     // with a carried period or a sample, before they are listed
   double lost_periods_ = 0;          // by draws
   double lost_share_ = 0;            // of the periods of all samples
   pid_t excluded_ = 0;
