@@ -246,6 +246,11 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   source.period_mode = draws_periods_ ? PeriodMode::kRandom : config.period_mode;
   draw_ = PeriodDraw::SeededByTime();
   ChooseBudget(config);
+  max_burst_time_bytes_ = BurstTime::kDefaultMaxBytes;
+  if (config.max_buffer_bytes != 0) {
+    max_burst_time_bytes_ = std::clamp<uint64_t>(config.max_buffer_bytes, BurstTime::kMinMaxBytes,
+                                                 BurstTime::kDefaultMaxBytes);
+  }
   mode_ = NameOfMode(config.trace_mode);
   trace::TracerConfig tracer_config;
   tracer_config.mode = ModeOf(config.trace_mode);
@@ -335,7 +340,8 @@ void SwbtBackend::PrepareForClock() {
 // Returns nullptr if bursts do not weigh by their time.
 BurstTime* SwbtBackend::FindBurstTime() {
   if (burst_time_ == nullptr && processor_) {
-    burst_time_ = std::make_unique<BurstTime>(trace::Tracer::Get().code_cache(), *processor_);
+    burst_time_ = std::make_unique<BurstTime>(trace::Tracer::Get().code_cache(), *processor_,
+                                              max_burst_time_bytes_);
   }
   return burst_time_.get();
 }
@@ -955,6 +961,7 @@ void SwbtBackend::Close() {
   unfinished_.clear();
   carried_periods_.clear();
   burst_time_.reset();
+  processor_.reset();
   known_code_.clear();
   trace::Tracer::Get().Close();
 }
@@ -967,6 +974,7 @@ void SwbtBackend::ResetInChild() {
   unfinished_.clear();
   carried_periods_.clear();
   burst_time_.reset();
+  processor_.reset();
   known_code_.clear();
   trace::Tracer::Get().ResetInChild();
 }

@@ -50,8 +50,9 @@ class SwbtBackend : public Backend {
   bool IsProfilerSample(const IpSample& sample) const override;
   uint64_t SamplingNs() const override;
   uint64_t SwitchingNs() override { return switch_cost_.SpentNs(); }
-  // The tracer's memory belongs to the process, and is never freed.
-  uint64_t BufferBytes() const override { return 0; }
+  // This is what BurstTime may take; the memory of the tracer belongs to the process, and is never
+  // freed.
+  uint64_t BufferBytes() const override { return processor_ ? max_burst_time_bytes_ : 0; }
   void ResetInChild() override;
   void AbandonInChild() override;
   int DrainIntervalMs() const override;
@@ -119,8 +120,9 @@ class SwbtBackend : public Backend {
   uint64_t period_ = 0;
   bool begins_densely_ = false;
   BurstExtent burst_extent_ = BurstExtent::kStreams;
-  trace::BurstLimits burst_limits_;             // of a burst that is not cut
-  std::optional<ProcessorTiming> processor_;    // of clocks, whose bursts weigh by their time
+  trace::BurstLimits burst_limits_;           // of a burst that is not cut
+  std::optional<ProcessorTiming> processor_;  // of clocks, whose bursts weigh by their time
+  uint64_t max_burst_time_bytes_ = 0;
   std::unique_ptr<BurstTime> burst_time_;       // made for the first of these, as it is large
   std::map<uint32_t, double> carried_periods_;  // by thread, of its last burst
   bool draws_periods_ = false;

@@ -437,6 +437,28 @@ TEST_CASE("threads that had a burst and ended take no memory") {
   CHECK(growth < kMaxGrowth);
 }
 
+TEST_CASE("what bursts of a clock are weighed by counts as a buffer, and keeps to its limit") {
+  const auto bytes_with = [](size_t limit) {
+    SwbtBackend backend;
+    CHECK(backend.BufferBytes() == 0);
+    BackendConfig config = BranchConfig(TraceMode::kLookAhead);
+    config.max_buffer_bytes = limit;
+    uint64_t bytes = 0;
+    BackendChoice choice;
+    BranchSink sink;
+    const auto drain = [&] { backend.Drain(&sink); };
+    RunTraced(
+        &backend, config, &choice, [&] { bytes = backend.BufferBytes(); }, drain,
+        [] { WorkFor(1); });
+    CHECK(backend.BufferBytes() == 0);
+    return bytes;
+  };
+  CHECK(bytes_with(0) == BurstTime::kDefaultMaxBytes);
+  CHECK(bytes_with(1 << 30) == BurstTime::kDefaultMaxBytes);
+  CHECK(bytes_with(1 << 20) == 1 << 20);
+  CHECK(bytes_with(1000) == BurstTime::kMinMaxBytes);
+}
+
 constexpr int kNoFilter = 1, kNotEnded = 2, kStartedAgain = 3;
 
 int TraceAndSetFilter() {
