@@ -129,7 +129,8 @@ static hbbp_status take_branch(lackey *self, hbbp_feed *feed, uint64_t from, uin
     }
   }
   ++self->branches;
-  self->stack[STACK - self->branches] = (hbbp_branch_entry){.from = from, .to = to};
+  hbbp_branch_entry *const entry = self->stack + STACK - self->branches;
+  *entry = (hbbp_branch_entry){.from = from, .to = to};
   return self->branches == STACK ? add_branches(self, feed, error) : HBBP_OK;
 }
 

@@ -47,7 +47,7 @@ struct BackendConfig {
   bool imprecise = false;  // does not use precise events (PEBS, IBS)
   bool include_kernel = false;
   size_t buffer_bytes = 0;  // of each ring; 0: the default
-  // Limit for all rings together; 0: none.
+  // Limit for all rings together, and for the table of software branch tracing; 0: none.
   size_t max_buffer_bytes = 0;
   // If not empty, only these threads are sampled, and not those that they start; sorted.
   std::vector<pid_t> threads;
@@ -111,7 +111,7 @@ class Backend {
   virtual uint64_t SamplingNs() const = 0;
   // Returns the same for context switches, which the events make longer at any period.
   virtual uint64_t SwitchingNs() { return 0; }
-  // Returns the size of the memory that is mapped for buffers.
+  // Returns the size of the memory that is mapped or reserved for buffers.
   virtual uint64_t BufferBytes() const = 0;
 
   // Releases what belongs to the parent, in the child after a fork.

@@ -27,6 +27,11 @@ class BranchPredictor {
 
   BranchPredictor();
 
+  // Returns the size of its tables.
+  static constexpr uint64_t Bytes() {
+    return kTables * ((sizeof(Direction) << kTableBits) + (sizeof(Target) << kTargetBits));
+  }
+
   // Forgets the history but not what was learned: what follows is not connected to it.
   void StartBurst();
   // These predict a branch from the taken branches before it, and learn it.

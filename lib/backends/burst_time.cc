@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "backends/instruction_latency.h"
 #include "trace/interpreter/micro_op.h"
@@ -36,7 +37,6 @@ constexpr uint64_t kMaxInstructions = 1024;
 constexpr size_t kMaxStreams = 64;
 constexpr uint64_t kMaxOfStreams = 4096;
 constexpr unsigned kMaxOfStream = 4096;
-constexpr size_t kMaxBlocks = 1 << 14;  // some 6 MB
 constexpr double kDefaultCyclesPerInstruction = 0.5;
 
 // An operation of floating point reads and writes these, but does not wait for them.
@@ -245,15 +245,32 @@ BurstTime::Instruction BurstTime::Describe(const trace::Block& block, unsigned n
   return instruction;
 }
 
+void BurstTime::Reset() {
+  code_.clear();
+  code_bytes_ = 0;
+}
+
+uint64_t BurstTime::Bytes() const {
+  return BranchPredictor::Bytes() + mnemonics_.capacity() * sizeof(Mnemonic) + code_bytes_ +
+         code_.bucket_count() * sizeof(void*);
+}
+
 // Returns nullptr if the cache does not have the code.
 const BurstTime::Code* BurstTime::FindCode(uint64_t ip) {
   if (const auto found = code_.find(ip); found != code_.end()) return &found->second;
   const trace::BlockRef ref = code_cache_.Find(ip);
   if (ref == trace::kNoBlock) return nullptr;
-  if (code_.size() >= kMaxBlocks) code_.clear();
   const trace::Block& block = *code_cache_.At(ref);
+  // A node of the table has a pointer and a hash, and an allocation some bytes of its own.
+  constexpr uint64_t kNodeBytes = sizeof(std::pair<const uint64_t, Code>) + 48;
+  const uint64_t block_bytes = kNodeBytes + block.instruction_count * sizeof(Instruction);
+  // The table may double its buckets for the new one.
+  const uint64_t bytes = Bytes() + block_bytes + code_.bucket_count() * sizeof(void*);
+  if (bytes > max_bytes_) Reset();
+  code_bytes_ += block_bytes;
   Code& code = code_[ip];
   code.end = block.ip + block.code_bytes;
+  code.instructions.reserve(block.instruction_count);
   for (unsigned i = 0; i < block.instruction_count; ++i) {
     Instruction instruction = Describe(block, i);
     instruction.is_fused =

@@ -45,9 +45,15 @@ enum class LengthUnit { kInstructions, kStreams };
 
 class BurstTime {
  public:
-  // Blocks are found in `code_cache`, which must outlive it.
-  BurstTime(const trace::CodeCache* code_cache, const ProcessorTiming& processor)
-      : code_cache_(*code_cache), processor_(processor) {}
+  // Memory that it takes at most by default, of which some 350 KB are the predictor's.
+  static constexpr uint64_t kDefaultMaxBytes = uint64_t{6} << 20;
+  // With less, it would describe the same blocks again and again.
+  static constexpr uint64_t kMinMaxBytes = uint64_t{512} << 10;
+
+  // Blocks are found in `code_cache`, which must outlive it. `max_bytes` is at least kMinMaxBytes.
+  BurstTime(const trace::CodeCache* code_cache, const ProcessorTiming& processor,
+            uint64_t max_bytes = kDefaultMaxBytes)
+      : code_cache_(*code_cache), processor_(processor), max_bytes_(max_bytes) {}
 
   // Returns the ns of the streams between these branches, in which are so many instructions, if all
   // take as long as the first of them, without cache misses. `unit` is what the first and all are
@@ -57,7 +63,10 @@ class BurstTime {
   double WithMissesNs(double streams_ns, const trace::MemoryUse& use) const;
 
   // Call it when the code cache is flushed.
-  void Reset() { code_.clear(); }
+  void Reset();
+
+  // Returns the approximate memory that it takes.
+  uint64_t Bytes() const;
 
  private:
   // What the model must know of an instruction.
@@ -101,6 +110,8 @@ class BurstTime {
 
   const trace::CodeCache& code_cache_;
   const ProcessorTiming processor_;
+  const uint64_t max_bytes_;
+  uint64_t code_bytes_ = 0;  // of what is in code_
   std::unordered_map<uint64_t, Code> code_;
   std::vector<Mnemonic> mnemonics_;
   BranchPredictor predictor_;

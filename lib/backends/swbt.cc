@@ -106,6 +106,8 @@ constexpr double kMaxDrainIntervalMs = 1000;
 constexpr uint64_t kListingIntervalNs = 500'000'000;
 constexpr uint64_t kMappingsIntervalNs = 1'000'000'000;
 constexpr int kDisableTimeoutMs = 1000;
+// So many are known before ended ones are looked for.
+constexpr size_t kMinKnownThreads = 64;
 constexpr char kFilterWasSet[] =
     "the program set a seccomp filter, which may not allow what the profiler needs: stop the "
     "session before it does, or sample with EBS";
@@ -244,6 +246,11 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   source.period_mode = draws_periods_ ? PeriodMode::kRandom : config.period_mode;
   draw_ = PeriodDraw::SeededByTime();
   ChooseBudget(config);
+  max_burst_time_bytes_ = BurstTime::kDefaultMaxBytes;
+  if (config.max_buffer_bytes != 0) {
+    max_burst_time_bytes_ = std::clamp<uint64_t>(config.max_buffer_bytes, BurstTime::kMinMaxBytes,
+                                                 BurstTime::kDefaultMaxBytes);
+  }
   mode_ = NameOfMode(config.trace_mode);
   trace::TracerConfig tracer_config;
   tracer_config.mode = ModeOf(config.trace_mode);
@@ -323,6 +330,7 @@ void SwbtBackend::PrepareForClock() {
   burst_time_.reset();
   processor_.reset();
   carried_periods_.clear();
+  max_known_threads_ = kMinKnownThreads;
   code_cache->SetAccessTiming({});
   if (!trigger_.IsClock()) return;
   processor_ = MeasureProcessor();
@@ -332,7 +340,8 @@ void SwbtBackend::PrepareForClock() {
 // Returns nullptr if bursts do not weigh by their time.
 BurstTime* SwbtBackend::FindBurstTime() {
   if (burst_time_ == nullptr && processor_) {
-    burst_time_ = std::make_unique<BurstTime>(trace::Tracer::Get().code_cache(), *processor_);
+    burst_time_ = std::make_unique<BurstTime>(trace::Tracer::Get().code_cache(), *processor_,
+                                              max_burst_time_bytes_);
   }
   return burst_time_.get();
 }
@@ -657,6 +666,7 @@ void SwbtBackend::Drain(EventSink* sink) {
   }
   const bool take_unfinished = !tracer.is_enabled() && all_handlers_ended_;
   tracer.Drain(take_unfinished, [&](const trace::BurstView& view) { DeliverBurst(view, sink); });
+  DropEndedThreads();
   const bool is_flushed = tracer.code_cache()->FlushIfFull();
   if (is_flushed && burst_time_ != nullptr) burst_time_->Reset();
   DeliverStatistics(sink);
@@ -751,6 +761,30 @@ double SwbtBackend::PeriodOf(const trace::BurstView& view) const {
   return std::max(nominal - of_handlers, kMinProgramShare * nominal);
 }
 
+double SwbtBackend::TakeCarriedPeriod(uint32_t tid) {
+  const auto carried = carried_periods_.find(tid);
+  if (carried == carried_periods_.end()) return 0;
+  const double period = carried->second;
+  carried_periods_.erase(carried);
+  return period;
+}
+
+// Threads end without notice, so all are listed when the number of those known has doubled.
+void SwbtBackend::DropEndedThreads() {
+  if (carried_periods_.size() + sampled_threads_.size() <= max_known_threads_) return;
+  const StatusOr<std::vector<pid_t>> alive = ListThreads(0);
+  if (!alive.ok()) return;
+  const auto has_ended = [&alive](pid_t tid) {
+    return !std::binary_search(alive->begin(), alive->end(), tid);
+  };
+  std::erase_if(carried_periods_, [&has_ended](const auto& carried) {
+    return has_ended(static_cast<pid_t>(carried.first));
+  });
+  std::erase_if(sampled_threads_, has_ended);
+  const size_t left = carried_periods_.size() + sampled_threads_.size();
+  max_known_threads_ = std::max(kMinKnownThreads, 2 * left);
+}
+
 // Delivers a burst for each segment, which together have the period of a burst without gaps.
 //
 // A burst that was cut weighs what it would weigh if it were whole: every start that reaches the
@@ -758,10 +792,7 @@ double SwbtBackend::PeriodOf(const trace::BurstView& view) const {
 // next burst of the thread, which stands for the code behind the cut.
 void SwbtBackend::DeliverSegments(std::span<const Segment> segments, const trace::BurstView& view,
                                   EventSink* sink) {
-  // Threads end without notice.
-  if (carried_periods_.size() > trace::Tracer::kMaxThreads) carried_periods_.clear();
-  double& carried = carried_periods_[view.tid];
-  double period = PeriodOf(view) + std::exchange(carried, 0);
+  double period = PeriodOf(view) + TakeCarriedPeriod(view.tid);
   std::vector<double> extents;
   extents.reserve(segments.size());
   // BurstLimits says why it is these, and not those that happen to be in its streams.
@@ -775,7 +806,7 @@ void SwbtBackend::DeliverSegments(std::span<const Segment> segments, const trace
   if (view.cost.is_cut || extent == 0) {
     const double whole = period;
     period *= extent == 0 ? 0 : WholeShare(segments);
-    carried = whole - period;
+    if (period != whole) carried_periods_[view.tid] = whole - period;
   }
   if (extent == 0) return;
   const BurstTime* const burst_time = FindBurstTime();
@@ -930,6 +961,7 @@ void SwbtBackend::Close() {
   unfinished_.clear();
   carried_periods_.clear();
   burst_time_.reset();
+  processor_.reset();
   known_code_.clear();
   trace::Tracer::Get().Close();
 }
@@ -942,6 +974,7 @@ void SwbtBackend::ResetInChild() {
   unfinished_.clear();
   carried_periods_.clear();
   burst_time_.reset();
+  processor_.reset();
   known_code_.clear();
   trace::Tracer::Get().ResetInChild();
 }

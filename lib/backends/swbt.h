@@ -50,8 +50,9 @@ class SwbtBackend : public Backend {
   bool IsProfilerSample(const IpSample& sample) const override;
   uint64_t SamplingNs() const override;
   uint64_t SwitchingNs() override { return switch_cost_.SpentNs(); }
-  // The tracer's memory belongs to the process, and is never freed.
-  uint64_t BufferBytes() const override { return 0; }
+  // This is what BurstTime may take; the memory of the tracer belongs to the process, and is never
+  // freed.
+  uint64_t BufferBytes() const override { return processor_ ? max_burst_time_bytes_ : 0; }
   void ResetInChild() override;
   void AbandonInChild() override;
   int DrainIntervalMs() const override;
@@ -98,6 +99,8 @@ class SwbtBackend : public Backend {
   double WholeShare(std::span<const Segment> segments) const;
   double ComputeExtent(const Segment& segment, uint64_t instructions);
   double PeriodOf(const trace::BurstView& view) const;
+  double TakeCarriedPeriod(uint32_t tid);
+  void DropEndedThreads();
   void DeliverSegments(std::span<const Segment> segments, const trace::BurstView& view,
                        EventSink* sink);
   void DeliverStatistics(EventSink* sink);
@@ -117,8 +120,9 @@ class SwbtBackend : public Backend {
   uint64_t period_ = 0;
   bool begins_densely_ = false;
   BurstExtent burst_extent_ = BurstExtent::kStreams;
-  trace::BurstLimits burst_limits_;             // of a burst that is not cut
-  std::optional<ProcessorTiming> processor_;    // of clocks, whose bursts weigh by their time
+  trace::BurstLimits burst_limits_;           // of a burst that is not cut
+  std::optional<ProcessorTiming> processor_;  // of clocks, whose bursts weigh by their time
+  uint64_t max_burst_time_bytes_ = 0;
   std::unique_ptr<BurstTime> burst_time_;       // made for the first of these, as it is large
   std::map<uint32_t, double> carried_periods_;  // by thread, of its last burst
   bool draws_periods_ = false;
@@ -126,6 +130,7 @@ class SwbtBackend : public Backend {
   uint64_t draws_ = 0;
   uint64_t samples_at_draw_ = 0;
   std::set<pid_t> sampled_threads_;  // since the last draw
+  size_t max_known_threads_ = 0;     // with a carried period or a sample, before they are listed
   double lost_periods_ = 0;          // by draws
   double lost_share_ = 0;            // of the periods of all samples
   pid_t excluded_ = 0;

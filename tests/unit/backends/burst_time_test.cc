@@ -5,11 +5,13 @@
 #include <immintrin.h>
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "backends/instruction_latency.h"
 #include "backends/processor_timing.h"
 #include "support/catch.h"
+#include "support/heap_use.h"
 #include "trace/interpreter/look_ahead.h"
 
 namespace hbbp {
@@ -33,6 +35,7 @@ void hbbp_test_calls(uint64_t rounds);
 void hbbp_test_x87_chain(uint64_t rounds);
 void hbbp_test_x87_independent(uint64_t rounds);
 void hbbp_test_slow_then_fast(uint64_t rounds, uint64_t slow_rounds);
+void hbbp_test_many_blocks(uint64_t rounds);
 }
 
 asm(R"(
@@ -43,7 +46,7 @@ asm(R"(
   .globl hbbp_test_zeros, hbbp_test_divisions
   .globl hbbp_test_float_through_memory, hbbp_test_scattered_prefetched
   .globl hbbp_test_scattered_updates, hbbp_test_loop_in_ebp
-  .globl hbbp_test_calls, hbbp_test_slow_then_fast
+  .globl hbbp_test_calls, hbbp_test_slow_then_fast, hbbp_test_many_blocks
   .globl hbbp_test_compare, hbbp_test_x87_chain, hbbp_test_x87_independent
 hbbp_test_short_loop:
   dec %rdi
@@ -176,6 +179,13 @@ hbbp_test_slow_then_fast:
   and $0, %rax
   add %rax, %rdi
   jmp hbbp_test_short_loop
+hbbp_test_many_blocks:
+  .rept 1000
+  .fill 24, 1, 0x90
+  jmp 1f
+1:
+  .endr
+  jmp hbbp_test_many_blocks
 hbbp_test_x87_independent:
   .rept 16
   fld1
@@ -231,6 +241,15 @@ class Model {
     return look_ahead_->stats().memory_use;
   }
 
+  template <typename... Arguments>
+  std::vector<TakenBranch> Branches(size_t count, void (*function)(uint64_t, Arguments...),
+                                    Arguments... arguments) {
+    std::vector<TakenBranch> branches(count);
+    (void)Run(&branches, function, arguments...);
+    return branches;
+  }
+
+  const trace::CodeCache* cache() const { return cache_; }
   void SetAccessTiming(trace::AccessTiming timing) { cache_->SetAccessTiming(timing); }
   // Its cycle takes a nanosecond.
   ProcessorTiming& processor() { return processor_; }
@@ -433,6 +452,29 @@ TEST_CASE("lines that the program has prefetched do not miss") {
     return ticks;
   };
   CHECK(fewest_ticks(hbbp_test_scattered_prefetched) < fewest_ticks(hbbp_test_scattered) / 2);
+}
+
+TEST_CASE("what is known of blocks takes no more memory than is allowed") {
+  constexpr size_t kStreams = 60;
+  Model model;
+  const std::vector<TakenBranch> branches = model.Branches(3000, hbbp_test_many_blocks);
+  const int64_t heap_before = HeapBytes();
+  BurstTime unlimited(model.cache(), model.processor());
+  BurstTime limited(model.cache(), model.processor(), BurstTime::kMinMaxBytes);
+  uint64_t max_bytes = 0;
+  for (size_t i = 0; i + kStreams < branches.size(); i += kStreams) {
+    const std::span<const TakenBranch> part(&branches[i], kStreams);
+    const double ns = limited.StreamsNs(part, 25 * kStreams, LengthUnit::kStreams);
+    CHECK(ns == unlimited.StreamsNs(part, 25 * kStreams, LengthUnit::kStreams));
+    CHECK(limited.Bytes() <= BurstTime::kMinMaxBytes);
+    max_bytes = std::max(max_bytes, limited.Bytes());
+  }
+  CHECK(max_bytes > BurstTime::kMinMaxBytes * 9 / 10);
+  CHECK(unlimited.Bytes() > 2 * BurstTime::kMinMaxBytes);
+  CHECK(unlimited.Bytes() < BurstTime::kDefaultMaxBytes);
+  if (HeapBytes() == 0) HBBP_SKIP("this allocator does not say what is in use");
+  const auto growth = static_cast<double>(HeapBytes() - heap_before);
+  CHECK(growth < static_cast<double>(unlimited.Bytes() + BurstTime::kMinMaxBytes) * 1.05);
 }
 
 TEST_CASE("of misses and computing the longer hides most of the shorter") {

@@ -1,11 +1,13 @@
 // Compares the lines of small programs, and of this one, with addr2line and llvm-symbolizer.
 #include "symbols/line_table.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -14,10 +16,12 @@
 #include <thread>
 
 #include "base/unique_fd.h"
+#include "image/elf_file.h"
 #include "image/elf_image.h"
 #include "support/catch.h"
 #include "symbols/demangle.h"
 #include "symbols/libdw.h"
+#include "symbols/unpacked_debug.h"
 #include "unit/image/test_programs.h"
 #include "unit/symbols/program_lines.h"
 
@@ -460,6 +464,58 @@ constexpr std::string_view kLargeUnit = R"(
 3:
   .section .note.GNU-stack, "", @progbits
 )";
+
+// Has .debug_info claim that it is so large when it is unpacked.
+void ClaimUnpackedSize(const std::string& path, uint64_t size) {
+  auto bytes = FileBytes::FromFd(UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), path);
+  REQUIRE(bytes.ok());
+  const auto file = ElfFile::Create(*std::move(bytes), path);
+  REQUIRE(file.ok());
+  const ElfSection* info = (*file)->FindSection(".debug_info");
+  REQUIRE(info != nullptr);
+  REQUIRE((info->header.sh_flags & SHF_COMPRESSED) != 0);
+  std::fstream stream(path, std::ios::in | std::ios::out | std::ios::binary);
+  stream.seekp(static_cast<std::streamoff>(info->header.sh_offset + offsetof(Elf64_Chdr, ch_size)));
+  stream.write(reinterpret_cast<const char*>(&size), sizeof(size));
+  REQUIRE(stream.good());
+}
+
+TEST_CASE("Debug information is not unpacked to more than it can be", "[line_table]") {
+  constexpr uint64_t kTrueSize = 0x2100000;
+  const TemporaryDirectory directory;
+  const std::string bomb = directory.File("bomb");
+  std::ofstream(directory.File("large.s")) << kLargeUnit;
+  if (!BuildProgram(
+          directory, "g++",
+          "-O2 -gdwarf-5 -gz=zlib -Wa,--nocompress-debug-sections " + directory.File("large.s"),
+          bomb)) {
+    HBBP_SKIP("no g++");
+  }
+  uint64_t unpacked = 0;
+  const auto unpack = [&bomb, &unpacked] {
+    unpacked = 0;
+    const UniqueFd file(::open(bomb.c_str(), O_RDONLY | O_CLOEXEC));
+    return UnpackDebugSections(file.get(), bomb,
+                               [&unpacked](uint64_t done, uint64_t) { unpacked = done; });
+  };
+  REQUIRE(unpack().ok());
+  CHECK(unpacked > kTrueSize);
+  SECTION("as no bytes unpack to so many") {
+    for (const uint64_t claimed : {8 * kTrueSize, uint64_t{1} << 40, ~uint64_t{0}}) {
+      ClaimUnpackedSize(bomb, claimed);
+      CHECK(unpack().status().code() == StatusCode::kBadFormat);
+      CHECK(unpacked == 0);
+      // Without it, addresses have no lines, or libdw takes the bytes for what they are.
+      (void)LineTable::Open(OpenModule(bomb).target);
+    }
+  }
+  SECTION("as it claims less") {
+    constexpr uint64_t kClaimed = 1000;
+    ClaimUnpackedSize(bomb, kClaimed);
+    (void)unpack();
+    CHECK(unpacked < kTrueSize / 8);
+  }
+}
 
 TEST_CASE("Large compressed debug information is unpacked into a file", "[line_table]") {
   const TemporaryDirectory directory;
