@@ -249,8 +249,9 @@ StatusOr<ProfileData> ImportPerfScript(ByteSource* source, const std::string& na
   HBBP_RETURN_IF_ERROR(import.status());
   if (!import.has_branches()) {
     return MakeStatus(StatusCode::kBadFormat,
-                      "%s: neither a recording of perf (PERFILE2 at its start) nor text of perf "
-                      "script with branch stacks (perf script -F ip,brstack --show-mmap-events)",
+                      "%s: neither a recording of perf (PERFILE2 at its start), nor text of perf "
+                      "script with branch stacks (perf script -F ip,brstack --show-mmap-events), "
+                      "nor text that was added up (a first line like B 4b196f 4b19e0 12 0)",
                       name.c_str());
   }
   return import.Finish();

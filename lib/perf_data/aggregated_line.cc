@@ -18,7 +18,7 @@ constexpr uint64_t kMaxCount = uint64_t{1} << 53;
 constexpr size_t kMaxWords = 5;  // behind the kind
 
 bool IsBuildId(std::string_view text) {
-  return !text.empty() && text.size() % 2 == 0 &&
+  return text.size() % 2 == 0 &&
          text.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
 }
 
