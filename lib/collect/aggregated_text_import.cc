@@ -299,6 +299,10 @@ SourceRecord AggregatedTextImport::MakeSource(SourceKind kind) const {
 
 std::vector<std::string> AggregatedTextImport::DescribeUnknown() const {
   std::vector<std::string> lines;
+  if (other_lines_ != 0) {
+    lines.push_back(std::to_string(other_lines_) +
+                    " lines left out, which are not like B 4b196f 4b19e0 12 0: check the text");
+  }
   const auto add = [&](uint64_t number, const std::string& what) {
     if (number != 0) lines.push_back(std::to_string(number) + " locations are " + what);
   };

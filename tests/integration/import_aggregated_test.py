@@ -175,7 +175,8 @@ class ImportAggregatedTest(record_support.RecordTest):
         self.assertIn('8 locations are in a file that was not named: --binary FILE says which one it is',
                       self.import_it())
         self.text.write_text(self.text.read_text() + 'B 1 2\nno line\n\n# a comment\n')
-        self.import_it('--binary', program)
+        self.assertIn('2 lines left out, which are not like B 4b196f 4b19e0 12 0: check the text',
+                      self.import_it('--binary', program))
         self.assertEqual(self.info()['sources'][0]['counters'], {'other-lines': 2})
         self.assertIn('No such file', self.refused('import', '-o', self.file, self.text, '--binary', 'none'))
 
