@@ -28,7 +28,7 @@ TEST_CASE("counters and threads have times of their own") {
   CHECK(share.Advance(8, 1, Times(20, 20)) == 1);
 }
 
-TEST_CASE("a hostile recording of any number of counters takes no more memory") {
+TEST_CASE("times of any number of counters take no more memory") {
   RunningShare share;
   constexpr uint64_t kMaxCounters = 1 << 20;
   for (uint64_t counter = 0; counter < kMaxCounters; ++counter) {

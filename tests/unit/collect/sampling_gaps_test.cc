@@ -82,7 +82,7 @@ TEST_CASE("the counters of an event have gaps of their own") {
   CHECK(gaps.AddSample(kCounter, 17 * kMs, 100) == 300);
 }
 
-TEST_CASE("a hostile recording of any number of counters takes no more memory") {
+TEST_CASE("gaps of any number of counters take no more memory") {
   SamplingGaps gaps;
   constexpr uint64_t kMaxCounters = 1 << 18;
   AddSamples(1, 6, &gaps);
