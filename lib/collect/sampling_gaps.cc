@@ -34,7 +34,7 @@ uint64_t SamplingGaps::AddSample(uint64_t counter, uint64_t time_ns, uint64_t pe
     state.recent_periods += own;
   }
   state.last_ns = std::max(state.last_ns, time_ns);
-  const auto room = static_cast<double>((UINT64_MAX - period) / 2);
+  const auto room = static_cast<double>(UINT64_MAX - period) / 2;
   const double exact = std::min({state.missing, own * state.missing_per_period, room});
   state.missing -= exact;
   const auto added = static_cast<uint64_t>(exact + state.rest);
