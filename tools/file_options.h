@@ -2,9 +2,9 @@
 #ifndef HBBP_TOOLS_FILE_OPTIONS_H_
 #define HBBP_TOOLS_FILE_OPTIONS_H_
 
-#include <hbbp/import.h>
-
 #include <cstdint>
+#include <hbbp/hbbp.hpp>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,11 +30,18 @@ class FileOptions {
     options->moved_file_count = static_cast<uint32_t>(files_.size());
   }
 
+  // Does the same for one of several profiles: files that it does not have are for the others, and
+  // CheckUsed refuses those that none of them has. Valid until the next call.
+  void SetTo(const hbbp::profile_view& profile, hbbp_analysis_options* options);
+  Status CheckUsed() const;
+
  private:
   std::string root_;
   std::vector<std::string> words_;  // RECORDED=HERE
   std::vector<std::pair<std::string, std::string>> moved_;
   std::vector<hbbp_moved_file> files_;
+  std::vector<hbbp_moved_file> files_of_profile_;
+  std::set<std::string> used_;  // of the recorded names
 };
 
 }  // namespace hbbp::tools

@@ -12,21 +12,41 @@ void ProfileOptions::AddTo(Options* options) {
   kernel_.AddTo(options);
 }
 
-StatusOr<hbbp::analysis> ProfileOptions::Analyse(const std::vector<std::string>& files,
-                                                 DebugInfoOptions* debug_info) {
-  const hbbp::profile profile = LoadProfiles(files);
-  HBBP_RETURN_IF_ERROR(estimator_.Read());
-  HBBP_RETURN_IF_ERROR(files_.Read());
+hbbp::analysis ProfileOptions::Analyse(const hbbp::profile& profile, hbbp_analysis_options options,
+                                       DebugInfoOptions* debug_info) const {
   const hbbp_kernel_files kernel = kernel_.Files();
-  hbbp_analysis_options options = {};
   options.kernel = &kernel;
-  files_.SetTo(&options);
   HBBP_INIT(hbbp_debug_options, debug);
   if (debug_info != nullptr) {
     debug = debug_info->Get();
     options.debug = &debug;
   }
   return estimator_.Analyse(profile, options);
+}
+
+StatusOr<hbbp::analysis> ProfileOptions::Analyse(const std::vector<std::string>& files,
+                                                 DebugInfoOptions* debug_info) {
+  const hbbp::profile profile = LoadProfiles(files);
+  HBBP_RETURN_IF_ERROR(estimator_.Read());
+  HBBP_RETURN_IF_ERROR(files_.Read());
+  hbbp_analysis_options options = {};
+  files_.SetTo(&options);
+  return Analyse(profile, options, debug_info);
+}
+
+StatusOr<std::vector<hbbp::analysis>> ProfileOptions::AnalyseEach(
+    const std::vector<std::string>& files, DebugInfoOptions* debug_info) {
+  HBBP_RETURN_IF_ERROR(estimator_.Read());
+  HBBP_RETURN_IF_ERROR(files_.Read());
+  std::vector<hbbp::analysis> analyses;
+  for (const std::string& file : files) {
+    const hbbp::profile profile = LoadProfile(file);
+    hbbp_analysis_options options = {};
+    files_.SetTo(profile, &options);
+    analyses.push_back(Analyse(profile, options, debug_info));
+  }
+  HBBP_RETURN_IF_ERROR(files_.CheckUsed());
+  return analyses;
 }
 
 void AddEventColumn(const std::string& name, std::vector<Column>* columns) {

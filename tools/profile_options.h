@@ -36,6 +36,9 @@ class ProfileOptions {
   // outlive the analysis.
   StatusOr<hbbp::analysis> Analyse(const std::vector<std::string>& files,
                                    DebugInfoOptions* debug_info = nullptr);
+  // Analyses each of several profiles by itself. Each option --file has to be of one of them.
+  StatusOr<std::vector<hbbp::analysis>> AnalyseEach(const std::vector<std::string>& files,
+                                                    DebugInfoOptions* debug_info = nullptr);
 
   // Adds --also, for the events of AnalyseOthers.
   void AddOthersTo(Options* options);
@@ -45,6 +48,10 @@ class ProfileOptions {
                                         DebugInfoOptions* debug_info = nullptr) const;
 
  private:
+  // Analyses with the fields of `options` that are set, and all other options.
+  hbbp::analysis Analyse(const hbbp::profile& profile, hbbp_analysis_options options,
+                         DebugInfoOptions* debug_info) const;
+
   EstimatorOption estimator_;
   FileOptions files_;
   KernelOptions kernel_;

@@ -10,7 +10,6 @@
 namespace hbbp {
 namespace {
 
-constexpr uint64_t kMaxStreamsOfSample = 31;  // a branch stack has up to 32 entries
 // More clumps are assigned by the normal distribution. From here on no sum is below 0: its mean is
 // 11.3 times its deviation, and no difference of two sums of NextNormal reaches that.
 constexpr uint64_t kMaxClumps = 2048;
@@ -27,16 +26,16 @@ double NextNormal(RandomBits* random) {
 ReplicateSums AssignClumps(uint64_t streams, uint64_t seed) {
   ReplicateSums result;
   RandomBits random(seed);
-  if (streams <= kMaxClumps * kMaxStreamsOfSample) {
+  if (streams <= kMaxClumps * kMaxStreamsOfStack) {
     for (uint64_t rest = streams; rest != 0;) {
-      const uint64_t clump = std::min(rest, kMaxStreamsOfSample);
+      const uint64_t clump = std::min(rest, kMaxStreamsOfStack);
       result.sums[random.Next() % kReplicates] += static_cast<float>(clump);
       rest -= clump;
     }
     return result;
   }
   const auto all = static_cast<double>(streams);
-  const double deviation = std::sqrt(static_cast<double>(kMaxStreamsOfSample) * all / kReplicates);
+  const double deviation = std::sqrt(static_cast<double>(kMaxStreamsOfStack) * all / kReplicates);
   std::array<double, kReplicates> normals;
   double mean = 0;
   for (double& normal : normals) {

@@ -80,6 +80,20 @@ class NamedFile {
   uint64_t base_ = 0;
 };
 
+// Each branch stack has at least one stream, and one newest branch, behind which there is none.
+std::string DescribeLackOfStreams(const std::vector<BranchCount>& branches) {
+  uint64_t newest = 0, streams = 0;
+  for (const BranchCount& branch : branches) {
+    if (branch.stream_end == kNoStream) newest += branch.number;
+    if (branch.HasStream()) streams += branch.number;
+  }
+  if (newest <= streams) return "";
+  return std::to_string(newest) + " branches have no code behind them, and only " +
+         std::to_string(streams) +
+         " have it, fewer than in branch stacks: blocks are counted by lines of code (F, f, r, T, "
+         "R), and those without have no count";
+}
+
 class AggregatedTextImport {
  public:
   explicit AggregatedTextImport(const PerfImportOptions& options)
@@ -285,6 +299,10 @@ SourceRecord AggregatedTextImport::MakeSource(SourceKind kind) const {
 
 std::vector<std::string> AggregatedTextImport::DescribeUnknown() const {
   std::vector<std::string> lines;
+  if (other_lines_ != 0) {
+    lines.push_back(std::to_string(other_lines_) +
+                    " lines left out, which are not like B 4b196f 4b19e0 12 0: check the text");
+  }
   const auto add = [&](uint64_t number, const std::string& what) {
     if (number != 0) lines.push_back(std::to_string(number) + " locations are " + what);
   };
@@ -317,6 +335,7 @@ StatusOr<ProfileData> AggregatedTextImport::Finish() {
     Count(line, &data);
   }
   streams_.AppendTo(&data.branches);
+  const std::string lack_of_streams = DescribeLackOfStreams(data.branches);
   Normalize(&data, &check);
   AddCounter("other-lines", other_lines_, &data.sources.front().trace.counters);
   const MemoryLosses losses = {dropped_, 0};
@@ -326,6 +345,7 @@ StatusOr<ProfileData> AggregatedTextImport::Finish() {
     messages.LogSource(source);
     log_.Log(LogLevel::kWarning, "%s", source.note.c_str());
   }
+  if (!lack_of_streams.empty()) AddOmissions({lack_of_streams}, &data, &log_);
   AddOmissions(DescribeUnknown(), &data, &log_);
   const RecordedLocator nothing_recorded(options_.files, &memory_);
   AddOmissions(DescribeMissingFiles(options_.files, nothing_recorded, data), &data, &log_);

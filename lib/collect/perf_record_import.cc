@@ -6,8 +6,10 @@
 #include "collect/perf_record_import.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "collect/perf_event_kind.h"
@@ -33,6 +35,14 @@ constexpr uint64_t kSelectingBits = PERF_SAMPLE_BRANCH_ANY_CALL | PERF_SAMPLE_BR
 uint64_t FindCounter(uint64_t sample_type, uint64_t id, uint32_t cpu, uint32_t tid) {
   if ((sample_type & (PERF_SAMPLE_ID | PERF_SAMPLE_IDENTIFIER)) != 0) return id;
   return (sample_type & PERF_SAMPLE_CPU) != 0 ? cpu : tid;
+}
+
+// Returns whether the kernel stops all events of a group if one has too many samples. It then
+// writes records of the first event alone.
+bool StopsWholeGroups(const std::string& os_release) {
+  int version = 0, patch_level = 0;
+  if (std::sscanf(os_release.c_str(), "%d.%d", &version, &patch_level) != 2) return false;
+  return version > 6 || (version == 6 && patch_level >= 16);
 }
 
 // A recording may have any times, so that a factor may be too large for a period.
@@ -128,15 +138,13 @@ void PerfRecordImport::OnSample(const PerfEvent& event, const SampleRecord& samp
     RunningShare& running = imports_[event.index].running;
     factor = running.Advance(sample.id, event.attr.inherit ? sample.tid : 0, sample.counters);
   }
-  if (!HasCounterDeltas(event.attr)) {
-    const bool has_period = (event.attr.sample_type & PERF_SAMPLE_PERIOD) != 0;
-    return AddRecord(event, sample, has_period ? std::optional(sample.period) : std::nullopt,
-                     factor);
-  }
-  for (size_t i = 0; i < sample.counters.size(); ++i) {
+  bool has_known_counter = false;
+  const size_t deltas = HasCounterDeltas(event.attr) ? sample.counters.size() : 0;
+  for (size_t i = 0; i < deltas; ++i) {
     const CounterValues::Value value = sample.counters[i];
     const std::optional<size_t> index = events_.IndexOfId(value.id);
     if (!index) continue;
+    has_known_counter = true;
     const PerfEvent& member = events_.events()[*index];
     const CounterDeltas::Delta delta = counters_.Advance(member.attr, sample.tid, value);
     if (delta.events != 0) AddRecord(member, sample, delta.events, factor);
@@ -146,6 +154,9 @@ void PerfRecordImport::OnSample(const PerfEvent& event, const SampleRecord& samp
     state.lost_by_counter += delta.lost;
     ReportLosses(*index);
   }
+  if (has_known_counter) return;
+  const bool has_period = (event.attr.sample_type & PERF_SAMPLE_PERIOD) != 0;
+  AddRecord(event, sample, has_period ? std::optional(sample.period) : std::nullopt, factor);
 }
 
 // What was sampled `factor` times too seldom weighs as much more.
@@ -277,15 +288,22 @@ void PerfRecordImport::OnLost(const LostRecord& lost) {
 
 void PerfRecordImport::OnThrottle(const ThrottleRecord& throttle) {
   const size_t index = IndexOfId(throttle.id);
-  EventImport& state = imports_[index];
+  imports_.try_emplace(index);
   const uint64_t sample_type =
       index < events_.events().size() ? events_.events()[index].attr.sample_type : 0;
   const uint64_t counter =
       FindCounter(sample_type, throttle.id, throttle.sample_id.cpu, throttle.sample_id.tid);
-  if (!throttle.is_throttled) return state.gaps.EndGap(counter, throttle.time);
-  state.gaps.BeginGap(counter, throttle.time);
-  ++state.throttled;
-  ReportLosses(&state);
+  const bool is_of_group = StopsWholeGroups(header_.os_release);
+  for (auto& [other, member] : imports_) {
+    if (other != index && !(is_of_group && member.sampled_by == index)) continue;
+    if (!throttle.is_throttled) {
+      member.gaps.EndGap(counter, throttle.time);
+      continue;
+    }
+    member.gaps.BeginGap(counter, throttle.time);
+    ++member.throttled;
+    ReportLosses(&member);
+  }
 }
 
 void PerfRecordImport::AddLost(const PerfEvent& event, uint64_t samples) {

@@ -80,9 +80,11 @@ class PerfScriptImport {
   StatusOr<ProfileData> Finish();
 
  private:
-  // Distinguishes processes from periods and addresses by the mappings.
-  void DistinguishNumbers(SampleLine* sample) const {
-    if (sample->may_be_period && !pids_.empty() && !pids_.contains(*sample->pid)) {
+  // Distinguishes processes from periods and addresses by the mappings. Where one number is a
+  // process, all are: some processes have no mappings of their own.
+  void DistinguishNumbers(SampleLine* sample) {
+    has_processes_ |= sample->may_be_period && pids_.contains(*sample->pid);
+    if (sample->may_be_period && !pids_.empty() && !has_processes_) {
       sample->period = *std::exchange(sample->pid, std::nullopt);
       sample->tid.reset();
     }
@@ -185,6 +187,7 @@ class PerfScriptImport {
     burst.period = event.has_periods ? period_.value_or(1) : 1;
     burst.source = event.source;
     burst.repeats = std::exchange(repeats_, 1);
+    if (!sample.pid && !head_ && pids_.size() > 1) without_process_ += burst.repeats;
     if (event.has_periods) event.periods.Add(burst.period);
     event.bursts.Visit(sample.branches, [&](auto branches, uint64_t extent, StackPart part) {
       burst.stack = part;
@@ -209,7 +212,9 @@ class PerfScriptImport {
   std::optional<Head> head_;  // of the sample whose branches come next
   uint32_t repeats_ = 1;
   uint64_t other_lines_ = 0;
+  uint64_t without_process_ = 0;  // samples, where there are several
   bool has_branches_ = false;
+  bool has_processes_ = false;  // numbers in front of addresses are these
 };
 
 StatusOr<ProfileData> PerfScriptImport::Finish() {
@@ -229,6 +234,13 @@ StatusOr<ProfileData> PerfScriptImport::Finish() {
   messages.LogMemory(importer_);
   ProfileData data = importer_.Snapshot();
   files_.Find(&data, &log_, &check_);
+  if (without_process_ != 0) {
+    AddOmissions({std::to_string(without_process_) +
+                  " samples do not say their process, and were taken for those of one, but the "
+                  "text has mappings of " +
+                  std::to_string(pids_.size()) + ": perf script -F pid,ip,brstack says it"},
+                 &data, &log_);
+  }
   AddOmissions(DescribeMissingFiles(options_, importer_.locator(), data), &data, &log_);
   if (!binary_.empty() && !pids_.empty()) {
     AddOmissions({binary_ + ": not used, as the text has mappings: --binary is for text without"},
@@ -249,8 +261,10 @@ StatusOr<ProfileData> ImportPerfScript(ByteSource* source, const std::string& na
   HBBP_RETURN_IF_ERROR(import.status());
   if (!import.has_branches()) {
     return MakeStatus(StatusCode::kBadFormat,
-                      "%s: neither a recording of perf (PERFILE2 at its start) nor text of perf "
-                      "script with branch stacks (perf script -F ip,brstack --show-mmap-events)",
+                      "%s: neither a recording of perf (PERFILE2 at its start), nor text of perf "
+                      "script with branch stacks (perf script -F pid,time,period,event,ip,brstack "
+                      "--show-mmap-events), "
+                      "nor text that was added up (a first line like B 4b196f 4b19e0 12 0)",
                       name.c_str());
   }
   return import.Finish();

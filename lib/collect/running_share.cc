@@ -3,7 +3,9 @@
 namespace hbbp {
 
 double RunningShare::Advance(uint64_t counter, uint32_t tid, const CounterValues& values) {
-  Times& last = last_[{counter, tid}];
+  const std::pair key(counter, tid);
+  if (last_.size() >= kMaxCounters && !last_.contains(key)) return 1;
+  Times& last = last_[key];
   const Times now = {values.time_enabled, values.time_running};
   const bool has_advanced =
       now.running > last.running && now.enabled > last.enabled && now.running <= now.enabled;

@@ -7,6 +7,7 @@
 #ifndef HBBP_LIB_COLLECT_RUNNING_SHARE_H_
 #define HBBP_LIB_COLLECT_RUNNING_SHARE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <utility>
@@ -17,12 +18,15 @@ namespace hbbp {
 
 class RunningShare {
  public:
-  // Returns the factor for a sample of the counter; `tid` is 0 if all threads share it.
+  // Returns the factor for a sample of the counter; `tid` is 0 if all threads share it. It is 1 for
+  // more counters than any recording has.
   double Advance(uint64_t counter, uint32_t tid, const CounterValues& values);
   // Returns the share over all samples, 1 if it is not known.
   double Share() const;
 
  private:
+  static constexpr size_t kMaxCounters = 1 << 20;
+
   struct Times {
     uint64_t enabled = 0;
     uint64_t running = 0;

@@ -9,10 +9,16 @@ constexpr uint64_t kMaxTickNs = 10'000'000;  // of Linux with CONFIG_HZ=100
 
 }  // namespace
 
+SamplingGaps::Counter* SamplingGaps::Find(uint64_t counter) {
+  if (counters_.size() >= kMaxCounters && !counters_.contains(counter)) return nullptr;
+  return &counters_[counter];
+}
+
 uint64_t SamplingGaps::AddSample(uint64_t counter, uint64_t time_ns, uint64_t period) {
   own_periods_ += static_cast<double>(period);
-  if (time_ns == 0) return period;
-  Counter& state = counters_[counter];
+  Counter* const found = time_ns == 0 ? nullptr : Find(counter);
+  if (found == nullptr) return period;
+  Counter& state = *found;
   const auto own = static_cast<double>(period);
   const bool is_first = state.first_ns == 0;
   if (is_first) state.first_ns = time_ns;
@@ -28,7 +34,7 @@ uint64_t SamplingGaps::AddSample(uint64_t counter, uint64_t time_ns, uint64_t pe
     state.recent_periods += own;
   }
   state.last_ns = std::max(state.last_ns, time_ns);
-  const auto room = static_cast<double>((UINT64_MAX - period) / 2);
+  const auto room = static_cast<double>(UINT64_MAX - period) / 2;
   const double exact = std::min({state.missing, own * state.missing_per_period, room});
   state.missing -= exact;
   const auto added = static_cast<uint64_t>(exact + state.rest);
@@ -38,11 +44,13 @@ uint64_t SamplingGaps::AddSample(uint64_t counter, uint64_t time_ns, uint64_t pe
 }
 
 void SamplingGaps::BeginGap(uint64_t counter, uint64_t time_ns) {
-  counters_[counter].gap_start_ns = time_ns;
+  if (Counter* const state = Find(counter)) state->gap_start_ns = time_ns;
 }
 
 void SamplingGaps::EndGap(uint64_t counter, uint64_t time_ns) {
-  Counter& state = counters_[counter];
+  Counter* const found = Find(counter);
+  if (found == nullptr) return;
+  Counter& state = *found;
   const uint64_t start_ns = state.gap_start_ns;
   if (start_ns == 0 || time_ns < start_ns) return;
   const uint64_t gap_ns = std::min(time_ns - start_ns, kMaxTickNs);

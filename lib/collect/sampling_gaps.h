@@ -13,6 +13,7 @@
 #ifndef HBBP_LIB_COLLECT_SAMPLING_GAPS_H_
 #define HBBP_LIB_COLLECT_SAMPLING_GAPS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 
@@ -31,6 +32,9 @@ class SamplingGaps {
   double Factor() const;
 
  private:
+  // More than any recording has. What there is of others is not corrected.
+  static constexpr size_t kMaxCounters = 1 << 18;
+
   struct Counter {
     uint64_t first_ns = 0;  // 0: no sample yet
     uint64_t last_ns = 0;
@@ -42,6 +46,9 @@ class SamplingGaps {
     double missing_per_period = 0;  // of theirs
     double rest = 0;                // less than 1, left by rounding
   };
+
+  // Returns null for one counter too many.
+  Counter* Find(uint64_t counter);
 
   std::map<uint64_t, Counter> counters_;
   double own_periods_ = 0;

@@ -18,7 +18,7 @@ constexpr uint64_t kMaxCount = uint64_t{1} << 53;
 constexpr size_t kMaxWords = 5;  // behind the kind
 
 bool IsBuildId(std::string_view text) {
-  return !text.empty() && text.size() % 2 == 0 &&
+  return text.size() % 2 == 0 &&
          text.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
 }
 
@@ -61,46 +61,47 @@ bool ParseFields(std::span<const std::string_view> words,
 
 }  // namespace
 
-std::optional<AggregatedLine> ParseAggregatedLine(std::string_view text) {
-  const std::string_view kind = NextWord(&text);
+std::optional<AggregatedLine> ParseAggregatedLine(std::string_view line) {
+  const std::string_view kind = NextWord(&line);
   if (kind.size() != 1) return std::nullopt;
   std::array<std::string_view, kMaxWords + 1> all;
   size_t size = 0;
-  for (std::string_view word = NextWord(&text); !word.empty(); word = NextWord(&text)) {
+  for (std::string_view word = NextWord(&line); !word.empty(); word = NextWord(&line)) {
     if (size == all.size()) return std::nullopt;
     all[size++] = word;
   }
   const auto words = std::span<const std::string_view>(all).first(size);
-  AggregatedLine line;
+  AggregatedLine parsed;
   const auto parse = [&](std::initializer_list<std::optional<AggregatedLocation>*> locations,
                          size_t more) {
-    return ParseFields(words, {locations.begin(), locations.size()}, more, &line);
+    return ParseFields(words, {locations.begin(), locations.size()}, more, &parsed);
   };
   bool is_valid = false;
   switch (kind.front()) {
     case 'E':
       is_valid = words.size() == 1;
-      if (is_valid) line.event = words.front();
+      if (is_valid) parsed.event = words.front();
       break;
     case 'S':
-      is_valid = parse({&line.ip}, 0) && line.ip;
+      is_valid = parse({&parsed.ip}, 0) && parsed.ip;
       break;
     case 'B':
-      is_valid = parse({&line.from, &line.to}, 1) && line.from && line.to;
+      is_valid = parse({&parsed.from, &parsed.to}, 1) && parsed.from && parsed.to;
       break;
     case 'F':
     case 'f':
     case 'r':
-      is_valid = parse({&line.to, &line.end}, 0) && line.to && line.end;
+      is_valid = parse({&parsed.to, &parsed.end}, 0) && parsed.to && parsed.end;
       break;
     case 'T':
     case 'R':
-      is_valid = parse({&line.from, &line.to, &line.end}, 1) && line.to && (line.from || line.end);
+      is_valid = parse({&parsed.from, &parsed.to, &parsed.end}, 1) && parsed.to &&
+                 (parsed.from || parsed.end);
       break;
     default:
       break;
   }
-  return is_valid ? std::optional(line) : std::nullopt;
+  return is_valid ? std::optional(parsed) : std::nullopt;
 }
 
 bool IsAggregatedText(std::string_view beginning) {

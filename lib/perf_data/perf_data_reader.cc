@@ -81,7 +81,7 @@ StatusOr<std::unique_ptr<PerfDataReader>> PerfDataReader::FromSource(
   std::vector<uint8_t> beginning(kPipeHeaderBytes);
   HBBP_ASSIGN_OR_RETURN(const size_t size, ReadFully(source.get(), beginning));
   if (size == 0) {
-    return MakeStatus(StatusCode::kBadFormat, "%s: empty; was perf record stopped at its start?",
+    return MakeStatus(StatusCode::kBadFormat, "%s: empty; was perf stopped at its start?",
                       name.c_str());
   }
   const std::optional<ByteOrder> order =

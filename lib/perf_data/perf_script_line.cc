@@ -1,6 +1,6 @@
 // Each function parses a line, or a word of one, by what is typical of it: ParseMmapLine of a
 // mapping, ParseSampleLine of a sample, whose words are branches (ParseBranchWord), labels that end
-// in a colon (ParseLabelledWords), or an address and a process. PerfScriptImport calls them.
+// in a colon (ParseLabelledWords), or numbers alone (ParseNumbers). PerfScriptImport calls them.
 #include "perf_data/perf_script_line.h"
 
 #include <sys/mman.h>
@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "base/hex_bytes.h"
 #include "perf_data/text_words.h"
@@ -98,6 +99,28 @@ void ParseLabelledWords(std::span<const std::string_view> words, SampleLine* sam
   sample->ip = ParseHex(after_labels);
 }
 
+// Parses "40062f", "7 40062f", "server 7/8 [001] 40062f" and "server 7/8 1000 40062f".
+void ParseNumbers(std::vector<std::string_view> words, SampleLine* sample) {
+  std::erase_if(words, [](std::string_view word) { return word.starts_with('['); });
+  const size_t size = words.size();
+  if (size == 0) return;
+  if (size == 1) {
+    sample->ip = ParseHex(words[0]);
+    sample->ip_or_pid = ParseWhole<uint32_t>(words[0], 10);
+    return;
+  }
+  const std::string_view before = words[size - 2], last = words[size - 1];
+  SampleLine head;
+  if (size > 2 && ParsePidTid(words[size - 3], &head) && ParsePeriodAndIp(before, last, sample)) {
+    sample->pid = head.pid;
+    sample->tid = head.tid;
+    return;
+  }
+  const bool has_pid = ParsePidTid(before, sample);
+  sample->may_be_period = size == 2 && has_pid && before.find('/') == std::string_view::npos;
+  if (size == 2 || has_pid) sample->ip = ParseHex(last);
+}
+
 }  // namespace
 
 std::optional<MmapRecord> ParseMmapLine(std::string_view line) {
@@ -172,15 +195,8 @@ std::optional<SampleLine> ParseSampleLine(std::string_view line) {
                                       [](std::string_view word) { return word.ends_with(':'); });
   if (has_labels) {
     ParseLabelledWords(words, &sample);
-  } else if (words.size() == 1) {
-    sample.ip = ParseHex(words[0]);
-    sample.ip_or_pid = ParseWhole<uint32_t>(words[0], 10);
-  } else if (words.size() == 2) {
-    const bool has_pid = ParsePidTid(words[0], &sample);
-    sample.may_be_period = has_pid && words[0].find('/') == std::string_view::npos;
-    sample.ip = ParseHex(words[1]);
-  } else if (words.size() == 3 && ParsePeriodAndIp(words[1], words[2], &sample)) {
-    (void)ParsePidTid(words[0], &sample);
+  } else {
+    ParseNumbers(std::move(words), &sample);
   }
   const bool is_head = has_labels && sample.pid;
   if (!sample.ip && sample.branches.empty() && !is_head) return std::nullopt;

@@ -1,6 +1,27 @@
 #include "profile/sample_totals.h"
 
 namespace hbbp {
+namespace {
+
+// Adds the fewest bursts that have the streams of sources whose bursts are not known.
+void AddUnknownBursts(const ProfileData& data, SampleTotals* totals) {
+  std::vector<uint64_t> of_source(data.sources.size());
+  std::vector<uint64_t> of_thread(data.threads.size());
+  for (const BranchCount& branch : data.branches) {
+    if (!branch.HasStream() || totals->of_source[branch.source] != 0) continue;
+    of_source[branch.source] += branch.number;
+    of_thread[branch.thread] += branch.number;
+  }
+  const auto add = [](const std::vector<uint64_t>& streams, std::vector<uint64_t>* bursts) {
+    for (size_t i = 0; i < streams.size(); ++i) {
+      if (streams[i] != 0) (*bursts)[i] += (streams[i] - 1) / kMaxStreamsOfStack + 1;
+    }
+  };
+  add(of_source, &totals->of_source);
+  add(of_thread, &totals->of_thread);
+}
+
+}  // namespace
 
 SampleTotals CountSamples(const ProfileData& data) {
   SampleTotals totals;
@@ -32,6 +53,7 @@ SampleTotals CountSamples(const ProfileData& data) {
       totals.of_module[branch.to_module] += branch.number;
     }
   }
+  AddUnknownBursts(data, &totals);
   return totals;
 }
 

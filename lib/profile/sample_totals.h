@@ -10,7 +10,8 @@
 namespace hbbp {
 
 struct SampleTotals {
-  // Counts IP samples and bursts.
+  // Counts IP samples and bursts. Text that was added up may say of no branch that it was the
+  // newest one of its burst: these are then the fewest that have so many streams.
   std::vector<uint64_t> of_source;
   std::vector<uint64_t> of_thread;
   std::vector<uint64_t> of_slice;

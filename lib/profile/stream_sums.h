@@ -58,6 +58,8 @@
 namespace hbbp {
 
 inline constexpr size_t kReplicates = 16;
+// A branch stack of the hardware has up to 32 entries.
+inline constexpr uint64_t kMaxStreamsOfStack = 31;
 
 // A sum by replicate.
 struct ReplicateSums {

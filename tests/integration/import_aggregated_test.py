@@ -94,6 +94,45 @@ class ImportAggregatedTest(record_support.RecordTest):
         self.assertIn('1 locations are outside of the code of their files', report)
         self.assertEqual(self.counts(), {symbols['loop']: 20})
 
+    def test_streams_count_though_no_branch_is_the_newest_of_a_stack(self):
+        program, symbols = self.build('-no-pie')
+        at = {name: f'{address:x}' for name, address in symbols.items()}
+        traces = (f'E cycles\nT {at["back"]} {at["loop"]} {at["back"]} 99\n'
+                  f'F {at["loop"]} {at["leave"]} 1\n')
+        for more in ('', f'S {at["back"]} 8\n'):
+            self.text.write_text(traces + more)
+            report = self.import_it('--binary', program)
+            # 100 streams are of 4 stacks at least.
+            self.assertIn('lbr of cycles: 4 branch stacks, lost 0, unmapped 0', report)
+            for words in ([], ['--event', 'cycles']):
+                counts = {int(row['start'], 16): row['count'] for row in self.rows('blocks', self.file, *words)}
+                self.assertEqual(counts, {symbols['loop']: 100, symbols['leave']: 1}, (more, words))
+            thread, = self.info()['thread_list']
+            self.assertEqual(thread['samples'], 12 if more else 4)
+
+    def test_branches_without_code_behind_them_are_reported(self):
+        program, symbols = self.build('-no-pie')
+        self.write(symbols)
+        self.assertNotIn('no code behind them', self.import_it('--binary', program))
+        self.text.write_text(f'B {symbols["back"]:x} {symbols["loop"]:x} 99 2\nF {symbols["loop"]:x} {symbols["back"]:x} 40\n')
+        self.assertIn('59 branches have no code behind them, and only 40 have it, fewer than in branch stacks: blocks are '
+                      'counted by lines of code (F, f, r, T, R), and those without have no count',
+                      self.import_it('--binary', program))
+
+    def test_an_empty_build_id_is_that_of_the_binary(self):
+        program, symbols = self.build('-no-pie')
+        for prefix in (':', f'{self.build_id(program)}:'):
+            self.write(symbols, prefix)
+            self.text.write_text(self.text.read_text().removeprefix('E br_inst_retired.near_taken:u\n'))
+            self.import_it('--binary', program)
+            self.assertEqual(self.counts(), {symbols['loop']: 100, symbols['leave']: 1})
+
+    def test_text_whose_first_line_is_not_one_is_refused_with_what_it_could_be(self):
+        for line in ('B notahex 200 1 0', 'Z 100 200 1 0'):
+            self.text.write_text(line + '\n')
+            message = self.refused('import', '-o', self.file, self.text)
+            self.assertIn('nor text that was added up (a first line like B 4b196f 4b19e0 12 0)', message)
+
     def test_files_are_found_by_build_id(self):
         program, symbols = self.build('-no-pie')
         build_id = self.build_id(program)
@@ -136,7 +175,8 @@ class ImportAggregatedTest(record_support.RecordTest):
         self.assertIn('8 locations are in a file that was not named: --binary FILE says which one it is',
                       self.import_it())
         self.text.write_text(self.text.read_text() + 'B 1 2\nno line\n\n# a comment\n')
-        self.import_it('--binary', program)
+        self.assertIn('2 lines left out, which are not like B 4b196f 4b19e0 12 0: check the text',
+                      self.import_it('--binary', program))
         self.assertEqual(self.info()['sources'][0]['counters'], {'other-lines': 2})
         self.assertIn('No such file', self.refused('import', '-o', self.file, self.text, '--binary', 'none'))
 

@@ -202,6 +202,42 @@ class ImportEventsTest(record_support.RecordTest):
             by_event = {source['event_name']: source for source in self.info()['sources']}
             self.assertEqual((by_event['instructions:uS']['samples'], by_event['instructions:uS']['lost']), (2, 3))
 
+    def test_samples_with_values_of_unknown_counters_are_of_their_event(self):
+        library, work = record_support.build_library(self)
+        layout = {'sample_type': built.SAMPLE_TYPE | built.READ, 'read_format': built.FORMAT_GROUP | built.FORMAT_ID}
+        cycles = built.Event(11, built.CYCLES, 'cycles:uS', period=1000, **layout)
+        self.recording.write_bytes(built.file(
+            [cycles], [cycles.mapping(PID, 0x400000, 0x8000, str(library)),
+                       *(cycles.sample(work, PID, 10 + number, read=struct.pack('<Q', 1) + counter(9000, 99))
+                         for number in range(3))]))
+        self.import_it()
+        self.assertEqual(self.counted('cycles'), 3000)
+
+    def test_a_group_that_is_held_back_is_corrected_as_its_kernel_does_it(self):
+        """Ticks of 4 ms, of which the kernel stops the first event after 1 ms, and since Linux 6.16 the others too."""
+        library, work = record_support.build_library(self)
+        layout = {'sample_type': built.SAMPLE_TYPE | built.READ, 'read_format': built.FORMAT_GROUP | built.FORMAT_ID}
+        cycles = built.Event(11, built.CYCLES, 'cycles:uS', period=1000, **layout)
+        instructions = built.Event(12, built.INSTRUCTIONS, 'instructions:uS', period=0, **layout)
+        for release, is_stopped in (('6.15.9-tiny', False), ('6.16.0-tiny', True), ('7.0-tiny', True)):
+            records, value, microsecond = [cycles.mapping(PID, 0x400000, 0x8000, str(library))], 0, 1000
+            for tick in range(1, 201):
+                start = tick * 4000
+                for number in range(20):
+                    value += 1000
+                    records.append(cycles.sample(work, PID, (start + 50 * number) * microsecond, read=struct.pack('<Q', 2) +
+                                                 counter(value, 11) + counter(value // 2, 12)))
+                records += [cycles.throttle((start + 1000) * microsecond),
+                            cycles.throttle((start + 4000) * microsecond, is_throttled=False)]
+            self.recording.write_bytes(built.file([cycles, instructions], records,
+                                                  {built.OS_RELEASE: built.padded(release)}))
+            report = self.import_it()
+            self.assertEqual(report.count('sampling was held back 200 times, for 75 % of the time'), 1 + is_stopped)
+            # The first gap and the last one have no samples on both sides.
+            self.assertAlmostEqual(self.counted('cycles') / (200 * 80 * 1000), 1, delta=0.01)
+            expected = 200 * (80 if is_stopped else 20) * 500
+            self.assertAlmostEqual(self.counted('instructions') / expected, 1, delta=0.01)
+
     def test_perf_loses_samples_of_a_group(self):
         self.record_by_perf('-m', '1', '-e', '{task-clock:u,cpu-clock:u}:S', '-c', '10000')
         self.import_it()

@@ -183,6 +183,23 @@ class ImportFilesTest(record_support.RecordTest):
         self.assertIn('server: not the path or name of any file of the profile',
                       self.refused('blocks', self.file, '--file', 'server=/bin/true'))
 
+    def test_one_of_two_profiles_has_the_file(self):
+        old = self.directory / 'old.hbbp'
+        self.record('/usr/lib/lib.so', self.build_id())
+        self.import_it()
+        shutil.move(self.file, old)
+        self.record('/opt/lib.so', self.build_id())
+        self.import_it()
+        for files in ((old, self.file), (self.file, old)):
+            rows = {row['module']: (row['before'], row['after'])
+                    for row in self.rows('diff', *files, '--by', 'module', '--absolute', '--file',
+                                         '/opt/lib.so=here/opt/lib.so')}
+            self.assertEqual(rows, {'lib.so': (0, 3000) if files[0] == old else (3000, 0)})
+            self.run_tool('compare', *files, '--file', '/opt/lib.so=here/opt/lib.so', '--format', 'json')
+            for command in ('diff', 'compare'):
+                message = self.refused(command, *files, '--file', '/opt/lib.so=here/opt/lib.so', '--file', 'server=/bin/true')
+                self.assertIn('server: not the path or name of any file of these profiles', message)
+
 
 if __name__ == '__main__':
     record_support.main(ImportFilesTest)

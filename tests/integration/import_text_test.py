@@ -56,6 +56,34 @@ class ImportTextTest(record_support.RecordTest):
             with self.subTest(fields):
                 self.check_processes(self.import_it(self.text))
 
+    def test_processes_behind_their_names(self):
+        """Without a time or an event no word ends in a colon, and a process must not be taken for a period."""
+        self.record()
+        for fields in ('comm,pid,ip,brstack', 'comm,pid,tid,ip,brstack'):
+            self.write_text('-F', fields, '-G')
+            with self.subTest(fields):
+                source = self.check_processes(self.import_it(self.text))
+                self.assertEqual(source['smallest_period'], source['largest_period'])
+                self.assertIn('it has no periods', source['note'])
+
+    def test_processes_without_mappings_are_not_periods(self):
+        """A process that was forked has no mappings in the text."""
+        stack = '0x400030/0x400010/P/-/-/0 0x400030/0x400020/P/-/-/0'
+        self.text.write_text('PERF_RECORD_MMAP2 7/7: [0x400000(0x1000) @ 0 08:01 77 5]: r-xp /opt/server\n'
+                             f'7 400010 {stack}\n\n9 400010 {stack}\n\n7 400010 {stack}\n')
+        info = self.import_it(self.text)
+        source, = info['sources']
+        self.assertEqual((source['smallest_period'], source['largest_period']), (0, 0), source)
+        self.assertEqual({thread['pid']: thread['samples'] for thread in info['thread_list']}, {7: 2, 9: 1})
+
+    def test_samples_that_do_not_say_their_process_are_reported(self):
+        self.record()
+        for fields, is_said in (('ip,brstack', True), ('pid,ip,brstack', False)):
+            self.write_text('-F', fields, '-G')
+            source, = self.import_it(self.text)['sources']
+            self.assertEqual('4 samples do not say their process, and were taken for those of one, but the text has '
+                             'mappings of 2: perf script -F pid,ip,brstack says it' in source['note'], is_said, source)
+
     def test_periods_are_read_with_and_without_an_event(self):
         self.record()
         for options in (['-F', 'comm,pid,tid,time,period,event,ip,brstack'], ['-F', 'pid,tid,time,period,ip,brstack', '-G'],

@@ -111,7 +111,7 @@ StatusOr<Comparison> Run(Inputs inputs, std::vector<std::string>* notes) {
   HBBP_RETURN_IF_ERROR(inputs.estimator.Read());
   HBBP_RETURN_IF_ERROR(inputs.moved.Read());
   hbbp_analysis_options options = {};
-  inputs.moved.SetTo(&options);
+  inputs.moved.SetTo(profile, &options);
   const hbbp::analysis analysis = inputs.estimator.Analyse(profile, options);
   const std::vector<EstimatedModule> estimates = Estimates(analysis);
   const std::vector<SourceView> sources = Sources(analysis);
@@ -119,7 +119,9 @@ StatusOr<Comparison> Run(Inputs inputs, std::vector<std::string>* notes) {
   bool scaled = IsUpToFactor(sources);
   std::vector<ReferenceModule> references;
   if (inputs.files.size() == 2) {
-    const hbbp::analysis other = inputs.estimator.Analyse(LoadProfile(inputs.files[1]), options);
+    const hbbp::profile other_profile = LoadProfile(inputs.files[1]);
+    inputs.moved.SetTo(other_profile, &options);
+    const hbbp::analysis other = inputs.estimator.Analyse(other_profile, options);
     const std::vector<SourceView> other_sources = Sources(other);
     scaled = scaled || IsUpToFactor(other_sources);
     for (const std::string& note : CollectNotes(other, other_sources)) {
@@ -129,6 +131,7 @@ StatusOr<Comparison> Run(Inputs inputs, std::vector<std::string>* notes) {
   } else {
     HBBP_ASSIGN_OR_RETURN(references, ReadTruth(inputs.truth, ProfiledModules(estimates), notes));
   }
+  HBBP_RETURN_IF_ERROR(inputs.moved.CheckUsed());
   HBBP_ASSIGN_OR_RETURN(Comparison comparison,
                         CompareModules(analysis, references, estimates, scaled));
   AddComparisonNotes(comparison, notes);

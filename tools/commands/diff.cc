@@ -43,9 +43,7 @@ struct Side {
   std::vector<std::string> notes = {};  // what its reader must know
 };
 
-StatusOr<Side> OpenSide(const std::string& file, const Request& request, ProfileOptions* profiles,
-                        DebugInfoOptions* debug_info) {
-  HBBP_ASSIGN_OR_RETURN(hbbp::analysis analysis, profiles->Analyse({file}, debug_info));
+Side MakeSide(const std::string& file, const hbbp::analysis& analysis, const Request& request) {
   Side side{file, MakePivot(analysis, request.pivot)};
   const std::vector<SourceView> sources = Sources(analysis);
   side.unit = UnitOf(sources);
@@ -232,12 +230,12 @@ int RunDiff(int argc, char** argv) {
 
   const std::optional<hbbp::taxonomy> taxonomy = LoadGroups(groups);
   if (taxonomy) request.pivot.taxonomy = &*taxonomy;
-  const StatusOr<Side> before = OpenSide(files[0], request, &profiles, &debug_info);
-  if (!before.ok()) return Fail(kName, before.status().message());
-  const StatusOr<Side> after = OpenSide(files[1], request, &profiles, &debug_info);
-  if (!after.ok()) return Fail(kName, after.status().message());
+  const auto analyses = profiles.AnalyseEach(files, &debug_info);
+  if (!analyses.ok()) return Fail(kName, analyses.status().message());
+  const Side before = MakeSide(files[0], analyses->front(), request);
+  const Side after = MakeSide(files[1], analyses->back(), request);
   debug_info.EndProgress();
-  return MakeListing(*before, *after, request).Print(kName, request.format);
+  return MakeListing(before, after, request).Print(kName, request.format);
 }
 
 }  // namespace hbbp::tools

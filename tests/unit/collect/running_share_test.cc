@@ -28,6 +28,16 @@ TEST_CASE("counters and threads have times of their own") {
   CHECK(share.Advance(8, 1, Times(20, 20)) == 1);
 }
 
+TEST_CASE("times of any number of counters take no more memory") {
+  RunningShare share;
+  constexpr uint64_t kMaxCounters = 1 << 20;
+  for (uint64_t counter = 0; counter < kMaxCounters; ++counter) {
+    REQUIRE(share.Advance(counter, 0, Times(20, 10)) == 2);
+  }
+  CHECK(share.Advance(kMaxCounters, 0, Times(20, 10)) == 1);
+  CHECK(share.Advance(0, 0, Times(50, 20)) == 3);
+}
+
 TEST_CASE("times that cannot be change nothing") {
   RunningShare share;
   CHECK(share.Advance(7, 0, Times(0, 0)) == 1);

@@ -82,6 +82,20 @@ TEST_CASE("the counters of an event have gaps of their own") {
   CHECK(gaps.AddSample(kCounter, 17 * kMs, 100) == 300);
 }
 
+TEST_CASE("gaps of any number of counters take no more memory") {
+  SamplingGaps gaps;
+  constexpr uint64_t kMaxCounters = 1 << 18;
+  AddSamples(1, 6, &gaps);
+  for (uint64_t i = 1; i < kMaxCounters; ++i) gaps.AddSample(kCounter + i, kMs, 100);
+  const uint64_t beyond = kCounter + kMaxCounters;
+  for (uint64_t ms = 1; ms <= 6; ++ms) CHECK(gaps.AddSample(beyond, ms * kMs, 100) == 100);
+  AddGap(6, 16, &gaps);
+  gaps.BeginGap(beyond, 6 * kMs);
+  gaps.EndGap(beyond, 16 * kMs);
+  CHECK(gaps.AddSample(beyond, 17 * kMs, 100) == 100);
+  CHECK(gaps.AddSample(kCounter, 17 * kMs, 100) == 300);
+}
+
 TEST_CASE("periods of a hostile recording stay in their range") {
   SamplingGaps gaps;
   gaps.AddSample(kCounter, 1 * kMs, 1);

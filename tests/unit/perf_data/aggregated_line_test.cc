@@ -46,6 +46,14 @@ TEST_CASE("locations are of files by build ID, or outside of all") {
   CHECK(line->end == At(0x4b8, "9bf17bfa97e4"));
 }
 
+TEST_CASE("an empty build ID is that of the one file") {
+  const auto line = ParseAggregatedLine("B :4b1 9bf17bfa97e4:4b8 2 0");
+  REQUIRE(line);
+  CHECK(line->from == At(0x4b1));
+  CHECK(line->to == At(0x4b8, "9bf17bfa97e4"));
+  CHECK(!ParseAggregatedLine("B : 4b8 2 0"));
+}
+
 TEST_CASE("marks stand for what is not known") {
   auto line = ParseAggregatedLine("T 4b1 4a0 ffffffffffffffff 2");
   REQUIRE(line);
@@ -91,7 +99,6 @@ TEST_CASE("other lines are not taken for aggregated ones") {
                            "B 1 2 9007199254740993",
                            "B 1 2 3 x",
                            "B abc:1 2 3",
-                           "B :1 2 3",
                            "B g1:1 2 3",
                            "B 1 10000000000000000 3",
                            "X 1 2 3",

@@ -103,6 +103,22 @@ TEST_CASE("samples are recognized by their looks") {
     CHECK(sample->period == 1000);
     CHECK(sample->ip == 0x40062f);
   }
+  for (const char* line :
+       {"my server 7/8 40062f 0x4/0x3/P", "my server 7/8 [001] 40062f 0x4/0x3/P"}) {
+    sample = ParseSampleLine(line);
+    CHECK(sample->pid == 7);
+    CHECK(!sample->period);
+    CHECK(sample->ip == 0x40062f);
+  }
+  sample = ParseSampleLine("my server 7/8 1000 40062f 0x4/0x3/P");
+  CHECK(sample->tid == 8);
+  CHECK(sample->period == 1000);
+  CHECK(sample->ip == 0x40062f);
+  sample = ParseSampleLine("server 7 40062f 0x4/0x3/P");
+  CHECK(sample->pid == 7);
+  CHECK(!sample->may_be_period);
+  CHECK(!sample->period);
+  CHECK(!ParseSampleLine("server at 40062f 0x4/0x3/P")->ip);
   CHECK(ParseSampleLine("1000 40062f 0x4/0x3/P")->may_be_period);
   CHECK(!ParseSampleLine("7/8 40062f 0x4/0x3/P")->may_be_period);
   CHECK(!ParseSampleLine("7 12.5: 400620 add 0x4/0x3/P")->period);

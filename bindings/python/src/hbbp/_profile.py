@@ -67,7 +67,7 @@ class Profile(Owner):
     @classmethod
     def merge(cls, profiles: 'Iterable[Profile]', *, progress: Optional[Progress] = None,
               cancel: Optional[Cancel] = None) -> 'Profile':
-        """Returns the sum of one or more profiles."""
+        """Returns the sum of one or more profiles. Of several events, an analysis counts by one."""
         parts = list(profiles)
 
         def add_up(work: Any) -> 'Profile':

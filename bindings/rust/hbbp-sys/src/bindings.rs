@@ -440,8 +440,9 @@ extern "C" {
 
     /// The sum of \`count\` \>= 1 profiles. Modules are the same if their build IDs are (or, without
     /// build IDs, their paths). Sources are added up where kind, event and period agree and kept apart
-    /// otherwise, but count a block together if they are of one kind; threads are the same if pid and
-    /// tid are. \`work\` may be NULL; its progress is in profiles.
+    /// otherwise. Those of one event count a block together; of those of several events, an analysis
+    /// counts by one (hbbp_analysis_options.event), and what was sampled of the others adds nothing.
+    /// Threads are the same if pid and tid are. \`work\` may be NULL; its progress is in profiles.
     /// Errors:
     /// HBBP_ERROR_INVALID_ARGUMENT  NULL; \`count\` is 0
     /// HBBP_ERROR_NO_MEMORY

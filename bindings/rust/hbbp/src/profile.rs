@@ -114,7 +114,7 @@ impl Profile {
         ImportOptions::new().import(path)
     }
 
-    /// Returns the sum of one or more profiles.
+    /// Returns the sum of one or more profiles. Of several events, an analysis counts by one.
     pub fn merge<'p>(profiles: impl IntoIterator<Item = &'p Profile>) -> Result<Profile> {
         Profile::merge_with(profiles, Work::new())
     }
