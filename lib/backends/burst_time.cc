@@ -280,13 +280,14 @@ const BurstTime::Code* BurstTime::FindCode(uint64_t ip) {
   return &code;
 }
 
-// Executes the stream between two branches, or as much of it as is known.
-void BurstTime::Execute(const TakenBranch& first, const TakenBranch& last, Processor* processor) {
+// Executes the stream between two branches, or as much of it as is known. Returns whether that is
+// all.
+bool BurstTime::Execute(const TakenBranch& first, const TakenBranch& last, Processor* processor) {
   const uint64_t limit = processor->instructions() + kMaxOfStream;
   uint64_t ip = first.to;
   while (processor->instructions() < limit) {
     const Code* code = FindCode(ip);
-    if (code == nullptr || code->instructions.empty()) return;
+    if (code == nullptr || code->instructions.empty()) return false;
     for (const Instruction& instruction : code->instructions) {
       processor->Execute(instruction);
       const bool is_last = ip == last.from;
@@ -295,10 +296,11 @@ void BurstTime::Execute(const TakenBranch& first, const TakenBranch& last, Proce
       } else if (instruction.is_indirect && is_last) {
         processor->Resolve(predictor_.AddIndirect(ip, last.to));
       }
-      if (is_last) return;
+      if (is_last) return true;
       ip += instruction.length;
     }
   }
+  return false;
 }
 
 double BurstTime::StreamsNs(std::span<const TakenBranch> branches, uint64_t instructions,
@@ -308,19 +310,17 @@ double BurstTime::StreamsNs(std::span<const TakenBranch> branches, uint64_t inst
   const uint64_t max_instructions = is_of_streams ? kMaxOfStreams : kMaxInstructions;
   Processor processor(processor_);
   predictor_.StartBurst();
-  size_t i = 1;
-  for (; i < end && processor.instructions() < max_instructions; ++i) {
+  size_t streams = 0;  // that are known
+  for (size_t i = 1; i < end && processor.instructions() < max_instructions; ++i) {
     predictor_.AddToHistory(branches[i - 1]);
-    Execute(branches[i - 1], branches[i], &processor);
+    streams += Execute(branches[i - 1], branches[i], &processor);
     processor.TakeBranch();
   }
-  const auto length = static_cast<double>(instructions);
-  double cycles = kDefaultCyclesPerInstruction * length;
-  if (processor.instructions() != 0) {
-    cycles = processor.cycles();
-    cycles *= is_of_streams ? static_cast<double>(branches.size() - 1) / static_cast<double>(i - 1)
-                            : length / static_cast<double>(processor.instructions());
-  }
+  const size_t known = is_of_streams ? streams : processor.instructions();
+  const size_t all = is_of_streams ? branches.size() - 1 : instructions;
+  const double cycles =
+      known == 0 ? kDefaultCyclesPerInstruction * static_cast<double>(instructions)
+                 : processor.cycles() / static_cast<double>(known) * static_cast<double>(all);
   return cycles * processor_.ns_per_cycle;
 }
 

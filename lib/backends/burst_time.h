@@ -106,7 +106,7 @@ class BurstTime {
   const Code* FindCode(uint64_t ip);
   const Mnemonic& Find(ZydisMnemonic mnemonic);
   Instruction Describe(const trace::Block& block, unsigned number);
-  void Execute(const TakenBranch& first, const TakenBranch& last, Processor* processor);
+  bool Execute(const TakenBranch& first, const TakenBranch& last, Processor* processor);
 
   const trace::CodeCache& code_cache_;
   const ProcessorTiming processor_;

@@ -60,9 +60,14 @@ bool IsSmall(const stack_t& stack) {
          stack.ss_size < ::getauxval(AT_MINSIGSTKSZ) + kBytesOfHandlers;
 }
 
+bool RunsOnReplacement() {
+  const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  return here - reinterpret_cast<uintptr_t>(replacement.memory) < kBytes;
+}
+
 // Threads need not restore the stack that they set, since it is theirs to free.
 void UnmapAtEndOfThread(void*) {
-  if (replacement.memory == nullptr) return;
+  if (replacement.memory == nullptr || RunsOnReplacement()) return;
   stack_t current;
   const bool is_in_use = SetInKernel(nullptr, &current) != 0 ||
                          (!IsDisabled(current) && current.ss_sp == replacement.memory);
@@ -154,7 +159,7 @@ extern "C" HBBP_INTERPOSE int sigaltstack(const stack_t* stack, stack_t* previou
   if (!IsDisabled(before) && before.ss_sp == replacement.memory) {
     before.ss_sp = replacement.wanted.ss_sp;
     before.ss_size = replacement.wanted.ss_size;
-    before.ss_flags |= replacement.wanted.ss_flags & SS_DISABLE;
+    if (IsDisabled(replacement.wanted)) before.ss_flags = SS_DISABLE;
   }
   if (stack != nullptr) {
     const stack_t wanted = *stack;

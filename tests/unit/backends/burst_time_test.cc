@@ -454,6 +454,16 @@ TEST_CASE("lines that the program has prefetched do not miss") {
   CHECK(fewest_ticks(hbbp_test_scattered_prefetched) < fewest_ticks(hbbp_test_scattered) / 2);
 }
 
+TEST_CASE("streams of unknown code take as long as those of known code") {
+  Model model;
+  std::vector<TakenBranch> branches = model.Branches(40, hbbp_test_chain);
+  const uint64_t begin = branches.front().to;
+  branches.insert(branches.begin(), {{0x1000, 0x2000}, {0x2010, 0x3000}, {0x3010, begin}});
+  BurstTime time(model.cache(), model.processor());
+  const double ns = time.StreamsNs(branches, 4200, LengthUnit::kStreams);
+  CHECK(ns / static_cast<double>(branches.size() - 1) == Approx(100).epsilon(0.05));
+}
+
 TEST_CASE("what is known of blocks takes no more memory than is allowed") {
   constexpr size_t kStreams = 60;
   Model model;
