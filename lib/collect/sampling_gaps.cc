@@ -6,6 +6,8 @@ namespace hbbp {
 namespace {
 
 constexpr uint64_t kMaxTickNs = 10'000'000;  // of Linux with CONFIG_HZ=100
+// A sample is late if it comes later than its period takes by this factor.
+constexpr double kLate = 2;
 
 }  // namespace
 
@@ -22,7 +24,10 @@ uint64_t SamplingGaps::AddSample(uint64_t counter, uint64_t time_ns, uint64_t pe
   const auto own = static_cast<double>(period);
   const bool is_first = state.first_ns == 0;
   if (is_first) state.first_ns = time_ns;
-  if (is_first || time_ns > state.last_ns + kMaxTickNs) {
+  const bool is_first_behind_gap = state.recent_periods == 0 && state.density != 0;
+  const auto since_gap_ns = static_cast<double>(time_ns - std::min(time_ns, state.recent_start_ns));
+  const bool is_late = is_first_behind_gap && since_gap_ns * state.density > kLate * own;
+  if (is_first || is_late || time_ns > state.last_ns + kMaxTickNs) {
     // Its period is of a time in which the program may have slept.
     state.recent_start_ns = time_ns;
     state.recent_periods = 0;
@@ -60,8 +65,8 @@ void SamplingGaps::EndGap(uint64_t counter, uint64_t time_ns) {
   // The gap belongs to the time of the samples, even if none comes behind it.
   state.last_ns = std::max(state.last_ns, time_ns);
   if (start_ns > state.recent_start_ns && state.recent_periods > 0) {
-    const auto judged_ns = static_cast<double>(start_ns - state.recent_start_ns);
-    state.missing += state.recent_periods * static_cast<double>(gap_ns) / judged_ns;
+    state.density = state.recent_periods / static_cast<double>(start_ns - state.recent_start_ns);
+    state.missing += state.density * static_cast<double>(gap_ns);
     state.missing_per_period = state.missing / state.recent_periods;
   }
   state.recent_start_ns = time_ns;

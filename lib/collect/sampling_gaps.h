@@ -8,6 +8,9 @@
 //   Each ms a sample of 100 from 0 to 5 ms, and a gap from 5 to 15 ms: 500 in 5 ms are 1000 in the
 //   gap. The next five samples stand for 300 each, which makes up for it.
 //
+// A sample that comes much later behind a gap than its period takes is of a thread that did not run
+// meanwhile, which does not make it less dense: on a busy machine each gap may be followed by that.
+//
 // No tick is longer than 10 ms, so that a program slept for the rest of a longer gap. What is
 // missing before the first sample, or behind the last one, is not known.
 #ifndef HBBP_LIB_COLLECT_SAMPLING_GAPS_H_
@@ -42,6 +45,7 @@ class SamplingGaps {
     uint64_t gaps_ns = 0;
     uint64_t recent_start_ns = 0;  // of the samples by which a gap is judged
     double recent_periods = 0;
+    double density = 0;             // by ns, of the samples that the last gap was judged by
     double missing = 0;             // what the next samples make up for
     double missing_per_period = 0;  // of theirs
     double rest = 0;                // less than 1, left by rounding

@@ -73,6 +73,22 @@ TEST_CASE("the time before a burst of samples does not make it less dense") {
   CHECK(AddSamples(1016, 1030, &gaps) == 1500 + 1000);
 }
 
+TEST_CASE("a thread that does not run behind each gap has the sum of the time that it runs") {
+  constexpr uint64_t kTicks = 500, kUs = 1000;
+  SamplingGaps gaps;
+  // Each 8 ms it runs for 4: four samples, and the gap. Then another thread runs.
+  uint64_t sum = 0;
+  for (uint64_t tick = 0; tick < kTicks; ++tick) {
+    const uint64_t begin_us = 8000 * tick;
+    for (uint64_t i = 1; i <= 4; ++i) {
+      sum += gaps.AddSample(kCounter, (begin_us + 100 * i) * kUs, 100 * kUs);
+    }
+    gaps.BeginGap(kCounter, (begin_us + 400) * kUs);
+    gaps.EndGap(kCounter, (begin_us + 4000) * kUs);
+  }
+  CHECK(static_cast<double>(sum) == Approx(4.0 * kMs * kTicks).epsilon(0.005));
+}
+
 TEST_CASE("the counters of an event have gaps of their own") {
   SamplingGaps gaps;
   AddSamples(1, 6, &gaps);
