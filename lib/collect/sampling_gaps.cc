@@ -27,6 +27,10 @@ uint64_t SamplingGaps::AddSample(uint64_t counter, uint64_t time_ns, uint64_t pe
   const bool is_first_behind_gap = state.recent_periods == 0 && state.density != 0;
   const auto since_gap_ns = static_cast<double>(time_ns - std::min(time_ns, state.recent_start_ns));
   const bool is_late = is_first_behind_gap && since_gap_ns * state.density > kLate * own;
+  if (is_late && time_ns <= state.last_ns + kMaxTickNs) {
+    state.late_since_ns = state.recent_start_ns;
+    state.late_period = own;
+  }
   if (is_first || is_late || time_ns > state.last_ns + kMaxTickNs) {
     // Its period is of a time in which the program may have slept.
     state.recent_start_ns = time_ns;
@@ -64,6 +68,12 @@ void SamplingGaps::EndGap(uint64_t counter, uint64_t time_ns) {
   state.gaps_ns += gap_ns;
   // The gap belongs to the time of the samples, even if none comes behind it.
   state.last_ns = std::max(state.last_ns, time_ns);
+  if (state.recent_periods == 0 && state.late_period != 0) {
+    // There is nothing else to judge by.
+    state.recent_start_ns = state.late_since_ns;
+    state.recent_periods = state.late_period;
+  }
+  state.late_period = 0;
   if (start_ns > state.recent_start_ns && state.recent_periods > 0) {
     state.density = state.recent_periods / static_cast<double>(start_ns - state.recent_start_ns);
     state.missing += state.density * static_cast<double>(gap_ns);

@@ -45,6 +45,8 @@ class SamplingGaps {
     uint64_t gaps_ns = 0;
     uint64_t recent_start_ns = 0;  // of the samples by which a gap is judged
     double recent_periods = 0;
+    uint64_t late_since_ns = 0;     // a late sample is of the time from here
+    double late_period = 0;         // 0: there is none since the last gap
     double density = 0;             // by ns, of the samples that the last gap was judged by
     double missing = 0;             // what the next samples make up for
     double missing_per_period = 0;  // of theirs
