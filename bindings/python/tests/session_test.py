@@ -124,7 +124,8 @@ class SessionTest(unittest.TestCase):
         if not hbbp.capabilities().has('branch_tracing'):
             self.skipTest('no branch_tracing here')
         with hbbp.Session('swbt', period=support.PERIOD_NS) as running:
-            support.work()
+            # A burst in thirty or so sees the end of a loop.
+            support.work(seconds=1.5)
         profile = running.profile()
         source = profile.sources()[0]
         self.assertEqual(source.kind, hbbp.SourceKind.SWBT)
