@@ -1,7 +1,7 @@
 // The report's JSON (tools/export/report_json.cc) as objects.
 import { address, baseName, grouped } from './format.js';
 
-const VERSION = 2;
+const VERSION = 3;
 const TITLES = {
   mnemonic: 'Mnemonic', extension: 'ISA extension', category: 'Category', packing: 'Packing',
   element: 'Element type', 'vector-bits': 'Vector width', memory: 'Memory access',
