@@ -3,6 +3,7 @@ import json
 import os
 import pathlib
 import shutil
+import subprocess
 import unittest
 
 import browser
@@ -533,6 +534,59 @@ class ReportTest(record_support.RecordTest):
         self.assertEqual(self.browser.texts('#code td.place')[0], '/src/two/same.c:10')
         self.open_fixture(report_fixture.with_builds(report_fixture.report_of_twins()))
         self.assertEqual(self.cells('functions', 2), ['same.so 01234567', 'same.so 98765432'])
+
+    def test_long_names_are_short_until_the_reader_wants_them_whole(self):
+        whole = ['void json::lexer<json::basic_json<std::map>, char const*>::scan(json::input_adapter const&, int)', 'main']
+        self.open_fixture(report_fixture.report(whole))
+        short = 'json::lexer<...>::scan(...)'
+        self.assertEqual(self.cells('functions', 1), [short, 'main'])
+        self.assertEqual(self.browser.find('#functions tbody .name').get_attribute('title'), whole[0])
+        self.assertEqual(self.cells('pivot', 1)[0], f'▸{short}')
+        self.browser.choose('#pivot-row-0', 'loop')
+        self.assertIn(f'▸0x1000 in {short}', self.cells('pivot', 1))
+        self.browser.js('document.querySelector("#whole-names").focus()')
+        self.browser.press('SPACE')
+        self.assertEqual(self.cells('functions', 1), whole)
+        self.assertIn(f'▸0x1000 in {whole[0]}', self.cells('pivot', 1))
+        self.browser.click('#functions tbody button')
+        self.assertEqual(self.browser.texts('#code h3'), [f'Code of {whole[0]}'])
+        self.browser.click('#whole-names')
+        self.assertEqual(self.browser.texts('#code h3'), [f'Code of {short}'])
+        self.open_fixture()
+        self.assertFalse(self.browser.find('#names').is_displayed())
+
+    def test_short_names_differ_where_whole_ones_do(self):
+        shortened = {
+            'a::lexer<a::basic<std::map>>::scan()': 'a::lexer<...>::scan()',
+            'f(std::vector<int> const&)': 'f(...)',
+            # Names that differ in what would be left out keep it.
+            'g(std::vector<int> const&)': 'g(std::vector<int> const&)',
+            'g(std::vector<long> const&)': 'g(std::vector<long> const&)',
+            'T<std::vector<int>>::h(std::string const&)': 'T<std::vector<int>>::h(...)',
+            'T<std::vector<long>>::h(std::string const&)': 'T<std::vector<long>>::h(...)',
+            # The type that a template returns goes; what is part of a name stays.
+            'std::ostream& std::operator<< <std::char_traits<char> >(std::ostream&, char const*)': 'std::operator<<<...>(...)',
+            'decltype(auto) apply<longer_than_that>(int)': 'apply<...>(int)',
+            'non-virtual thunk to A<longer_than_that>::f(std::string const&)': 'non-virtual thunk to A<...>::f(...)',
+            'operator new(unsigned long)': 'operator new(...)',
+            'B<longer_than_that>::operator->() const': 'B<...>::operator->() const',
+            'B<longer_than_that>::operator std::vector<char>() const': 'B<...>::operator std::vector<char>() const',
+            '(anonymous namespace)::f(std::string const&)': '(anonymous namespace)::f(...)',
+            'f(int)::{lambda(std::string const&)#1}::operator()(std::string const&) const': 'f(int)::{lambda(...)#1}::operator()(...) const',
+            'std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >::_M_append(char const*, unsigned long)':
+                'std::string::_M_append(...)',
+            '<alloc::vec::Vec<T> as core::ops::Drop>::drop': '<alloc::vec::Vec<T> as core::ops::Drop>::drop',
+            'core::ptr::drop_in_place<alloc::vec::Vec<u8>>': 'core::ptr::drop_in_place<...>',
+            'plain_c_function': 'plain_c_function', 'a->b<(': 'a->b<(',
+        }
+        if not shutil.which('node'):
+            self.skipTest('no node (Debian: nodejs)')
+        script = ("import { shortNames } from 'NAMES'; console.log(JSON.stringify(Object.fromEntries(shortNames(JSON.parse(process.argv[1])))));"
+                  .replace('NAMES', str(pathlib.Path(__file__).parents[2] / 'web/src/names.js')))
+        found = json.loads(subprocess.run(['node', '--input-type=module', '-e', script, json.dumps(list(shortened))],
+                                          capture_output=True, check=True).stdout)
+        self.maxDiff = None
+        self.assertEqual({name: found.get(name, name) for name in shortened}, shortened)
 
     def test_code_can_be_read_on_a_narrow_page(self):
         for names in (('hot', 'cold'), (HOSTILE, 'b')):

@@ -4,6 +4,7 @@ import { codeOf } from './code_view.js';
 import { h, name, notes, scrolled, shareBar } from './dom.js';
 import { address, count, duration, largest, share, short } from './format.js';
 import { loopName, readModel } from './model.js';
+import { hasShortNames, showWhole } from './names.js';
 import { dimensions, sums } from './pivot_sums.js';
 import { pivotView } from './pivot_view.js';
 import { makeTable } from './table.js';
@@ -181,9 +182,19 @@ function draw() {
   return charts;
 }
 
+// Names that have short forms have these at first.
+function setUpNames() {
+  document.getElementById('names').hidden = !hasShortNames();
+  document.getElementById('whole-names').addEventListener('change', ({ target }) => {
+    showWhole(target.checked);
+    drawCharts();
+  });
+}
+
 const charts = draw();
 document.getElementById('footer').append(
   h('details', {}, h('summary', {}, 'Licences of what this page contains'), h('pre', { tabindex: '0' }, LICENCES)));
 const drawCharts = () => charts.forEach((chart) => chart.draw());
+setUpNames();
 setUpTheme(document.getElementById('theme'), drawCharts);
 drawCharts();
