@@ -286,6 +286,62 @@ class ReportTest(record_support.RecordTest):
         self.browser.click('#code .head button')
         self.assertFalse(self.browser.find('#code').is_displayed())
 
+    def code_in_view(self):
+        """Returns the addresses of the blocks in the order in which they are on the screen, from the top of the view of code."""
+        return self.browser.js('''
+            const scroll = document.querySelector("#code .scroll");
+            const top = scroll.querySelector("thead th").getBoundingClientRect().bottom - 1;
+            return [...scroll.querySelectorAll(".block")].filter((row) => row.getBoundingClientRect().top >= top)
+              .map((row) => row.querySelector(".address").innerText)''')
+
+    def test_code_starts_at_the_hottest_block(self):
+        data = report_fixture.with_many_blocks(report_fixture.report())
+        counts = [1] * 100
+        counts[40:45] = [60, 900, 3000, 300, 2000]
+        data['blocks']['count'] = counts
+        self.open_fixture(data)
+        self.browser.click('#functions tbody button')
+        self.assertEqual(self.code_in_view()[0], '0x12a0')
+        self.assertEqual(self.browser.js('return [...document.querySelectorAll("#code [data-heat]")].map((e) => e.dataset.heat)')[39:46],
+                         ['1', '2', '4', '5', '3', '5', '1'])
+        self.assertEqual(self.browser.js('return new Set([...document.querySelectorAll("#code td.address")]'
+                                         '.map((cell) => getComputedStyle(cell).backgroundColor)).size'), 5)
+        self.browser.click('#blocks tbody tr:nth-child(2) button')
+        self.assertEqual(self.code_in_view()[0], '0x12c0')
+
+    def test_code_has_the_text_of_its_source_lines(self):
+        data = report_fixture.report()
+        data['source_text'] = [{'10': '  for (i = 0; i < n; ++i)', '11': '    sum <b>+=</b> a[i];'}]
+        self.open_fixture(data)
+        self.browser.click('#functions tbody button')
+        self.assertEqual(self.browser.texts('#code .source'),
+                         ['plain.c:10 for (i = 0; i < n; ++i)', 'plain.c:11, inlined_plain sum <b>+=</b> a[i];', 'plain.c:12',
+                          'plain.c:10 for (i = 0; i < n; ++i)', 'plain.c:11, inlined_plain sum <b>+=</b> a[i];'])
+        self.assertEqual(self.browser.texts('#code thead th'), ['Address', 'Executions', 'Share', 'Instruction'])
+
+    def test_source_text_is_that_of_the_files(self):
+        if not shutil.which('gcc'):
+            self.skipTest('no gcc')
+        source = self.directory / 'sum.c'
+        source.write_text('int main(int c, char** v) {\n  volatile double sum = c;\n'
+                          '  for (long i = 0; i < 200000000; ++i)\n    sum = sum + 1.5;  // <hot>\n  return sum < 0;\n}\n')
+        program = self.directory / 'sum'
+        subprocess.run(['gcc', '-g', '-O1', '-o', program, source], check=True)
+        result = self.run_tool('record', '--source', 'swbt', '-e', 'task-clock', '-c', 2_000_000, '-o', self.file, '--', program)
+        self.assertEqual(result.returncode, 0, result)
+
+        def text_of(data):
+            return [text for path, lines in zip(data['source_files'], data['source_text']) if path == str(source)
+                    for text in lines.items()]
+
+        self.assertIn(('4', '    sum = sum + 1.5;  // <hot>'), text_of(report_fixture.data_of(self.export())))
+        self.browser.open(self.page)
+        self.browser.click('#functions tbody button')
+        self.assertIn('sum.c:4 sum = sum + 1.5; // <hot>', self.browser.texts('#code .source'))
+        without = report_fixture.data_of(self.export('--no-source'))
+        self.assertIn(str(source), without['source_files'])
+        self.assertEqual(text_of(without), [])
+
     def test_loops_that_cannot_say_their_trips_are_left_out(self):
         data = report_fixture.report()
         data['loops'].update(trips=[100, None], trips_error=[4, None])
@@ -645,6 +701,8 @@ class ReportTest(record_support.RecordTest):
             self.open_fixture(self.everything(), scheme=scheme)
             self.browser.js('document.querySelectorAll("details").forEach((one) => { one.open = true; })')
             self.browser.click('#functions tbody button')
+            for heat in range(1, 6):
+                self.assertGreaterEqual(self.browser.contrast('--text', f'--heat-{heat}'), LEAST_CONTRAST, (scheme, heat))
             contrasts = self.browser.contrasts()
             self.assertGreater(len(contrasts), 100)
             self.assertEqual([one for one in contrasts if one[0] < LEAST_CONTRAST], [], scheme)

@@ -80,11 +80,12 @@ function openFunction(f, block, button) {
   openedBy = button;
   const title = h('h3', { tabindex: '-1' }, 'Code of ', name(f.name));
   const close = h('button', { type: 'button', onclick: closeCode }, 'Close');
-  codePanel.replaceChildren(h('div', { class: 'head' }, title, close), codeOf(model, f));
+  const code = codeOf(model, f);
+  codePanel.replaceChildren(h('div', { class: 'head' }, title, close), code.element);
   codePanel.hidden = false;
   title.focus({ preventScroll: true });
-  const target = (block && document.getElementById(`block-${block.index}`)) || codePanel;
-  target.scrollIntoView({ block: block ? 'center' : 'start' });
+  code.show(block);
+  codePanel.scrollIntoView();
 }
 
 const opener = (f, text, block) => (f
