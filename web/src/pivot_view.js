@@ -69,7 +69,7 @@ export function pivotView(model, all, knownErrors) {
       ],
       rows: root.children, children: by.length > 1 ? (node) => (node.children.length ? node.children : undefined) : undefined, idOf: (node) => node.id,
       sortBy: 'instructions', footer: whole,
-    }));
+    }).element);
     status.textContent = `${count(root.children.length)} rows, ${short(root.instructions)} instructions, ${share(root.instructions / model.instructions)} of all.`;
   }
 

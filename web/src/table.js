@@ -36,8 +36,9 @@ const GROWTH = 4;
 const moreText = (shown, of) => `Show more (${count(shown)} of ${count(of)} shown)`;
 
 // columns: [{id, title, value(row), order(row), show(row), isNumber}]; the first one is the row's header.
-// They sort by order, or by value where there is none.
-export function makeTable({ label, columns, rows, children, idOf, sortBy, pageSize = 25, footer }) {
+// They sort by order, or by value where there is none. Rows of the first level have the id `row-${anchor}-${idOf(row)}`.
+// {element, reveal(id): shows the row and gives it the focus}
+export function makeTable({ label, columns, rows, children, idOf, anchor, sortBy, pageSize = 25, footer }) {
   const table = constructTable({
     features,
     data: rows,
@@ -82,7 +83,7 @@ export function makeTable({ label, columns, rows, children, idOf, sortBy, pageSi
   function focusRow(at) {
     const row = body.querySelectorAll('[data-depth="0"]')[at];
     if (keys) keys.focus(row);
-    else (row.querySelector('button') ?? element.querySelector('.scroll')).focus();
+    else (row.querySelector('a, button') ?? element.querySelector('.scroll')).focus();
   }
 
   const limitOf = (row) => Math.min(row.subRows.length, limits.get(row.id) ?? CHILDREN);
@@ -103,7 +104,7 @@ export function makeTable({ label, columns, rows, children, idOf, sortBy, pageSi
       'data-row': row.id, 'aria-level': row.depth + 1, 'aria-posinset': at + 1, 'aria-setsize': among,
       'aria-expanded': row.getCanExpand() ? String(row.getIsExpanded()) : null,
     };
-    return h('tr', { 'data-depth': row.depth, ...tree }, columns.map((column, column_at) => {
+    return h('tr', { id: anchor ? `row-${anchor}-${row.id}` : null, 'data-depth': row.depth, ...tree }, columns.map((column, column_at) => {
       if (column_at) return h('td', { class: column.isNumber ? 'number' : null }, column.show(row.original));
       const cell = h('th', { scope: 'row' }, opener(row), column.show(row.original));
       cell.style.setProperty('--depth', row.depth);
@@ -151,7 +152,18 @@ export function makeTable({ label, columns, rows, children, idOf, sortBy, pageSi
     more.textContent = moreText(shown, rows.length);
   }
 
+  function reveal(id) {
+    const at = table.getSortedRowModel().rows.findIndex((row) => row.id === id);
+    if (at < 0) return;
+    if (at >= table.atoms.pagination.get().pageSize) table.setPageSize(at + 1);
+    for (const row of element.querySelectorAll('.target')) row.classList.remove('target');
+    const row = document.getElementById(`row-${anchor}-${id}`);
+    row.classList.add('target');
+    row.querySelector('a')?.focus({ preventScroll: true });
+    row.scrollIntoView({ block: 'center' });
+  }
+
   table.store.subscribe(render);
   render();
-  return element;
+  return { element, reveal };
 }

@@ -41,5 +41,5 @@ export function threadsTable(model) {
       { id: 'error', title: '± Error', isNumber: true, value: (row) => row.error, show: (row) => short(row.error) },
       { id: 'share', title: 'Share', isNumber: true, value: (row) => row.instructions, show: (row) => shareBar(row.instructions, row.error, most, share(row.instructions / model.instructions)) },
     ],
-  })];
+  }).element];
 }
