@@ -702,6 +702,58 @@ class ReportTest(record_support.RecordTest):
         self.maxDiff = None
         self.assertEqual({name: found.get(name, name) for name in shortened}, shortened)
 
+    def search(self, text):
+        self.browser.js("""
+            const field = document.querySelector("#search");
+            field.value = arguments[0];
+            field.dispatchEvent(new Event("input"));""", text)
+        return self.browser.driver.execute_async_script(
+            'requestAnimationFrame(() => requestAnimationFrame(() => arguments[0](document.querySelector("#found").innerText)))')
+
+    def test_search_leaves_the_rows_that_match(self):
+        self.open_fixture(report_fixture.report(('json::Lexer<std::vector<char>, int>::scan(long)', 'main')))
+        self.assertEqual(self.search('lexer SCAN').split(), ['1', 'function', '2', 'blocks', '1', 'loop'])
+        self.assertEqual(self.cells('functions', 1), ['json::Lexer<...>::scan(long)'])
+        # Whole names are searched, and addresses find what is around them.
+        self.assertEqual(self.search('vector<char').split()[:2], ['1', 'function'])
+        self.assertEqual(self.search('0x2007').split(), ['1', 'function', '1', 'block', '0', 'loops'])
+        self.assertEqual(self.cells('blocks', 1), ['0x2000'])
+        self.assertEqual(self.search('nowhere').split(), ['0', 'functions', '0', 'blocks', '0', 'loops'])
+        self.assertEqual(self.cells('functions', 1), [])
+        # A link to a row that is not among them shows all of them.
+        self.search('main')
+        self.browser.js('location.hash = "#listed-0"')
+        self.assertEqual(len(self.cells('functions', 1)), 2)
+        self.assertEqual(self.search(''), '')
+        self.assertEqual(len(self.cells('blocks', 1)), 3)
+
+    def test_search_by_keys(self):
+        self.open_fixture()
+        self.browser.find('body').send_keys('/')
+        self.assertEqual(self.browser.js('return document.activeElement.id'), 'search')
+        self.browser.find('#search').send_keys('cold/')
+        self.assertEqual(self.browser.find('#search').get_attribute('value'), 'cold/')
+        self.browser.press('BACK_SPACE', 'ENTER')
+        self.assertTrue(self.browser.js('return location.hash === "#functions"'))
+        self.assertEqual(self.cells('functions', 1), ['cold'])
+
+    def test_links_to_sections_stay_in_view(self):
+        for width in (NARROW, WIDE):
+            self.open_fixture(self.everything(), width=width)
+            for section in ('pivot', 'functions', 'unseen'):
+                self.browser.js(f'document.querySelector("#sections a[href=\'#{section}\']").click()')
+                bar, top = self.browser.js(f"""
+                    return [document.querySelector(".sticky").getBoundingClientRect(), document.querySelector("#{section} h2").getBoundingClientRect().top]""")
+                self.assertEqual(bar['top'], 0)
+                if section != 'unseen':
+                    self.assertGreaterEqual(top, bar['bottom'] - 1, 'the heading is behind the links')
+            self.browser.js('location.hash = "#pivot"')
+            current = self.browser.driver.execute_async_script("""
+                const done = arguments[0];
+                const look = () => { const at = document.querySelector("#sections [aria-current]"); at?.hash === "#pivot" ? done(at.innerText) : requestAnimationFrame(look); };
+                look();""")
+            self.assertEqual(current, 'Pivot')
+
     def test_code_can_be_read_on_a_narrow_page(self):
         for names in (('hot', 'cold'), (HOSTILE, 'b')):
             self.open_fixture(report_fixture.report(names, 'ymm11, ymm12, ymmword ptr [rax+r12*8+0x1000]'), width=NARROW)
@@ -781,7 +833,7 @@ class ReportTest(record_support.RecordTest):
         self.open_fixture(self.everything())
         self.browser.click('#functions tbody a')
         nameless = self.browser.js('''
-          return [...document.querySelectorAll('button, select, a, canvas, table, section, [role=region]')].filter((element) =>
+          return [...document.querySelectorAll('button, select, input, a, canvas, table, section, [role=region]')].filter((element) =>
             !(element.ariaLabel || element.labels?.[0]?.textContent || element.caption?.textContent
               || document.getElementById(element.getAttribute('aria-labelledby'))?.textContent
               || (/^(BUTTON|A)$/.test(element.tagName) && element.textContent.trim()))).map((element) => element.outerHTML.slice(0, 80))''')
@@ -800,7 +852,7 @@ class ReportTest(record_support.RecordTest):
             document.activeElement.blur();
             window.scrollTo(0, 0);''')
         controls = self.browser.js('''
-            const all = [...document.querySelectorAll("a[href], button, select, summary, .scroll, [role=treegrid] tbody tr[tabindex='0']")];
+            const all = [...document.querySelectorAll("a[href], button, select, input, summary, .scroll, [role=treegrid] tbody tr[tabindex='0']")];
             window.controls = all.filter((e) => e.id !== "skip" && e.checkVisibility() && !e.closest("[role=treegrid] tbody button"));
             return window.controls.map((e) => e.outerHTML.slice(0, 60));''')
         reached = set()

@@ -10,6 +10,8 @@ import { dimensions, sums } from './pivot_sums.js';
 import { pivotView } from './pivot_view.js';
 import { makeTable } from './table.js';
 import { ratiosTable } from './ratios.js';
+import { matcher, setUpSearch } from './search.js';
+import { section } from './sections.js';
 import { setUpTheme } from './theme.js';
 import { threadsTable } from './threads.js';
 import { timelineView } from './timeline.js';
@@ -20,14 +22,7 @@ const BARS = 12;
 
 const model = readModel(JSON.parse(document.getElementById('data').textContent));
 const all = dimensions(model);
-const main = document.getElementById('main');
-const sections = document.getElementById('sections');
 const total = model.instructions;
-
-function section(id, title, ...children) {
-  sections.append(h('li', {}, h('a', { href: `#${id}` }, title)));
-  main.append(h('section', { id, 'aria-labelledby': `${id}-title` }, h('h2', { id: `${id}-title` }, title), children));
-}
 
 // As the library estimates them, where it did.
 const knownErrors = (key, value) => model.errors.get(key)?.get(value);
@@ -70,11 +65,16 @@ const functionOf = (row) => model.functions[row.function];
 const moduleColumn = { id: 'module', title: 'Module', value: (row) => model.modules[row.module].name, show: (row) => name(model.modules[row.module].name) };
 const functionColumn = { id: 'function', title: 'Function', value: (row) => functionOf(row)?.name ?? '', show: (row) => (functionOf(row) ? toFunction(functionOf(row)) : name('not listed')) };
 
+// What the search finds rows by.
+const matches = (f, start, size) => (query) => matcher(query, {
+  texts: (row) => [f(row)?.name ?? '', model.modules[row.module].path, address(start(row))], start, size,
+});
+
 function functionsTable() {
   const of = (f) => f.instructions;
   const error = (f) => f.error;
   return makeTable({
-    label: 'Functions', rows: model.functions, anchor: 'listed', idOf: (f) => String(f.index), sortBy: 'instructions', pageSize: 15,
+    label: 'Functions', rows: model.functions, matches: matches((f) => f, (f) => f.start, (f) => f.size), anchor: 'listed', idOf: (f) => String(f.index), sortBy: 'instructions', pageSize: 15,
     columns: [
       { id: 'name', title: 'Function', value: (f) => f.name, show: (f) => toFunction(f) }, moduleColumn,
       numberColumn('instructions', 'Instructions', of), numberColumn('error', '± Error', error),
@@ -93,7 +93,7 @@ function blocksTable() {
   const of = (block) => block.weight;
   const error = (block) => (block.error ?? 0) * block.instructions.length;
   return makeTable({
-    label: 'Blocks', rows: model.blocks, idOf: (block) => String(block.index), sortBy: 'share', pageSize: 15,
+    label: 'Blocks', rows: model.blocks, matches: matches(functionOf, (block) => block.start, (block) => block.size), idOf: (block) => String(block.index), sortBy: 'share', pageSize: 15,
     columns: [
       { id: 'start', title: 'Block', value: (block) => address(block.start), order: (block) => block.start, show: (block) => toBlock(block, address(block.start)) },
       functionColumn, moduleColumn, numberColumn('length', 'Length', (block) => block.instructions.length),
@@ -117,7 +117,7 @@ function loopsTable(rows) {
   const of = (loop) => loop.instructions;
   const error = (loop) => loop.error;
   return makeTable({
-    label: 'Loops', rows, anchor: 'loop', idOf: (loop) => String(loop.index), sortBy: 'instructions', pageSize: 15,
+    label: 'Loops', rows, matches: matches(functionOf, (loop) => loop.header, () => 1), anchor: 'loop', idOf: (loop) => String(loop.index), sortBy: 'instructions', pageSize: 15,
     columns: [
       { id: 'header', title: 'Loop at', value: (loop) => loopName(model, loop), order: (loop) => loop.header,
         show: (loop) => headerOf(loop) },
@@ -169,9 +169,10 @@ function draw() {
     h('p', { class: 'muted' }, 'Errors are one standard error. Where a sum is regrouped here, those of traced branches are added up, because the streams of a burst go together: they are then at most so large.'));
   section('threads', 'Threads', threadsTable(model));
   const functions = functionsTable();
+  const blocks = blocksTable();
   const panel = codePanel(model);
   section('functions', 'Functions', h('p', {}, 'Choose one to see its code.'), functions.element, panel.element);
-  section('blocks', 'Blocks', h('p', {}, 'Code without a branch into or out of its middle. Choose one to see it in its function.'), blocksTable().element);
+  section('blocks', 'Blocks', h('p', {}, 'Code without a branch into or out of its middle. Choose one to see it in its function.'), blocks.element);
   const loops = model.loops.length ? loopsSection() : null;
   section('unseen', 'What the run could not see', unseen(model));
   const show = {
@@ -180,6 +181,10 @@ function draw() {
     listed: (index) => functions.reveal(String(index)),
     loop: (index) => loops?.reveal(String(index)),
   };
+  setUpSearch([
+    { id: 'functions', title: 'functions', one: 'function', filter: functions.filter }, { id: 'blocks', title: 'blocks', one: 'block', filter: blocks.filter },
+    ...(loops ? [{ id: 'loops', title: 'loops', one: 'loop', filter: loops.filter }] : []),
+  ]);
   return { charts, follow: () => followLinks(show, panel.close) };
 }
 

@@ -37,8 +37,10 @@ const moreText = (shown, of) => `Show more (${count(shown)} of ${count(of)} show
 
 // columns: [{id, title, value(row), order(row), show(row), isNumber}]; the first one is the row's header.
 // They sort by order, or by value where there is none. Rows of the first level have the id `row-${anchor}-${idOf(row)}`.
-// {element, reveal(id): shows the row and gives it the focus}
-export function makeTable({ label, columns, rows, children, idOf, anchor, sortBy, pageSize = 25, footer }) {
+// matches(query): a test of rows, or null.
+// {element, reveal(id): shows the row and gives it the focus, filter(query): how many rows are left}
+export function makeTable({ label, columns, rows: all, children, idOf, anchor, matches, sortBy, pageSize = 25, footer }) {
+  let rows = all;
   const table = constructTable({
     features,
     data: rows,
@@ -152,7 +154,16 @@ export function makeTable({ label, columns, rows, children, idOf, anchor, sortBy
     more.textContent = moreText(shown, rows.length);
   }
 
+  function filter(query) {
+    const test = matches(query);
+    rows = test ? all.filter(test) : all;
+    table.setOptions((options) => ({ ...options, data: rows }));
+    render();
+    return rows.length;
+  }
+
   function reveal(id) {
+    if (!rows.some((row) => idOf(row) === id)) filter('');
     const at = table.getSortedRowModel().rows.findIndex((row) => row.id === id);
     if (at < 0) return;
     if (at >= table.atoms.pagination.get().pageSize) table.setPageSize(at + 1);
@@ -165,5 +176,5 @@ export function makeTable({ label, columns, rows, children, idOf, anchor, sortBy
 
   table.store.subscribe(render);
   render();
-  return { element, reveal };
+  return { element, reveal, filter };
 }
