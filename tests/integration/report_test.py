@@ -1,9 +1,12 @@
 """Tests the page of hbbp export --format html in a browser."""
+import csv
+import io
 import json
 import os
 import pathlib
 import shutil
 import subprocess
+import time
 import unittest
 
 import browser
@@ -709,6 +712,37 @@ class ReportTest(record_support.RecordTest):
             field.dispatchEvent(new Event("input"));""", text)
         return self.browser.driver.execute_async_script(
             'requestAnimationFrame(() => requestAnimationFrame(() => arguments[0](document.querySelector("#found").innerText)))')
+
+    def saved(self, selector, name):
+        """Chooses something and returns the text of the file that the browser saves then."""
+        self.browser.save_to(self.directory)
+        self.browser.click(selector)
+        deadline = time.monotonic() + 60
+        while not (self.directory / name).exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return (self.directory / name).read_text()
+
+    def test_tables_can_be_saved(self):
+        self.open_fixture(report_fixture.report(('f(std::vector<int> const&, "a")', '=1+2')))
+        rows = list(csv.reader(io.StringIO(self.saved('#functions .csv', 'functions.csv'))))
+        self.assertEqual([float(row.pop(4)) for row in rows[1:]], [3020 / 4720, 1600 / 4720])
+        self.assertEqual(rows, [['Function', 'Module', 'Instructions', '± Error', 'Share', 'Samples'],
+                                ['f(std::vector<int> const&, "a")', 'plain', '3020', '9', '5'],
+                                ["'=1+2", 'plain', '1600', '9', '5']])
+        self.search('0x2007')
+        self.assertEqual(len(self.saved('#blocks .csv', 'blocks.csv').splitlines()), 2)
+        # Rows that open have a column for each level; it has those that are not open, too.
+        self.browser.choose('#pivot-row-0', 'extension')
+        self.browser.choose('#pivot-row-1', 'mnemonic')
+        rows = list(csv.reader(io.StringIO(self.saved('#pivot .csv', 'instructions-by-isa-extension-mnemonic.csv'))))
+        self.assertEqual(rows[0][:3], ['ISA extension', 'Mnemonic', 'Instructions'])
+        self.assertEqual(sorted(row[:3] for row in rows[1:]),
+                         [['AVX', 'vaddpd', '1000'], ['BASE', 'add', '1510'], ['BASE', 'jne', '1410'], ['SSE2', 'mulsd', '800']])
+
+    def test_the_data_can_be_saved(self):
+        data = report_fixture.report((HOSTILE, 'b'))
+        self.open_fixture(data)
+        self.assertEqual(json.loads(self.saved('#json', 'hbbp-report.json')), data)
 
     def test_search_leaves_the_rows_that_match(self):
         self.open_fixture(report_fixture.report(('json::Lexer<std::vector<char>, int>::scan(long)', 'main')))

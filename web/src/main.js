@@ -1,6 +1,7 @@
 // Draws the report from the JSON in the page.
 import { mixChart } from './charts.js';
 import { codePanel } from './code_panel.js';
+import { saveJson } from './download.js';
 import { h, name, notes, scrolled, shareBar } from './dom.js';
 import { address, count, duration, largest, share, short } from './format.js';
 import { followLinks, toBlock, toFunction, toLoop } from './links.js';
@@ -20,7 +21,8 @@ import { unseen } from './unseen.js';
 const CHARTS = ['extension', 'vector-bits', 'memory', 'category'];
 const BARS = 12;
 
-const model = readModel(JSON.parse(document.getElementById('data').textContent));
+const data = document.getElementById('data').textContent;
+const model = readModel(JSON.parse(data));
 const all = dimensions(model);
 const total = model.instructions;
 
@@ -57,8 +59,9 @@ function chartsOf(pick) {
 }
 
 const numberColumn = (id, title, value, show) => ({ id, title, isNumber: true, value, show: show ?? ((row) => short(value(row))) });
-const shareColumn = (of, error, most) => numberColumn('share', 'Share', of,
-  (row) => shareBar(of(row), error(row), most, share(of(row) / total)));
+const shareColumn = (of, error, most) => ({
+  ...numberColumn('share', 'Share', of, (row) => shareBar(of(row), error(row), most, share(of(row) / total))), csv: (row) => of(row) / total,
+});
 const mostOf = (rows, of, error) => largest(rows, (row) => of(row) + (error(row) ?? 0));
 
 const functionOf = (row) => model.functions[row.function];
@@ -204,4 +207,5 @@ const drawCharts = () => charts.forEach((chart) => chart.draw());
 setUpNames();
 setUpTheme(document.getElementById('theme'), drawCharts);
 drawCharts();
+document.getElementById('json').addEventListener('click', () => saveJson('hbbp-report.json', data));
 follow();

@@ -6,6 +6,7 @@ import {
   rowExpandingFeature, rowPaginationFeature, rowSortingFeature, sortFn_alphanumeric, tableFeatures,
 } from '@tanstack/table-core';
 import { storeReactivityBindings } from '@tanstack/table-core/store-reactivity-bindings';
+import { saveCsv } from './download.js';
 import { count } from './format.js';
 import { h, scrolled } from './dom.js';
 import { rowKeys } from './row_keys.js';
@@ -35,9 +36,10 @@ const GROWTH = 4;
 
 const moreText = (shown, of) => `Show more (${count(shown)} of ${count(of)} shown)`;
 
-// columns: [{id, title, value(row), order(row), show(row), isNumber}]; the first one is the row's header.
-// They sort by order, or by value where there is none. Rows of the first level have the id `row-${anchor}-${idOf(row)}`.
-// matches(query): a test of rows, or null.
+// columns: [{id, title, value(row), order(row), show(row), csv(row), isNumber}]; the first one is the row's header.
+// They sort by order, and are saved by csv, or by value where there is none. Rows of the first level have the id `row-${anchor}-${idOf(row)}`.
+// matches(query): a test of rows, or null. Its CSV has all rows that match, in their order, and the numbers in full; where rows
+// open it has the innermost rows, and a column for each level.
 // {element, reveal(id): shows the row and gives it the focus, filter(query): how many rows are left}
 export function makeTable({ label, columns, rows: all, children, idOf, anchor, matches, sortBy, pageSize = 25, footer }) {
   let rows = all;
@@ -74,6 +76,7 @@ export function makeTable({ label, columns, rows: all, children, idOf, anchor, m
     },
   });
   const element = h('div', { class: 'table' },
+    h('div', { class: 'tools' }, h('button', { type: 'button', class: 'csv', 'aria-label': `${label} as CSV`, onclick: download }, 'CSV')),
     scrolled(label, h('table', { role: children ? 'treegrid' : null, 'aria-label': children ? label : null },
       h('caption', { class: 'hidden' }, label),
       h('thead', {}, h('tr', {}, headers.map(({ cell }) => cell))), body,
@@ -160,6 +163,17 @@ export function makeTable({ label, columns, rows: all, children, idOf, anchor, m
     table.setOptions((options) => ({ ...options, data: rows }));
     render();
     return rows.length;
+  }
+
+  function download() {
+    const leaves = (row, path) => (row.subRows.length ? row.subRows.flatMap((child) => leaves(child, [...path, row])) : [[...path, row]]);
+    const [first, ...others] = columns;
+    const levels = children ? first.title.split(' › ') : [first.title];
+    const paths = table.getSortedRowModel().rows.filter((row) => row.depth === 0).flatMap((row) => leaves(row, []));
+    const textOf = (title) => title.textContent ?? title;
+    saveCsv(`${label.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}.csv`, [...levels, ...others.map(({ title }) => textOf(title))],
+      paths.map((path) => [...levels.map((_, at) => (path[at] ? first.value(path[at].original) : '')),
+        ...others.map(({ csv, value }) => (csv ?? value)(path.at(-1).original))]));
   }
 
   function reveal(id) {
