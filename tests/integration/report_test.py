@@ -914,6 +914,26 @@ class ReportTest(record_support.RecordTest):
                 self.assertEqual([section for section in SECTIONS
                                   if not self.browser.find(f'#{section}').is_displayed()], [])
 
+    def test_figures_are_in_view_on_a_narrow_page(self):
+        for names in (('hot', 'cold'), (HOSTILE, 'n' * 3000)):
+            self.open_fixture(self.everything(names, names[0]), width=NARROW)
+            self.browser.choose('#pivot-column', 'mnemonic')
+            self.browser.click('#pivot tbody button.open')
+            figures, hidden = self.browser.js("""
+                const sections = ["ratios", "pivot", "threads", "functions", "blocks", "loops", "unseen"].map((id) => document.getElementById(id));
+                const figures = sections.flatMap((one) => [...one.querySelectorAll("tbody .number")]).filter((one) => one.checkVisibility());
+                return [figures.length, [
+                  ...figures.filter((one) => { const { left, right } = one.getBoundingClientRect(); return left < 0 || right > innerWidth; }),
+                  ...figures.filter((one) => one.scrollWidth > one.clientWidth),
+                  ...sections.flatMap((one) => [...one.querySelectorAll(".scroll")]).filter((one) => one.scrollWidth > one.clientWidth),
+                ].map((one) => one.outerHTML.slice(0, 200))]""")
+            self.assertGreater(figures, 80)
+            self.assertEqual(hidden, [])
+        # Cells keep their roles, which other boxes would take from them, and say what they are.
+        self.assertEqual(self.browser.js('return document.querySelectorAll(".table :is(table, thead, tbody, tr, th, td):not([role])").length'), 0)
+        self.assertEqual(self.browser.js('return getComputedStyle(document.querySelector("#functions td.number"), "::before").content'),
+                         '"Instructions"')
+
     def test_hostile_names_are_only_text(self):
         self.open_fixture(report_fixture.report((HOSTILE, 'b'), HOSTILE))
         self.browser.click('#functions tbody a')

@@ -1,5 +1,7 @@
 // A table that sorts, opens rows and shows more on demand: TanStack Table keeps the state, this
 // makes elements of it. Headers are <th scope="col"> with a button in each, rows have a <th scope="row">.
+// All have their roles, because the style sheet makes other boxes of rows and cells in a narrow window, where browsers would forget
+// them; a cell then shows data-label, the title of its column.
 // Where rows open it is a tree grid: Tab leads to one row, arrow keys from row to row.
 import {
   constructTable, createExpandedRowModel, createPaginatedRowModel, createSortedRowModel,
@@ -63,9 +65,11 @@ export function makeTable({ label, columns, rows: all, children, idOf, anchor, m
     const arrow = h('span', { class: 'arrow', 'aria-hidden': 'true' });
     const button = h('button', { type: 'button', class: 'sort', onclick: () => table.getColumn(column.id).toggleSorting() },
       column.title, ' ', arrow);
-    return { column, arrow, cell: h('th', { scope: 'col', class: column.isNumber ? 'number' : null }, button) };
+    return { column, arrow, cell: h('th', { role: 'columnheader', scope: 'col', class: column.isNumber ? 'number' : null }, button) };
   });
-  const body = h('tbody');
+  const body = h('tbody', { role: 'rowgroup' });
+  const cellOf = (column) => ({ role: children ? 'gridcell' : 'cell', class: column.isNumber ? 'number' : null, 'data-label': labelOf(column) });
+  const labelOf = ({ title }) => title.textContent ?? title;
   const keys = children ? rowKeys(body) : null;
   const more = h('button', {
     type: 'button', class: 'more',
@@ -77,11 +81,11 @@ export function makeTable({ label, columns, rows: all, children, idOf, anchor, m
   });
   const element = h('div', { class: 'table' },
     h('div', { class: 'tools' }, h('button', { type: 'button', class: 'csv', 'aria-label': `${label} as CSV`, onclick: download }, 'CSV')),
-    scrolled(label, h('table', { role: children ? 'treegrid' : null, 'aria-label': children ? label : null },
+    scrolled(label, h('table', { role: children ? 'treegrid' : 'table', 'aria-label': children ? label : null },
       h('caption', { class: 'hidden' }, label),
-      h('thead', {}, h('tr', {}, headers.map(({ cell }) => cell))), body,
-      footer && h('tfoot', {}, h('tr', {}, columns.map((column, at) =>
-        h(at ? 'td' : 'th', { scope: at ? null : 'row', class: column.isNumber ? 'number' : null }, column.show(footer))))))),
+      h('thead', { role: 'rowgroup' }, h('tr', { role: 'row' }, headers.map(({ cell }) => cell))), body,
+      footer && h('tfoot', { role: 'rowgroup' }, h('tr', { role: 'row' }, columns.map((column, at) => (at
+        ? h('td', cellOf(column), column.show(footer)) : h('th', { role: 'rowheader', scope: 'row' }, column.show(footer)))))))),
     more);
 
   // Of those that are in no other row.
@@ -109,9 +113,9 @@ export function makeTable({ label, columns, rows: all, children, idOf, anchor, m
       'data-row': row.id, 'aria-level': row.depth + 1, 'aria-posinset': at + 1, 'aria-setsize': among,
       'aria-expanded': row.getCanExpand() ? String(row.getIsExpanded()) : null,
     };
-    return h('tr', { id: anchor ? `row-${anchor}-${row.id}` : null, 'data-depth': row.depth, ...tree }, columns.map((column, column_at) => {
-      if (column_at) return h('td', { class: column.isNumber ? 'number' : null }, column.show(row.original));
-      const cell = h('th', { scope: 'row' }, opener(row), column.show(row.original));
+    return h('tr', { role: 'row', id: anchor ? `row-${anchor}-${row.id}` : null, 'data-depth': row.depth, ...tree }, columns.map((column, column_at) => {
+      if (column_at) return h('td', cellOf(column), column.show(row.original));
+      const cell = h('th', { role: 'rowheader', scope: 'row' }, opener(row), column.show(row.original));
       cell.style.setProperty('--depth', row.depth);
       return cell;
     }));
@@ -127,9 +131,9 @@ export function makeTable({ label, columns, rows: all, children, idOf, anchor, m
         keys.focus(body.querySelector(`[data-row="${CSS.escape(row.subRows[shown].id)}"]`));
       },
     }, moreText(shown, row.subRows.length));
-    const cell = h('th', { scope: 'row', colspan: columns.length, class: 'more' }, button);
+    const cell = h('th', { role: 'rowheader', scope: 'row', colspan: columns.length, class: 'more' }, button);
     cell.style.setProperty('--depth', row.depth + 1);
-    return h('tr', { 'data-row': `${row.id}\u0001more`, 'aria-level': row.depth + 2 }, cell);
+    return h('tr', { role: 'row', 'data-row': `${row.id}\u0001more`, 'aria-level': row.depth + 2 }, cell);
   }
 
   function elementsOf(row, at, among) {
@@ -170,8 +174,7 @@ export function makeTable({ label, columns, rows: all, children, idOf, anchor, m
     const [first, ...others] = columns;
     const levels = children ? first.title.split(' › ') : [first.title];
     const paths = table.getSortedRowModel().rows.filter((row) => row.depth === 0).flatMap((row) => leaves(row, []));
-    const textOf = (title) => title.textContent ?? title;
-    saveCsv(`${label.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}.csv`, [...levels, ...others.map(({ title }) => textOf(title))],
+    saveCsv(`${label.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}.csv`, [...levels, ...others.map(labelOf)],
       paths.map((path) => [...levels.map((_, at) => (path[at] ? first.value(path[at].original) : '')),
         ...others.map(({ csv, value }) => (csv ?? value)(path.at(-1).original))]));
   }
