@@ -8,7 +8,7 @@ import * as esbuild from 'esbuild';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const target = join(here, '../tools/export/page');
-const BUNDLED = ['chart.js', '@kurkle/color', '@tanstack/table-core', '@tanstack/store'];
+const BUNDLED = ['@tanstack/table-core', '@tanstack/store'];
 const DELIMITER = 'hbbp-page';
 
 const read = (path) => readFileSync(join(here, path), 'utf8');

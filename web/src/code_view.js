@@ -12,11 +12,14 @@ const HEATS = [0.01, 0.05, 0.2, 0.5];
 
 const hottestOf = (blocks) => blocks.reduce((most, block) => (most && most.weight >= block.weight ? most : block), null);
 
-function whereOf(model, instruction) {
-  if (instruction.file == null) return null;
-  const inlined = model.inlined[instruction.inlined];
-  return `${model.source_names[instruction.file]}:${instruction.line}${inlined ? `, ${inlined}` : ''}`;
+// {text: all of it, location, inlined}, or null
+function whereOf(model, { file, line, inlined }) {
+  if (file == null) return null;
+  const where = { location: `${model.source_names[file]}:${line}`, inlined: model.inlined[inlined] };
+  return { ...where, text: [where.location, where.inlined].join(', ') };
 }
+
+const whereElement = ({ location, inlined }) => h('span', { class: 'place' }, name(location), inlined ? [', ', name(inlined)] : null);
 
 const textOf = (model, { file, line }) => (file == null ? null : model.source_text[file]?.[line]?.trim());
 
@@ -52,11 +55,11 @@ function instructionRow(model, block, instruction, place, code) {
     h('td', { class: 'number roomy' }, short(block.count)),
     h('td', { class: 'number roomy' }, share(block.count / model.instructions)),
     h('td', { class: 'code' }, code),
-    place == null ? null : h('td', { class: 'place' }, name(place)));
+    place == null ? null : h('td', { class: 'place' }, place));
 }
 
-const sourceRow = (place, text, columns) => h('tr', { class: 'source' },
-  h('td', { colspan: columns }, h('span', { class: 'place' }, name(place)), ' ', text ? h('code', {}, text) : null));
+const sourceRow = (where, text, columns) => h('tr', { class: 'source' },
+  h('td', { colspan: columns }, whereElement(where), ' ', text ? h('code', {}, text) : null));
 
 function gapRow(from, to, columns) {
   return h('tbody', {}, h('tr', { class: 'gap' },
@@ -67,12 +70,12 @@ function gapRow(from, to, columns) {
 function rowsOf(model, block, layout) {
   const { f, branches, hasText, hasPlaces, columns } = layout;
   return block.instructions.flatMap((instruction) => {
-    const place = whereOf(model, instruction) ?? '';
-    const isNew = place !== layout.previous;
-    layout.previous = place;
-    const row = instructionRow(model, block, instruction, !hasPlaces || hasText ? null : isNew ? place : '',
+    const where = whereOf(model, instruction);
+    const isNew = where && where.text !== layout.previous;
+    layout.previous = where?.text;
+    const row = instructionRow(model, block, instruction, !hasPlaces || hasText ? null : isNew ? whereElement(where) : '',
       codeText(f, block, instruction.text, branches));
-    return hasText && isNew && place ? [sourceRow(place, textOf(model, instruction), columns), row] : [row];
+    return hasText && isNew ? [sourceRow(where, textOf(model, instruction), columns), row] : [row];
   });
 }
 

@@ -35,9 +35,6 @@ export const fill = (element, entries, value) => {
   element.value = value;
 };
 
-// As the style sheet has it: "--text".
-export const color = (property) => getComputedStyle(document.documentElement).getPropertyValue(property).trim();
-
 // A bar for a value and a whisker for its error, both as parts of `most`.
 export function bar(value, error, most) {
   const percent = (part) => `${Math.max(0, Math.min(100, (100 * part) / most))}%`;

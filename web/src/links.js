@@ -55,15 +55,20 @@ export class Branches {
 
 // kinds: {kind: what a link to it does with its number}; other(): the address names none of these.
 export function followLinks(kinds, other) {
-  const follow = () => {
-    const [, kind, number] = /^#([a-z]+)-(\d+)$/.exec(location.hash) ?? [];
-    if (Object.hasOwn(kinds, kind ?? '')) kinds[kind](Number(number));
-    else other();
+  const actionOf = (hash) => {
+    const [, kind, number] = /^#([a-z]+)-(\d+)$/.exec(hash) ?? [];
+    return Object.hasOwn(kinds, kind ?? '') ? () => kinds[kind](Number(number)) : null;
   };
+  const follow = () => (actionOf(location.hash) ?? other)();
   addEventListener('hashchange', follow);
-  // A link to where the address is already changes nothing in it.
-  document.addEventListener('click', ({ target }) => {
-    if (target.closest('a')?.getAttribute('href') === location.hash) follow();
+  // Followed here, because a link to where the address is already would do nothing.
+  document.addEventListener('click', (event) => {
+    const hash = event.target.closest('a')?.getAttribute('href') ?? '';
+    const action = actionOf(hash);
+    if (!action || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    if (hash !== location.hash) history.pushState(null, '', hash);
+    action();
   });
   follow();
 }

@@ -149,7 +149,7 @@ function draw() {
   summary();
   if (!(total > 0)) {
     section('unseen', 'What the run could not see', h('p', {}, 'No instruction was counted: there is nothing to show by block or function.'), unseen(model));
-    return { charts: [], follow: () => {} };
+    return () => {};
   }
   const pivot = pivotView(model, all, knownErrors);
   const pick = (key, value) => {
@@ -157,14 +157,9 @@ function draw() {
     document.getElementById('pivot').scrollIntoView();
     document.getElementById('pivot-row-0').focus({ preventScroll: true });
   };
-  const charts = chartsOf(pick);
   section('mix', 'Instruction mix', h('p', {}, 'Shares of all executed instructions, with one standard error. Choose a bar to see its functions.'),
-    h('div', { class: 'charts' }, charts.map(({ figure }) => figure)));
-  if (model.timelines.length) {
-    const timeline = timelineView(model, pick);
-    charts.push(timeline);
-    section('time', 'Over time', timeline.element);
-  }
+    h('div', { class: 'charts' }, chartsOf(pick)));
+  if (model.timelines.length) section('time', 'Over time', timelineView(model, pick));
   if (model.ratios.length) {
     section('ratios', 'Ratios', h('p', {}, 'What follows from the whole mix, with one standard error.'), ratiosTable(model));
   }
@@ -188,7 +183,7 @@ function draw() {
     { id: 'functions', title: 'functions', one: 'function', filter: functions.filter }, { id: 'blocks', title: 'blocks', one: 'block', filter: blocks.filter },
     ...(loops ? [{ id: 'loops', title: 'loops', one: 'loop', filter: loops.filter }] : []),
   ]);
-  return { charts, follow: () => followLinks(show, panel.close) };
+  return () => followLinks(show, panel.close);
 }
 
 // Names that have short forms have these at first.
@@ -196,16 +191,13 @@ function setUpNames() {
   document.getElementById('names').hidden = !hasShortNames();
   document.getElementById('whole-names').addEventListener('change', ({ target }) => {
     showWhole(target.checked);
-    drawCharts();
   });
 }
 
-const { charts, follow } = draw();
+const follow = draw();
 document.getElementById('footer').append(
   h('details', {}, h('summary', {}, 'Licences of what this page contains'), h('pre', { tabindex: '0' }, LICENCES)));
-const drawCharts = () => charts.forEach((chart) => chart.draw());
 setUpNames();
-setUpTheme(document.getElementById('theme'), drawCharts);
-drawCharts();
+setUpTheme(document.getElementById('theme'));
 document.getElementById('json').addEventListener('click', () => saveJson('hbbp-report.json', data));
 follow();

@@ -53,7 +53,7 @@ function elided(text, what) {
     }
     const inside = text.slice(at + 1, end);
     const isList = text[at] === '<' && isNamed;
-    const isParameters = text[at] === '(' && inside !== 'anonymous namespace' && !out.endsWith('decltype');
+    const isParameters = text[at] === '(' && inside !== 'anonymous namespace' && !/\bdecltype ?$/.test(out);
     if (isParameters && !hasParameters) {
       hasParameters = true;
       out = out.slice(nameFrom);

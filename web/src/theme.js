@@ -19,7 +19,7 @@ function remember(theme) {
   }
 }
 
-export function setUpTheme(button, onChange) {
+export function setUpTheme(button) {
   let theme = THEMES.includes(remembered()) ? remembered() : 'auto';
   const show = () => {
     document.documentElement.dataset.theme = theme;
@@ -29,8 +29,6 @@ export function setUpTheme(button, onChange) {
     theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
     remember(theme);
     show();
-    onChange();
   });
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', onChange);
   show();
 }

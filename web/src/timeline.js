@@ -1,13 +1,9 @@
 // The mix over time: stacked bars, one for each slice, by a key that the reader chooses.
-import { BarController, BarElement, CategoryScale, Chart, LinearScale, Tooltip } from 'chart.js';
-import { count, duration, share, short } from './format.js';
-import { color, field, fill, h, name, scrolled } from './dom.js';
+import { count, duration, largest, share, short } from './format.js';
+import { field, fill, h, name, scrolled } from './dom.js';
 import { shown } from './names.js';
 
-Chart.register(BarController, BarElement, CategoryScale, LinearScale, Tooltip);
-
 const FIRST = 'category';
-const HEIGHT = '18rem';
 const OTHERS = '--other';
 
 const colorName = (row, at) => (row.isOthers ? OTHERS : `--series-${at}`);
@@ -27,19 +23,32 @@ function whatIsShown(model) {
   return h('p', {}, parts.join(''));
 }
 
-function options(isShare) {
-  const scale = { stacked: true, ticks: { color: color('--muted') }, border: { color: color('--line') } };
-  return {
-    responsive: true, maintainAspectRatio: false, animation: false, interaction: { mode: 'nearest', intersect: true },
-    plugins: {
-      legend: { display: false },
-      tooltip: { callbacks: { title: ([{ label }]) => `from ${label} s on`, label: ({ dataset, raw }) => `${dataset.label}: ${isShare ? `${raw.toFixed(2)} %` : short(raw)}` } },
-    },
-    scales: {
-      x: { ...scale, grid: { display: false }, title: { display: true, text: 'seconds', color: color('--muted') }, ticks: { ...scale.ticks, maxRotation: 0, autoSkipPadding: 16 } },
-      y: { ...scale, beginAtZero: true, max: isShare ? 100 : undefined, grid: { color: color('--line') }, ticks: { ...scale.ticks, maxTicksLimit: 6, callback: (value) => (isShare ? `${value} %` : short(value)) } },
-    },
-  };
+const TICKS = [1, 0.75, 0.5, 0.25, 0];
+
+function shape(tag, attributes, ...children) {
+  const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  element.append(...children);
+  return element;
+}
+
+// Stacked bars. Their box is 1 wide for each slice, and 100 high; it is stretched to what room there is.
+function barsOf({ rows, heights, labels, titleOf }) {
+  const bars = shape('svg', { viewBox: `0 0 ${labels.length} 100`, preserveAspectRatio: 'none', role: 'img' });
+  for (const tick of TICKS) bars.append(shape('line', { x1: 0, x2: labels.length, y1: 100 - 100 * tick, y2: 100 - 100 * tick }));
+  const tops = labels.map(() => 100);
+  rows.forEach((row, at) => {
+    heights[at].forEach((height, slice) => {
+      if (!(height > 0)) return;
+      tops[slice] -= height;
+      // A gap between the parts, where there is room for it.
+      const gap = Math.min(0.5, height / 4);
+      const part = shape('rect', { x: slice + 0.03, width: 0.94, y: tops[slice] + gap, height: height - gap }, shape('title', {}, titleOf(row, slice)));
+      part.style.fill = `var(${colorName(row, at)})`;
+      bars.append(part);
+    });
+  });
+  return bars;
 }
 
 // onPick(key, value): the reader chose one.
@@ -48,9 +57,7 @@ export function timelineView(model, onPick) {
   const seconds = secondsOf(slices);
   const key = field('By', 'time-key');
   const unit = field('Show', 'time-unit');
-  const canvas = h('canvas', { role: 'img' });
-  const frame = h('div', { class: 'canvas' }, canvas);
-  frame.style.height = HEIGHT;
+  const chart = h('div', { class: 'bars-over-time' });
   const legend = h('ul', { class: 'legend' });
   const table = h('div');
   fill(key.element, timelines.map((one) => [one.key, one.title]), timelines.some((one) => one.key === FIRST) ? FIRST : timelines[0].key);
@@ -79,25 +86,21 @@ export function timelineView(model, onPick) {
         rows.map((row) => number(instructions > 0 ? share(row.instructions[at] / instructions) : '')))))));
   }
 
-  let chart = null;
   function draw() {
     const one = chosen();
     const isShare = unit.element.value === 'share';
-    const part = (row, at) => (!isShare ? row.instructions[at] : slices.instructions[at] > 0 ? (100 * row.instructions[at]) / slices.instructions[at] : 0);
-    canvas.setAttribute('aria-label', `${one.title} over time, in ${count(slices.instructions.length)} bars: ${one.rows.map((row) => `${row.label} ${share(totalOf(row) / model.instructions)}`).join(', ')}`);
-    chart?.destroy();
-    Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
-    chart = new Chart(canvas, {
-      type: 'bar',
-      data: {
-        labels: slices.instructions.map((_, at) => seconds(at)),
-        datasets: one.rows.map((row, at) => ({
-          label: shown(row.label), data: slices.instructions.map((_, slice) => part(row, slice)), backgroundColor: color(colorName(row, at)),
-          borderColor: color('--card'), borderWidth: { top: 1 }, borderSkipped: false, barPercentage: 1, categoryPercentage: slices.instructions.length > 60 ? 1 : 0.94,
-        })),
-      },
-      options: options(isShare),
+    const most = largest(slices.instructions, (instructions) => instructions);
+    const whole = (slice) => (isShare ? slices.instructions[slice] : most);
+    const bars = barsOf({
+      rows: one.rows, labels: slices.instructions,
+      heights: one.rows.map((row) => row.instructions.map((part, slice) => (whole(slice) > 0 ? (100 * part) / whole(slice) : 0))),
+      titleOf: (row, slice) => `From ${seconds(slice)} s on, ${shown(row.label)}: ${isShare ? share(row.instructions[slice] / slices.instructions[slice]) : short(row.instructions[slice])}`,
     });
+    bars.setAttribute('aria-label', `${one.title} over time, in ${count(slices.instructions.length)} bars: ${one.rows.map((row) => `${row.label} ${share(totalOf(row) / model.instructions)}`).join(', ')}`);
+    const times = TICKS.map((part) => (1 - part) * slices.instructions.length);
+    chart.replaceChildren(
+      h('div', { class: 'heights', 'aria-hidden': 'true' }, TICKS.map((part) => h('span', {}, isShare ? `${100 * part} %` : short(part * most)))),
+      bars, h('div', { class: 'times', 'aria-hidden': 'true' }, times.map((at) => h('span', {}, `${seconds(at)} s`))));
   }
 
   function show() {
@@ -108,6 +111,7 @@ export function timelineView(model, onPick) {
   for (const { element } of [key, unit]) element.addEventListener('change', show);
 
   const element = h('div', {}, whatIsShown(model), h('div', { class: 'fields' }, key.field, unit.field),
-    h('figure', { class: 'time' }, h('figcaption', { class: 'hidden' }, 'Mix over time'), frame, legend, h('details', {}, h('summary', {}, 'As a table'), table)));
-  return { element, draw: show };
+    h('figure', { class: 'time' }, h('figcaption', { class: 'hidden' }, 'Mix over time'), chart, legend, h('details', {}, h('summary', {}, 'As a table'), table)));
+  show();
+  return element;
 }
