@@ -99,7 +99,7 @@ std::vector<std::string> DebugInfoOptions::ProblemsInShort(const hbbp::analysis&
       first = std::move(problem.text);
       missing.push_back(std::move(problem.module));
     } else {
-      missing.push_back(Printable(BaseName(problem.module)));
+      missing.emplace_back(BaseName(problem.module));
     }
   }
   std::vector<std::string> problems = Busiest(std::move(others));

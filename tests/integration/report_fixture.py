@@ -54,6 +54,7 @@ def report(names=('hot', 'cold'), label='plain'):
                          [(0, 0, '1000', 1, -1, 1, 10, 1000, 100, 4, 0, 3000, 90),
                           (0, 1, '2000', 2, 0, 1, 200, 400, 2, 0.0001, 1, 1600, 80)]),
         'ratios': [{'group': 'memory', 'name': 'bytes-read', 'value': 12.5, 'unit': 'bytes', 'error': 0.75},
+                   {'group': 'floating-point', 'name': 'flops-by-instruction', 'value': 0.00771, 'unit': 'operations/instruction', 'error': 0.00025},
                    {'group': 'vectors', 'name': 'packed', 'value': 0.25, 'unit': 'share', 'error': 0.0125},
                    {'group': 'floating-point', 'name': 'flops-half', 'value': 0, 'unit': 'operations', 'error': 0}],
         'source_files': [f'/src/{label}.c'], 'source_text': [{}], 'inlined': [f'inlined_{label}'],

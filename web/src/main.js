@@ -116,6 +116,9 @@ function headerOf(loop) {
   return f ? toFunction(f, address(loop.header)) : name(address(loop.header));
 }
 
+// Trips may be exact, but for what rounding leaves.
+const tripsError = ({ trips_error: error }) => (error > 0 && error < 0.01 ? '<\u00a00.01' : short(error));
+
 function loopsTable(rows) {
   const of = (loop) => loop.instructions;
   const error = (loop) => loop.error;
@@ -125,7 +128,7 @@ function loopsTable(rows) {
       { id: 'header', title: 'Loop at', value: (loop) => loopName(model, loop), order: (loop) => loop.header,
         show: (loop) => headerOf(loop) },
       functionColumn, moduleColumn, numberColumn('depth', 'Depth', (loop) => loop.depth),
-      numberColumn('trips', 'Trips', (loop) => loop.trips, (loop) => `${short(loop.trips)} ± ${short(loop.trips_error)}`), numberColumn('entries', 'Entries', (loop) => loop.entries),
+      numberColumn('trips', 'Trips', (loop) => loop.trips, (loop) => `${short(loop.trips)} ± ${tripsError(loop)}`), numberColumn('entries', 'Entries', (loop) => loop.entries),
       numberColumn('instructions', 'Instructions', of), numberColumn('error', '± Error', error),
       shareColumn(of, error, mostOf(rows, of, error)),
     ],

@@ -30,10 +30,10 @@ function closingOf(text, from) {
 }
 
 // Leaves out template arguments, parameters or both, and the type that a function template returns.
-function elided(text, what) {
+function elided(text, what, isInside = false) {
   let out = '';
   let isNamed = false; // what comes next is a list of arguments if it is in angle brackets
-  let hasParameters = false;
+  let hasParameters = isInside;
   let nameFrom = 0; // in out: types that are returned come before it
   for (let at = 0; at < text.length; at += 1) {
     const operator = operatorAt(text, at);
@@ -59,7 +59,8 @@ function elided(text, what) {
       out = out.slice(nameFrom);
     }
     const isLeftOut = inside.length > SHORT_ENOUGH && ((isList && what.lists) || (isParameters && what.parameters));
-    out += text[at] + (isLeftOut ? '...' : isList || isParameters ? inside : elided(inside, what)) + text[end];
+    const kept = () => (isList ? inside : elided(inside, what, isParameters));
+    out += text[at] + (isLeftOut ? '...' : kept()) + text[end];
     isNamed = text[end] !== ')';
     at = end;
   }
