@@ -12,6 +12,11 @@ expect() {
   [ "$2" = "$3" ] || fail "$1: '$2', expected '$3'"
 }
 
+# expect_message LOG MESSAGE: CMake breaks lines.
+expect_message() {
+  tr -s '\n ' ' ' <"$1" | grep -q "$2" || { cat "$1"; fail "$1 has no '$2'"; }
+}
+
 # Makes a fresh directory for one step.
 fresh() {
   rm -rf "${WORK:?}/$1"
@@ -128,18 +133,127 @@ step_meson() {
   build/consumer_cpp
 }
 
-# Building the library again would take minutes: it suffices that it would be built and linked, as the build of Meson is
-# tested by itself.
+# Building the library again would take minutes: it suffices that it would be built and linked, as the builds of CMake
+# and Meson are tested by themselves.
+expect_only_the_library() {
+  ninja -C build -t inputs consumer_c >inputs
+  grep -q "/libhbbp.so" inputs || fail "consumer_c does not link libhbbp of the source"
+  ninja -C build -t inputs all >all
+  if grep 'preload\|CLI11\|/tests/unit/\|/bench/\|/examples/\|hbbp\.1' all; then
+    fail "these are built, too"
+  fi
+}
+
+# meson_source NAME: libhbbp is subprojects/NAME. No option is set: tools and tests are for who builds libhbbp alone.
+meson_source() {
+  meson_setup forcefallback
+  if grep -i 'catch2\|cli11' setup.log; then fail "asks for what only the command and the tests need"; fi
+  meson introspect --targets build |
+    grep -q "\"[^\"]*subprojects/$1/lib/libhbbp.so[^\"]*\"" || fail "libhbbp is not a target"
+  expect_only_the_library
+}
+
 step_meson_subproject() {
   fresh meson_subproject
   mkdir subprojects
   ln -s "$SOURCE" subprojects/hbbp
-  meson_setup forcefallback
-  meson introspect --targets build |
-    grep -q '"[^"]*subprojects/hbbp/lib/libhbbp.so[^"]*"' || fail "libhbbp is not a target"
-  ninja -C build -t inputs consumer_c | grep -q '^subprojects/hbbp/lib/.*libhbbp.so' ||
-    fail "consumer_c does not link libhbbp of the subproject"
-  if ninja -C build -t targets all | grep 'tools/hbbp:'; then fail "its command is built, too"; fi
+  meson_source hbbp
+}
+
+# Makes hbbp-VERSION.tar.gz as it is published: without what is built.
+source_archive() {
+  tar -czf "hbbp-$VERSION.tar.gz" -C "$SOURCE" --transform "s,^\.,hbbp-$VERSION," --exclude=./build --exclude='./build-*' \
+    --exclude=./.git --exclude=node_modules --exclude=./bindings/rust/target --exclude=__pycache__ .
+}
+
+step_meson_wrap() {
+  fresh meson_wrap
+  mkdir -p subprojects/packagefiles
+  (cd subprojects/packagefiles && source_archive)
+  cat >subprojects/hbbp.wrap <<END
+[wrap-file]
+directory = hbbp-$VERSION
+source_filename = hbbp-$VERSION.tar.gz
+source_hash = $(sha256sum "subprojects/packagefiles/hbbp-$VERSION.tar.gz" | cut -d ' ' -f 1)
+
+[provide]
+dependency_names = hbbp, hbbp-collect
+END
+  meson_source "hbbp-$VERSION"
+  rm -r subprojects
+}
+
+# cmake_source OPTION: the same for CMake; nothing of libhbbp is installed, and the build type is the host's.
+cmake_source() {
+  "$CMAKE" -S "$TESTS/consumer" -B build -G Ninja "$1" -DCMAKE_C_COMPILER="$CC" -DCMAKE_CXX_COMPILER="$CXX" \
+    >configure.log 2>&1 || { cat configure.log; fail "cannot configure"; }
+  if grep -i 'catch2\|cli11' configure.log; then fail "asks for what only the command and the tests need"; fi
+  grep -qx 'CMAKE_BUILD_TYPE:STRING=' build/CMakeCache.txt || fail "sets the build type of its host"
+  expect_only_the_library
+  "$CMAKE" --install build --prefix "$PWD/prefix" >install.log || { cat install.log; fail "cannot install the host"; }
+  [ -z "$(find prefix -type f 2>/dev/null)" ] || fail "is installed with its host"
+  "$CMAKE" -DHBBP_INSTALL=ON build >configure.log || { cat configure.log; fail "cannot configure with HBBP_INSTALL"; }
+  grep -rq 'libhbbp\.so' --include=cmake_install.cmake build || fail "is not installed with HBBP_INSTALL"
+}
+
+step_add_subdirectory() {
+  fresh add_subdirectory
+  cmake_source -DSOURCE="$SOURCE"
+}
+
+step_fetch_content() {
+  fresh fetch_content
+  source_archive
+  cmake_source -DARCHIVE="$PWD/hbbp-$VERSION.tar.gz"
+  rm -r build
+}
+
+step_static_without_cxx() {
+  fresh static_without_cxx
+  cat >CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.16)
+project(host LANGUAGES C)
+find_package(hbbp CONFIG REQUIRED COMPONENTS static)
+END
+  "$CMAKE" . -DCMAKE_PREFIX_PATH="$PREFIX" -DCMAKE_C_COMPILER="$CC" >configure.log 2>&1 &&
+    fail "a project in C alone can have the static library"
+  expect_message configure.log 'hbbp_static has C++ inside: add CXX to the LANGUAGES of project()'
+}
+
+step_older_cxx() {
+  fresh older_cxx
+  echo '#include <hbbp/hbbp.hpp>' >host.cc
+  for standard in 98 11 14; do
+    "$CXX" -std=c++$standard -I"$PREFIX/include" -fsyntax-only host.cc 2>errors && fail "compiles as C++$standard"
+    expect "errors of C++$standard" "$(grep -c 'error:' errors)" 1
+    grep -q 'error:.* needs C++17' errors || { cat errors; fail "does not say what is needed"; }
+  done
+}
+
+# Nothing was built in this build directory.
+step_nothing_built() {
+  fresh nothing_built
+  "$CMAKE" -S "$SOURCE" -B build -DHBBP_BUILD_TESTS=OFF -DHBBP_BUILD_BENCHMARKS=OFF -DHBBP_BUILD_EXAMPLES=OFF \
+    -DCMAKE_C_COMPILER="$CC" -DCMAKE_CXX_COMPILER="$CXX" >configure.log 2>&1 || { cat configure.log; fail "cannot configure"; }
+  grep -qx 'CMAKE_BUILD_TYPE:STRING=Release' build/CMakeCache.txt || fail "Release is not the default"
+  for component in '' '--component tools' '--component library'; do
+    "$CMAKE" --install build --prefix "$PWD/prefix" $component 2>errors && fail "installs what was not built"
+    expect_message errors 'Nothing is installed, because this was not built: '
+    if [ -e prefix ]; then fail "leaves half a prefix"; fi
+  done
+}
+
+step_other_platform() {
+  command -v musl-gcc >/dev/null || { echo "SKIPPED: no musl-gcc"; exit 0; }
+  fresh other_platform
+  "$CMAKE" -S "$SOURCE" -B cmake -DCMAKE_C_COMPILER=musl-gcc -DCMAKE_CXX_COMPILER="$CXX" >cmake.log 2>&1 &&
+    fail "CMake configures for musl"
+  if command -v meson >/dev/null; then
+    CC=musl-gcc CXX=$CXX meson setup "$PWD/meson" "$SOURCE" >meson.log 2>&1 && fail "Meson configures for musl"
+  fi
+  for log in *.log; do
+    expect_message $log 'libhbbp needs 64-bit x86 Linux with the GNU C library, and [^ ]*musl-gcc builds'
+  done
 }
 
 has_archive() {
