@@ -406,16 +406,19 @@ usr/$LIBDIR/libhbbp-collect.so.$VERSION"
   expect_in "shlibs of $collect" "$(dpkg-deb --info ./"$collect"_*.deb shlibs)" \
     "^libhbbp-collect $soversion $collect (>= $VERSION)\$"
   expect "files of libhbbp-dev" \
-    "$(files_of libhbbp-dev | grep -v '/doc/\|/cmake/\|include/hbbp/')" "usr/$LIBDIR/libhbbp-collect.a
+    "$(files_of libhbbp-dev | grep -v '/doc/\|/cmake/\|include/hbbp/\|/man3/')" "usr/$LIBDIR/libhbbp-collect.a
 usr/$LIBDIR/libhbbp-collect.so
 usr/$LIBDIR/libhbbp.a
 usr/$LIBDIR/libhbbp.so
 usr/$LIBDIR/pkgconfig/hbbp-collect.pc
 usr/$LIBDIR/pkgconfig/hbbp.pc"
+  expect_in "files of libhbbp-dev" "$(files_of libhbbp-dev)" '^usr/share/man/man3/hbbp_session_start.3.gz$'
   expect_in "dependencies of libhbbp-dev" "$(field libhbbp-dev Depends)" \
     "^$library (= $VERSION), $collect (= $VERSION)\$"
   expect_in "dependencies of hbbp-tools" "$(field hbbp-tools Depends)" "^$library (= $VERSION), "
-  expect_in "files of hbbp-tools" "$(files_of hbbp-tools)" '^usr/share/man/man1/hbbp.1.gz$'
+  for file in man/man1/hbbp.1.gz bash-completion/completions/hbbp zsh/.*/_hbbp; do
+    expect_in "files of hbbp-tools" "$(files_of hbbp-tools)" "^usr/share/$file\$"
+  done
   if field hbbp-tools Depends | grep python; then fail "hbbp-tools depends on Python"; fi
   # Everything that is installed is in one of them, except the project's own texts.
   for package in "$library" "$collect" libhbbp-dev hbbp-tools; do files_of $package; done |
