@@ -353,13 +353,13 @@ command_from_prefix() {
   "$hbbp" info bursts | grep 'taken in' || fail "no bursts of a shell"
 }
 
-# Returns a field of the package with the library, the headers or the command.
+# Returns a field of the package with the library, the headers, the command or the Python module.
 field() {
-  dpkg-deb -f "$WORK/packages/$1_${VERSION}_$(dpkg --print-architecture).deb" "$2"
+  dpkg-deb -f "$WORK/packages/$1_${VERSION}_"*.deb "$2"
 }
 
 files_of() {
-  dpkg-deb -c "$WORK/packages/$1_${VERSION}_$(dpkg --print-architecture).deb" |
+  dpkg-deb -c "$WORK/packages/$1_${VERSION}_"*.deb |
     sed -n 's,^-[^/]*/[^/]*[^.]*\./,,p;s,^l.* \./\(.*\) -> .*,\1,p' | sort
 }
 
@@ -379,7 +379,7 @@ step_packages() {
   soversion=${VERSION%%.*}
   library=libhbbp$soversion
   collect=libhbbp-collect$soversion
-  for package in "$library" "$collect" libhbbp-dev hbbp-tools; do
+  for package in "$library" "$collect" libhbbp-dev hbbp-tools python3-hbbp; do
     expect "version of $package" "$(field $package Version)" "$VERSION"
     expect_in "maintainer of $package" "$(field $package Maintainer)" '^[^<>]* <[^ ]*@[^ ]*>$'
     expect_in "summary of $package" "$(field $package Description | head -n 1)" '^[a-z].\{20,70\}$'
@@ -413,6 +413,14 @@ usr/$LIBDIR/libhbbp.so
 usr/$LIBDIR/pkgconfig/hbbp-collect.pc
 usr/$LIBDIR/pkgconfig/hbbp.pc"
   expect_in "files of libhbbp-dev" "$(files_of libhbbp-dev)" '^usr/share/man/man3/hbbp_session_start.3.gz$'
+  for file in README.md docs/guide/embedding.md examples/self_profile.c; do
+    expect_in "files of libhbbp-dev" "$(files_of libhbbp-dev)" "^usr/share/doc/libhbbp-dev/$file\$"
+  done
+  expect "architecture of python3-hbbp" "$(field python3-hbbp Architecture)" all
+  expect "dependencies of python3-hbbp" "$(field python3-hbbp Depends)" "python3 (>= 3.8), $library (= $VERSION)"
+  expect "files of python3-hbbp" "$(files_of python3-hbbp | sed -n 's,^usr/lib/python3/dist-packages/hbbp/,,p')" \
+    "$(ls "$SOURCE/bindings/python/src/hbbp" | grep -v __pycache__ | sort)"
+  expect_in "files of python3-hbbp" "$(files_of python3-hbbp)" "^usr/lib/python3/dist-packages/hbbp-$VERSION.dist-info/METADATA\$"
   expect_in "dependencies of libhbbp-dev" "$(field libhbbp-dev Depends)" \
     "^$library (= $VERSION), $collect (= $VERSION)\$"
   expect_in "dependencies of hbbp-tools" "$(field hbbp-tools Depends)" "^$library (= $VERSION), "
@@ -440,6 +448,8 @@ step_packages_use() {
   (cd shared && LINK_AS=-lhbbp pkg_config_consumer)
   (cd static && LINK_AS=-l:libhbbp.a pkg_config_consumer --static)
   export LD_LIBRARY_PATH="$PREFIX/$LIBDIR"
+  expect "version in Python" "$(PYTHONPATH=$PREFIX/lib/python3/dist-packages python3 -B -c \
+    'import hbbp, importlib.metadata; print(importlib.metadata.version("hbbp"), hbbp.library_version())')" "$VERSION $VERSION"
   "$PREFIX/bin/hbbp" doctor | tee doctor.txt
   grep -q perf_event_open doctor.txt || fail "doctor says nothing of perf_event_open"
   command_from_prefix
