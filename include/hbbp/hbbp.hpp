@@ -15,6 +15,10 @@
 #ifndef HBBP_HBBP_HPP_
 #define HBBP_HBBP_HPP_
 
+#if __cplusplus < 201703L
+#error "hbbp.hpp needs C++17 or newer (-std=c++17); hbbp.h works with any"
+#else
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -820,4 +824,5 @@ inline std::vector<std::string> block_feature_names() {
 
 }  // namespace hbbp
 
+#endif  // C++17
 #endif  // HBBP_HBBP_HPP_
