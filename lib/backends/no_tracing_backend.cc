@@ -5,4 +5,6 @@ namespace hbbp {
 
 std::unique_ptr<Backend> MakeTracingBackend() { return nullptr; }
 
+bool CanTraceBranches(const BackendConfig&) { return false; }
+
 }  // namespace hbbp

@@ -37,6 +37,7 @@ static_assert(static_cast<int>(hbbp::SourceKind::kTruth) == HBBP_SOURCE_TRUTH);
 static_assert(static_cast<int>(hbbp::SourceKind::kAuto) == HBBP_SOURCE_AUTO);
 static_assert(static_cast<int>(hbbp::SourceKind::kCombined) == HBBP_SOURCE_COMBINED);
 static_assert(static_cast<int>(hbbp::SourceKind::kEbsAndSwbt) == HBBP_SOURCE_EBS_AND_SWBT);
+static_assert(static_cast<int>(hbbp::SourceKind::kPerf) == HBBP_SOURCE_PERF);
 static_assert(static_cast<int>(hbbp::EventKind::kAuto) == HBBP_EVENT_AUTO);
 static_assert(static_cast<int>(hbbp::EventKind::kTaskClock) == HBBP_EVENT_TASK_CLOCK);
 static_assert(static_cast<int>(hbbp::EventKind::kCpuClock) == HBBP_EVENT_CPU_CLOCK);
@@ -100,7 +101,7 @@ bool IsOneOf(hbbp_source_kind source, std::initializer_list<hbbp_source_kind> li
 // Refuses options that nothing in the session would heed.
 Status CheckOptionsOfSource(const hbbp_session_options& options) {
   const hbbp_source_kind source = options.source;
-  const bool has_stacks = IsOneOf(source, {HBBP_SOURCE_NONE, HBBP_SOURCE_LBR, HBBP_SOURCE_AUTO});
+  const bool has_stacks = IsOneOf(source, {HBBP_SOURCE_PERF, HBBP_SOURCE_LBR, HBBP_SOURCE_AUTO});
   const bool has_pointers =
       has_stacks || IsOneOf(source, {HBBP_SOURCE_EBS, HBBP_SOURCE_EBS_AND_SWBT});
   if (options.branch_period != 0 && !has_stacks) {
@@ -129,9 +130,9 @@ Status CheckOptionsOfSource(const hbbp_session_options& options) {
 }
 
 Status CheckedConfig(const hbbp_session_options& options, BackendConfig* config) {
-  const bool is_live = options.source >= HBBP_SOURCE_NONE && options.source <= HBBP_SOURCE_SWBT;
-  if (!is_live && options.source != HBBP_SOURCE_AUTO &&
-      options.source != HBBP_SOURCE_EBS_AND_SWBT && options.source != HBBP_SOURCE_EXTERNAL) {
+  if (!IsOneOf(options.source, {HBBP_SOURCE_EBS, HBBP_SOURCE_LBR, HBBP_SOURCE_IBS, HBBP_SOURCE_SWBT,
+                                HBBP_SOURCE_AUTO, HBBP_SOURCE_EBS_AND_SWBT, HBBP_SOURCE_EXTERNAL,
+                                HBBP_SOURCE_PERF})) {
     return OutOfRange("source", "a HBBP_SOURCE_ value that can be live");
   }
   if (options.event_name == nullptr) {
@@ -234,6 +235,7 @@ HBBP_API hbbp_status hbbp_session_create(const hbbp_session_options* options,
     if (options != nullptr) {
       HBBP_RETURN_IF_ERROR(ReadInput(options, "hbbp_session_options", &full));
     }
+    if (full.source == HBBP_SOURCE_NONE) full.source = HBBP_SOURCE_AUTO;
     // Options that only branch tracing has choose it.
     const bool has_trace_options = full.trace_mode != 0 || full.burst_branches != 0;
     if (full.source == HBBP_SOURCE_AUTO && has_trace_options) full.source = HBBP_SOURCE_SWBT;
@@ -248,7 +250,8 @@ HBBP_API hbbp_status hbbp_session_create(const hbbp_session_options* options,
     if (has_backend) backend = hbbp::MakeBackend(hbbp::SourceKind{full.source});
     if (has_backend && backend == nullptr) {
       return MakeStatus(StatusCode::kUnsupported,
-                        "software branch tracing is not in this library; link libhbbp instead");
+                        "software branch tracing is not in this library: link libhbbp, or take "
+                        "HBBP_SOURCE_PERF, which samples without it");
     }
     *session = new hbbp_session(std::make_unique<hbbp::Session>(std::move(backend), settings));
     return OkStatus();

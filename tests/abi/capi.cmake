@@ -27,6 +27,8 @@ hbbp_abi_program(hpp_test SOURCES hpp_test.cc)
 # The same without exceptions: what fails ends the program, so that it only does what succeeds.
 hbbp_abi_program(hpp_without_exceptions_test SOURCES hpp_test.cc)
 target_compile_options(hpp_without_exceptions_test PRIVATE -fno-exceptions)
+hbbp_abi_program(default_source_test SOURCES default_source_test.cc)
+target_compile_options(default_source_test PRIVATE -O0) # as the loop that it counts is to be compiled
 hbbp_abi_program(descriptors_test SOURCES descriptors_test.c)
 hbbp_abi_program(embedding_test SOURCES embedding_test.c)
 hbbp_abi_program(feed_test SOURCES feed_test.c)

@@ -76,6 +76,7 @@ class SourceKind(Choice):
     EBS_AND_SWBT = 7
     COMBINED = 8
     EXTERNAL = 9
+    PERF = 10
 
 
 class Event(Choice):

@@ -42,15 +42,15 @@ class Session(Owner):
 
     The end of the `with` stops it; profile() may be called afterwards, or at any time meanwhile.
     Options are those of hbbp_session_options (include/hbbp/session.h); 0 and None are defaults.
-    Enumerations may be given by name: source='ebs', 'lbr', 'ibs', 'swbt', 'auto',
-    'ebs-and-swbt' or 'external'. `event` is the result of find_event, or a name or code that it
+    Enumerations may be given by name: source='auto' (the best that this machine has), 'ebs', 'lbr',
+    'ibs', 'swbt', 'ebs-and-swbt', 'perf' (the best without signal handlers) or 'external'. `event` is the result of find_event, or a name or code that it
     knows. `log` gets a LogLevel and a line, in any thread; it may query the session and close it,
     but starting and stopping it raise InvalidStateError there. `threads` are ids of gettid, instead
     of all threads; max_overhead (a fraction) and max_memory (bytes) are budgets, which the session
     keeps by longer periods. Any thread may call its functions.
     """
 
-    def __init__(self, source: Union[SourceKind, str] = SourceKind.NONE, *,
+    def __init__(self, source: Union[SourceKind, str] = SourceKind.AUTO, *,
                  event: Union[Event, EventCode, str] = Event.AUTO,
                  period_mode: Union[PeriodMode, str] = PeriodMode.PRIME, period: int = 0,
                  frequency_hz: int = 0, include_kernel: bool = False, buffer_bytes: int = 0,

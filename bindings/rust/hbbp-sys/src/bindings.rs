@@ -103,7 +103,7 @@ extern "C" {
 /// What kind of observations a source gives.
 pub type hbbp_source_kind = i32;
 
-/// `HBBP_SOURCE_NONE` of the C ABI.
+/// of session options: HBBP_SOURCE_AUTO
 pub const HBBP_SOURCE_NONE: hbbp_source_kind = 0;
 /// event-based sampling: an instruction pointer a period
 pub const HBBP_SOURCE_EBS: hbbp_source_kind = 1;
@@ -123,6 +123,9 @@ pub const HBBP_SOURCE_EBS_AND_SWBT: hbbp_source_kind = 7;
 pub const HBBP_SOURCE_COMBINED: hbbp_source_kind = 8;
 /// of session options only: those of hbbp_session_add_source alone
 pub const HBBP_SOURCE_EXTERNAL: hbbp_source_kind = 9;
+/// of session options only: LBR if this machine has it, else EBS; never
+/// signal handlers
+pub const HBBP_SOURCE_PERF: hbbp_source_kind = 10;
 
 /// The event whose occurrences make up a period.
 pub type hbbp_event = i32;
@@ -2276,13 +2279,14 @@ extern "C" {
 pub struct hbbp_session_options {
     /// set by the caller
     pub struct_size: u32,
-    /// HBBP_SOURCE_EBS; HBBP_SOURCE_LBR, which is EBS at the same time;
-    /// HBBP_SOURCE_IBS; HBBP_SOURCE_SWBT; HBBP_SOURCE_NONE: LBR if this machine
-    /// has it, else EBS; HBBP_SOURCE_AUTO: LBR, else SWBT, which needs signal
-    /// handlers, and no debugger (ptrace) at the call of hbbp_session_create,
-    /// else EBS; HBBP_SOURCE_EBS_AND_SWBT: both at once;
-    /// HBBP_SOURCE_EXTERNAL: only those of hbbp_session_add_source.
-    /// The notes of the profile's sources say what was unavailable and why
+    /// 0 or HBBP_SOURCE_AUTO: LBR, else SWBT, which needs signal handlers,
+    /// and no debugger (ptrace) at the call of hbbp_session_create, but no perf
+    /// events; else EBS. HBBP_SOURCE_PERF: LBR, else EBS, for hosts that want no
+    /// signal handlers. HBBP_SOURCE_EBS; HBBP_SOURCE_LBR, which is EBS at the
+    /// same time; HBBP_SOURCE_IBS; HBBP_SOURCE_SWBT; HBBP_SOURCE_EBS_AND_SWBT:
+    /// both at once; HBBP_SOURCE_EXTERNAL: only those of
+    /// hbbp_session_add_source. The notes of the profile's sources say what was
+    /// unavailable and why
     pub source: hbbp_source_kind,
     /// `hbbp_event event` in C.
     pub event: hbbp_event,
@@ -2301,8 +2305,8 @@ pub struct hbbp_session_options {
     /// of each CPU's ring buffer; rounded up to a power of two of pages;
     /// 0: the default, 256 KiB
     pub buffer_bytes: u32,
-    /// HBBP_SOURCE_SWBT, alone or with EBS, has these; HBBP_SOURCE_AUTO with one of them is SWBT; 0
-    /// for other sources:
+    /// HBBP_SOURCE_SWBT, alone or with EBS, has these; HBBP_SOURCE_AUTO (or 0) with one of them is
+    /// SWBT; 0 for other sources:
     pub trace_mode: hbbp_trace_mode,
     /// taken branches a burst, at most HBBP_MAX_BURST_BRANCHES; 0: the
     /// default of the mode, which look-ahead has in instructions (6000)
@@ -2310,7 +2314,7 @@ pub struct hbbp_session_options {
     pub burst_branches: u32,
     /// Hardware events have these:
     /// taken branches between branch stacks; 0: the default. Of
-    /// HBBP_SOURCE_LBR, \_NONE and \_AUTO; 0 for others
+    /// HBBP_SOURCE_LBR, \_PERF and \_AUTO; 0 for others
     pub branch_period: u64,
     /// how long the program will run, from which default periods follow;
     /// 0: not known. Below 30 s 1,000,037 instructions and 100,003 taken
@@ -2439,7 +2443,8 @@ extern "C" {
     /// Errors:
     /// HBBP_ERROR_INVALID_STATE  it runs, or its log or a host's source called; HBBP_SOURCE_EXTERNAL,
     /// and no source was added
-    /// HBBP_ERROR_PERMISSION     perf_event_open refused; the message names the setting
+    /// HBBP_ERROR_PERMISSION     perf_event_open refused; the message names the setting, and a source
+    /// that works here if there is one
     /// HBBP_ERROR_INVALID_ARGUMENT  HBBP_SOURCE_SWBT, and frequency_hz of another event than a clock
     /// HBBP_ERROR_UNSUPPORTED    no such event here, or it happens in the kernel, which is left out;
     /// no /proc

@@ -59,9 +59,8 @@ impl SessionOptions {
     }
 
     setters! {
-        /// Sets the kind of source. Default: branch records of the hardware, else event-based
-        /// sampling. What was unavailable, and why, is in
-        /// [`SourceInfo::note`](crate::SourceInfo::note).
+        /// Sets the kind of source. Default: [`SourceKind::Auto`]. What was unavailable, and why, is
+        /// in [`SourceInfo::note`](crate::SourceInfo::note).
         source(source: SourceKind): raw.source = source.raw();
         /// Sets the event that a period counts.
         event(event: Event): raw.event = event.raw();
