@@ -4,7 +4,6 @@
 
 #include "backends/auto_backend.h"
 #include "backends/backend.h"
-#include "backends/pair_backend.h"
 #include "backends/perf_backend.h"
 #include "backends/tracing_backend.h"
 #include "base/own_status.h"
@@ -67,13 +66,6 @@ std::unique_ptr<Backend> MakePerfBackend() {
   return std::make_unique<AutoBackend>(std::move(candidates), "", &FindSwbt);
 }
 
-std::unique_ptr<Backend> MakePairBackend() {
-  std::unique_ptr<Backend> tracing = MakeTracingBackend();
-  if (tracing == nullptr) return nullptr;
-  return std::make_unique<PairBackend>(std::make_unique<PerfBackend>(SourceKind::kEbs),
-                                       std::move(tracing));
-}
-
 }  // namespace
 
 std::unique_ptr<Backend> MakeBackend(SourceKind kind) {
@@ -86,7 +78,7 @@ std::unique_ptr<Backend> MakeBackend(SourceKind kind) {
     case SourceKind::kSwbt:
       return MakeWithAlternative(MakeTracingBackend(), &FindEbs);
     case SourceKind::kEbsAndSwbt:
-      return MakeWithAlternative(MakePairBackend(), &FindSwbtOrEbs);
+      return MakeWithAlternative(MakeEbsAndTracingBackend(), &FindSwbtOrEbs);
     case SourceKind::kPerf:
       return MakePerfBackend();
     case SourceKind::kAuto:

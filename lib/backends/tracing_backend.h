@@ -9,8 +9,9 @@
 
 namespace hbbp {
 
-// Returns nullptr without software branch tracing.
+// Return nullptr without software branch tracing.
 std::unique_ptr<Backend> MakeTracingBackend();
+std::unique_ptr<Backend> MakeEbsAndTracingBackend();
 
 // Returns whether software branch tracing can be expected to start with these options. Tries what
 // it needs of the kernel on the calling thread.
