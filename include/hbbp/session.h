@@ -7,6 +7,8 @@
  *   hbbp_session_stop(session, NULL);
  *   hbbp_profile *profile;
  *   hbbp_session_snapshot(session, NULL, &profile, NULL);
+ *
+ * hbbp_profile_call does all of that around one function.
  */
 #ifndef HBBP_SESSION_H_
 #define HBBP_SESSION_H_
@@ -173,6 +175,18 @@ HBBP_API hbbp_status hbbp_session_snapshot(hbbp_session *session, const hbbp_wor
  * Any thread. Since 0.1. */
 HBBP_API hbbp_status hbbp_session_get_info(hbbp_session *session, hbbp_session_info *info,
                                            hbbp_error *error);
+
+/* A function to be profiled. */
+typedef void (*hbbp_call)(void *user_data);
+
+/* Makes a session, starts it, calls `call` with `user_data`, stops the session, and gives a
+ * snapshot of it: a profile of every thread of the process during the call. `call` runs in the
+ * calling thread, once if the session starts and else not at all; an exception that it throws ends
+ * the session and goes on to the caller. `options` may be NULL.
+ * Errors: those of hbbp_session_create, _start and _snapshot. Any thread. Since 0.1. */
+HBBP_API hbbp_status hbbp_profile_call(hbbp_call call, void *user_data,
+                                       const hbbp_session_options *options, hbbp_profile **profile,
+                                       hbbp_error *error);
 
 HBBP_EXTERN_C_END
 

@@ -1,7 +1,7 @@
 // The functions of session.h. hbbp_session_create checks the options one by one (CheckedConfig what
 // backends get, ReadHostOptions what the session gets) and makes the backend; start, stop, snapshot
-// and info are those of hbbp::Session. A session that is destroyed in its own log ends in a thread
-// of its own, since it would wait for itself.
+// and info are those of hbbp::Session; hbbp_profile_call calls these. A session that is destroyed
+// in its own log ends in a thread of its own, since it would wait for itself.
 #include <hbbp/session.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -292,6 +292,24 @@ HBBP_API hbbp_status hbbp_session_snapshot(hbbp_session* session, const hbbp_wor
     *profile = NewProfile(session->session->Snapshot(chosen));
     return OkStatus();
   });
+}
+
+HBBP_API hbbp_status hbbp_profile_call(hbbp_call call, void* user_data,
+                                       const hbbp_session_options* options, hbbp_profile** profile,
+                                       hbbp_error* error) {
+  if (call == nullptr) return Report(NullArgument("hbbp_profile_call", "call"), error);
+  if (profile == nullptr) return Report(NullArgument("hbbp_profile_call", "profile"), error);
+  struct SessionOwner {
+    hbbp_session* session = nullptr;
+    ~SessionOwner() { hbbp_session_destroy(session); }
+  } owner;
+  hbbp_status status = hbbp_session_create(options, &owner.session, error);
+  if (status == HBBP_OK) status = hbbp_session_start(owner.session, error);
+  if (status != HBBP_OK) return status;
+  call(user_data);
+  status = hbbp_session_stop(owner.session, error);
+  if (status != HBBP_OK) return status;
+  return hbbp_session_snapshot(owner.session, nullptr, profile, error);
 }
 
 HBBP_API hbbp_status hbbp_session_get_info(hbbp_session* session, hbbp_session_info* info,

@@ -31,6 +31,7 @@ hbbp_abi_program(default_source_test SOURCES default_source_test.cc)
 target_compile_options(default_source_test PRIVATE -O0) # as the loop that it counts is to be compiled
 hbbp_abi_program(descriptors_test SOURCES descriptors_test.c)
 hbbp_abi_program(embedding_test SOURCES embedding_test.c)
+hbbp_abi_program(feed_process_test SOURCES feed_process_test.c)
 hbbp_abi_program(feed_test SOURCES feed_test.c)
 hbbp_abi_program(feed_bursts_test SOURCES feed_bursts_test.c)
 hbbp_abi_program(jit_test SOURCES jit_test.c)
@@ -43,6 +44,7 @@ hbbp_abi_program(struct_sizes_test SOURCES struct_sizes_test.c
 target_compile_options(struct_sizes_test PRIVATE -g) # whose source lines it asks for
 hbbp_abi_program(host_feed_test SOURCES host_feed_test.c ARGUMENTS ${CMAKE_CURRENT_BINARY_DIR})
 target_compile_options(host_feed_test PRIVATE -g) # whose source lines it asks for
+hbbp_abi_program(profile_call_test SOURCES profile_call_test.cc)
 hbbp_abi_program(host_test SOURCES host_test.c)
 # Hundreds of sessions.
 set_tests_properties("abi: host_test" PROPERTIES TIMEOUT 300)

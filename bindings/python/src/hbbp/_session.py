@@ -5,7 +5,7 @@ import ctypes
 import warnings
 import weakref
 from types import TracebackType
-from typing import Any, List, Optional, Sequence, Type, Union
+from typing import Any, Callable, List, Mapping, Optional, Sequence, Tuple, Type, TypeVar, Union
 
 from . import _abi
 from ._abi import EbsMethod, Event, LogLevel, PeriodMode, SourceKind, TraceMode
@@ -19,6 +19,7 @@ from ._profile import Profile
 from ._rows import EventCode, SessionInfo
 from ._source import Callbacks, Source, raised_by
 
+Result = TypeVar('Result')
 
 _calling_python: 'weakref.WeakSet[Session]' = weakref.WeakSet()
 
@@ -170,6 +171,17 @@ class Session(Owner):
         info = self.info()
         return (f'<Session, {"running" if info.running else "stopped"}, {info.samples:,} samples '
                 f'in {info.duration_ns / 1e9:.3g} s>')
+
+
+def profile_call(function: Callable[..., Result], *arguments: Any,
+                 options: Optional[Mapping[str, Any]] = None,
+                 **keywords: Any) -> Tuple[Result, Profile]:
+    """Calls the function with the arguments. Returns its result, and the profile of this process
+    during the call. `options` are those of Session."""
+    with contextlib.closing(Session(**(options or {}))) as session:
+        with session:
+            result = function(*arguments, **keywords)
+        return result, session.profile()
 
 
 def _event_code(event: Union[Event, EventCode, str]) -> EventCode:

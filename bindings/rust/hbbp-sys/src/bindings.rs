@@ -701,9 +701,21 @@ pub struct hbbp_function {
     pub standard_error: f64,
     /// EBS: in it; SWBT: streams that came into it
     pub samples: u64,
+    /// as C++ or Rust spells it; the same as name if that is not mangled
+    pub demangled_name: *const c_char,
 }
 
 sized!(hbbp_function);
+
+/// What the hottest have most of.
+pub type hbbp_order = i32;
+
+/// executed: of a block, its count times its instructions
+pub const HBBP_ORDER_INSTRUCTIONS: hbbp_order = 0;
+/// of blocks only: hbbp_block.count
+pub const HBBP_ORDER_EXECUTIONS: hbbp_order = 1;
+/// `HBBP_ORDER_SAMPLES` of the C ABI.
+pub const HBBP_ORDER_SAMPLES: hbbp_order = 2;
 
 /// A taken branch, by all threads and sources. Only SWBT has them.
 #[repr(C)]
@@ -778,6 +790,15 @@ extern "C" {
 
     /// See analysis.h.
     pub fn hbbp_analysis_copy_functions(analysis: *const hbbp_analysis, first: usize, count: usize, size: usize, functions: *mut hbbp_function, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
+
+    /// The same blocks and functions, the hottest first; equal ones in order of module and address.
+    /// \`count\` is how many are wanted, from the one at \`first\` on. Errors are those of lists, and:
+    /// HBBP_ERROR_INVALID_ARGUMENT  no such order; HBBP_ORDER_EXECUTIONS of functions
+    /// Any thread. Since 0.1.
+    pub fn hbbp_analysis_copy_hottest_blocks(analysis: *const hbbp_analysis, order: hbbp_order, first: usize, count: usize, size: usize, blocks: *mut hbbp_block, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
+
+    /// See analysis.h.
+    pub fn hbbp_analysis_copy_hottest_functions(analysis: *const hbbp_analysis, order: hbbp_order, first: usize, count: usize, size: usize, functions: *mut hbbp_function, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
 
     /// Taken branches, in order of from_module, from, to_module, to. Since 0.1.
     pub fn hbbp_analysis_branch_count(analysis: *const hbbp_analysis) -> usize;
@@ -1370,6 +1391,20 @@ extern "C" {
     /// \`count\` events, event_size = sizeof(hbbp_feed_event) apart as the caller knows it. All are taken,
     /// or none. Errors: those of hbbp_feed_add_samples. Since 0.1.
     pub fn hbbp_feed_add_events(feed: *mut hbbp_feed, events: *const hbbp_feed_event, count: usize, event_size: usize, error: *mut hbbp_error) -> hbbp_status;
+
+    /// Reads what /proc/PID shows of a process, 0 the calling one, as events: what executable memory it
+    /// has (HBBP_FEED_MAPPING), and the names of its threads (HBBP_FEED_THREAD_NAME), at time 0. For a
+    /// host that begins to observe a process which runs already: first its events are opened, then this
+    /// is called, and then come its samples; what it maps from then on comes in records or events.
+    /// Errors:
+    /// HBBP_ERROR_NOT_FOUND         no such process, or one without memory: it has ended, or is of the
+    /// kernel
+    /// HBBP_ERROR_PERMISSION        it is another user's, or its memory is protected (ptrace)
+    /// HBBP_ERROR_UNSUPPORTED       /proc is not mounted
+    /// HBBP_ERROR_INVALID_ARGUMENT  NULL; not a process id
+    /// HBBP_ERROR_IO, HBBP_ERROR_NO_MEMORY
+    /// Since 0.1.
+    pub fn hbbp_feed_process(feed: *mut hbbp_feed, pid: u32, error: *mut hbbp_error) -> hbbp_status;
 
     /// Every ring was emptied once since the last round. Counts what had come by the end of the round
     /// before that: what is in a ring now is later than anything that was in another one then. Records
@@ -2421,6 +2456,9 @@ pub struct hbbp_session {
     _not_send_nor_sync: PhantomData<(*mut u8, PhantomPinned)>,
 }
 
+/// A function to be profiled.
+pub type hbbp_call = Option<unsafe extern "C" fn(user_data: *mut c_void)>;
+
 extern "C" {
     /// \`options\` may be NULL: all defaults. Opens nothing yet.
     /// Errors:
@@ -2479,6 +2517,13 @@ extern "C" {
     /// HBBP_ERROR_INVALID_ARGUMENT  NULL
     /// Any thread. Since 0.1.
     pub fn hbbp_session_get_info(session: *mut hbbp_session, info: *mut hbbp_session_info, error: *mut hbbp_error) -> hbbp_status;
+
+    /// Makes a session, starts it, calls \`call\` with \`user_data\`, stops the session, and gives a
+    /// snapshot of it: a profile of every thread of the process during the call. \`call\` runs in the
+    /// calling thread, once if the session starts and else not at all; an exception that it throws ends
+    /// the session and goes on to the caller. \`options\` may be NULL.
+    /// Errors: those of hbbp_session_create, \_start and \_snapshot. Any thread. Since 0.1.
+    pub fn hbbp_profile_call(call: hbbp_call, user_data: *mut c_void, options: *const hbbp_session_options, profile: *mut *mut hbbp_profile, error: *mut hbbp_error) -> hbbp_status;
 }
 
 // slices.h ----------------------------------------------------------------------------------------

@@ -186,6 +186,20 @@ impl SessionOptions {
     }
 }
 
+/// Runs a closure in a session with all defaults; see [`SessionOptions::profile`].
+///
+/// ```no_run
+/// let (sum, profile) = hbbp::profile_call(|| (1..1 << 30).sum::<u64>())?;
+/// for block in profile.analyze()?.hottest_blocks(10, hbbp::Order::Instructions)? {
+///     println!("{:x} {}", block.start, block.count);
+/// }
+/// # println!("{sum}");
+/// # Ok::<(), hbbp::Error>(())
+/// ```
+pub fn profile_call<R>(work: impl FnOnce() -> R) -> Result<(R, Profile)> {
+    SessionOptions::new().profile(work)
+}
+
 impl Default for SessionOptions {
     fn default() -> Self {
         SessionOptions::new()
