@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <initializer_list>
 #include <memory>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "backends/backend.h"
 #include "base/loaded_code.h"
 #include "capi/boundary.h"
+#include "capi/environment.h"
 #include "capi/host_handle.h"
 #include "capi/profile_access.h"
 #include "capi/session_handle.h"
@@ -54,6 +56,8 @@ static_assert(static_cast<int>(hbbp::PeriodMode::kByFrequency) == HBBP_PERIOD_BY
 static_assert(static_cast<int>(hbbp::TraceMode::kLookAhead) == HBBP_TRACE_LOOKAHEAD);
 static_assert(static_cast<int>(hbbp::TraceMode::kBreakpoint) == HBBP_TRACE_BREAKPOINT);
 static_assert(static_cast<int>(hbbp::TraceMode::kVerify) == HBBP_TRACE_VERIFY);
+
+constinit std::atomic<YieldToHost> hbbp::capi::yield_to_host{nullptr};
 
 namespace {
 
@@ -253,7 +257,9 @@ HBBP_API hbbp_status hbbp_session_create(const hbbp_session_options* options,
                         "software branch tracing is not in this library: link libhbbp, or take "
                         "HBBP_SOURCE_PERF, which samples without it");
     }
-    *session = new hbbp_session(std::make_unique<hbbp::Session>(std::move(backend), settings));
+    const bool may_trace = full.source == HBBP_SOURCE_AUTO || TracesBranches(full.source);
+    *session =
+        new hbbp_session(std::make_unique<hbbp::Session>(std::move(backend), settings), may_trace);
     return OkStatus();
   });
 }
@@ -272,6 +278,8 @@ HBBP_API void hbbp_session_destroy(hbbp_session* session) {
 HBBP_API hbbp_status hbbp_session_start(hbbp_session* session, hbbp_error* error) {
   return Guard(error, [&]() -> Status {
     if (session == nullptr) return NullArgument("hbbp_session_start", "session");
+    const YieldToHost yield = session->may_trace_branches ? yield_to_host.load() : nullptr;
+    if (yield != nullptr) yield();
     return session->session->Start();
   });
 }
