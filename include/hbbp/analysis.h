@@ -318,4 +318,9 @@ HBBP_API hbbp_status hbbp_analysis_copy_block_features(const hbbp_analysis *anal
 
 HBBP_EXTERN_C_END
 
+#if defined(HBBP_DISABLE)
+#define HBBP_DISABLE_ANALYSIS
+#include "disabled.inc"
+#endif
+
 #endif /* HBBP_ANALYSIS_H_ */

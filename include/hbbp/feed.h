@@ -322,4 +322,9 @@ HBBP_API hbbp_status hbbp_feed_get_info(hbbp_feed *feed, hbbp_feed_info *info, h
 
 HBBP_EXTERN_C_END
 
+#if defined(HBBP_DISABLE)
+#define HBBP_DISABLE_FEED
+#include "disabled.inc"
+#endif
+
 #endif /* HBBP_FEED_H_ */

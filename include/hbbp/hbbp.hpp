@@ -31,6 +31,9 @@
 #include "hbbp.h"
 
 namespace hbbp {
+#if defined(HBBP_DISABLE)
+inline namespace disabled {
+#endif
 
 // what() is the message of hbbp_error.
 class error : public std::runtime_error {
@@ -850,6 +853,9 @@ inline std::vector<std::string> block_feature_names() {
   return names;
 }
 
+#if defined(HBBP_DISABLE)
+}  // namespace disabled
+#endif
 }  // namespace hbbp
 
 #endif  // HBBP_HBBP_HPP_

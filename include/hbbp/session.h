@@ -190,4 +190,9 @@ HBBP_API hbbp_status hbbp_profile_call(hbbp_call call, void *user_data,
 
 HBBP_EXTERN_C_END
 
+#if defined(HBBP_DISABLE)
+#define HBBP_DISABLE_SESSION
+#include "disabled.inc"
+#endif
+
 #endif /* HBBP_SESSION_H_ */
