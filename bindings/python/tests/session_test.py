@@ -47,6 +47,14 @@ class SessionTest(unittest.TestCase):
         self.assertIn('python', modules[0][0].text)
         self.assertAlmostEqual(sum(row.share for row in profile.mix()), 1, places=6)
 
+    def test_a_call_is_profiled(self):
+        options = {'source': 'ebs', 'event': 'task-clock', 'period': support.PERIOD_NS}
+        result, profile = hbbp.profile_call(lambda a, b: (support.work(), a + b), 1, b=2, options=options)
+        self.assertEqual(result[1], 3)
+        self.assertGreater(profile.info().samples, 20)
+        with self.assertRaises(ZeroDivisionError):
+            hbbp.profile_call(lambda: 1 // 0)
+
     def test_sees_every_thread(self):
         with session() as running:
             support.run_in_threads(lambda i: support.work(0.1), 3)

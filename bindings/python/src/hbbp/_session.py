@@ -5,7 +5,7 @@ import ctypes
 import warnings
 import weakref
 from types import TracebackType
-from typing import Any, List, Optional, Sequence, Type, Union
+from typing import Any, Callable, List, Mapping, Optional, Sequence, Tuple, Type, TypeVar, Union
 
 from . import _abi
 from ._abi import EbsMethod, Event, LogLevel, PeriodMode, SourceKind, TraceMode
@@ -19,6 +19,7 @@ from ._profile import Profile
 from ._rows import EventCode, SessionInfo
 from ._source import Callbacks, Source, raised_by
 
+Result = TypeVar('Result')
 
 _calling_python: 'weakref.WeakSet[Session]' = weakref.WeakSet()
 
@@ -42,8 +43,8 @@ class Session(Owner):
 
     The end of the `with` stops it; profile() may be called afterwards, or at any time meanwhile.
     Options are those of hbbp_session_options (include/hbbp/session.h); 0 and None are defaults.
-    Enumerations may be given by name: source='ebs', 'lbr', 'ibs', 'swbt', 'auto',
-    'ebs-and-swbt' or 'external'. `event` is the result of find_event, or a name or code that it
+    Enumerations may be given by name: source='auto' (the best that this machine has), 'ebs', 'lbr',
+    'ibs', 'swbt', 'ebs-and-swbt', 'perf' (the best without signal handlers) or 'external'. `event` is the result of find_event, or a name or code that it
     knows. `log` gets a LogLevel and a line, in any thread; it may query the session and close it,
     but starting and stopping it raise InvalidStateError there. `threads` are ids of gettid, instead
     of all threads; max_overhead (a fraction) and max_memory (bytes) are budgets, which the session
@@ -51,7 +52,7 @@ class Session(Owner):
     again and again. Any thread may call its functions.
     """
 
-    def __init__(self, source: Union[SourceKind, str] = SourceKind.NONE, *,
+    def __init__(self, source: Union[SourceKind, str] = SourceKind.AUTO, *,
                  event: Union[Event, EventCode, str] = Event.AUTO,
                  period_mode: Union[PeriodMode, str] = PeriodMode.PRIME, period: int = 0,
                  frequency_hz: int = 0, include_kernel: bool = False, buffer_bytes: int = 0,
@@ -178,6 +179,17 @@ class Session(Owner):
         info = self.info()
         return (f'<Session, {"running" if info.running else "stopped"}, {info.samples:,} samples '
                 f'in {info.duration_ns / 1e9:.3g} s>')
+
+
+def profile_call(function: Callable[..., Result], *arguments: Any,
+                 options: Optional[Mapping[str, Any]] = None,
+                 **keywords: Any) -> Tuple[Result, Profile]:
+    """Calls the function with the arguments. Returns its result, and the profile of this process
+    during the call. `options` are those of Session."""
+    with contextlib.closing(Session(**(options or {}))) as session:
+        with session:
+            result = function(*arguments, **keywords)
+        return result, session.profile()
 
 
 def _event_code(event: Union[Event, EventCode, str]) -> EventCode:

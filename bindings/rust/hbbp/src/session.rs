@@ -59,9 +59,8 @@ impl SessionOptions {
     }
 
     setters! {
-        /// Sets the kind of source. Default: branch records of the hardware, else event-based
-        /// sampling. What was unavailable, and why, is in
-        /// [`SourceInfo::note`](crate::SourceInfo::note).
+        /// Sets the kind of source. Default: [`SourceKind::Auto`]. What was unavailable, and why, is
+        /// in [`SourceInfo::note`](crate::SourceInfo::note).
         source(source: SourceKind): raw.source = source.raw();
         /// Sets the event that a period counts.
         event(event: Event): raw.event = event.raw();
@@ -187,6 +186,20 @@ impl SessionOptions {
         session.stop()?;
         Ok((result, session.snapshot()?))
     }
+}
+
+/// Runs a closure in a session with all defaults; see [`SessionOptions::profile`].
+///
+/// ```no_run
+/// let (sum, profile) = hbbp::profile_call(|| (1..1 << 30).sum::<u64>())?;
+/// for block in profile.analyze()?.hottest_blocks(10, hbbp::Order::Instructions)? {
+///     println!("{:x} {}", block.start, block.count);
+/// }
+/// # println!("{sum}");
+/// # Ok::<(), hbbp::Error>(())
+/// ```
+pub fn profile_call<R>(work: impl FnOnce() -> R) -> Result<(R, Profile)> {
+    SessionOptions::new().profile(work)
 }
 
 impl Default for SessionOptions {

@@ -15,7 +15,7 @@ declared! {
         hbbp_source_result { struct_size, reserved, unexplained, superseded, is_other_event, reserved2 }
         hbbp_module_result { struct_size, code, problem, patched_bytes }
         hbbp_block { struct_size, module, start, end, instruction_count, function, source, flags, count, standard_error, samples, bias_ratio, bias_chance }
-        hbbp_function { struct_size, module, start, end, name, instructions, standard_error, samples }
+        hbbp_function { struct_size, module, start, end, name, instructions, standard_error, samples, demangled_name }
         hbbp_branch { struct_size, from_module, from, to, to_module, reserved, samples, count, oldest, oldest_expected }
         hbbp_capability { struct_size, state, name, detail, advice }
         hbbp_event_code { struct_size, event, type_, config }
@@ -92,6 +92,7 @@ declared! {
         HBBP_SOURCE_EBS_AND_SWBT
         HBBP_SOURCE_COMBINED
         HBBP_SOURCE_EXTERNAL
+        HBBP_SOURCE_PERF
         HBBP_EVENT_AUTO
         HBBP_EVENT_TASK_CLOCK
         HBBP_EVENT_CPU_CLOCK
@@ -134,6 +135,9 @@ declared! {
         HBBP_BLOCK_BIASED
         HBBP_BIAS_RATIO
         HBBP_BIAS_CHANCE
+        HBBP_ORDER_INSTRUCTIONS
+        HBBP_ORDER_EXECUTIONS
+        HBBP_ORDER_SAMPLES
         HBBP_CAPABILITY_UNKNOWN
         HBBP_CAPABILITY_SUPPORTED
         HBBP_CAPABILITY_MISSING
@@ -224,6 +228,8 @@ declared! {
         hbbp_analysis_copy_blocks(_, _, _, _, _, _, _)
         hbbp_analysis_function_count(_)
         hbbp_analysis_copy_functions(_, _, _, _, _, _, _)
+        hbbp_analysis_copy_hottest_blocks(_, _, _, _, _, _, _, _)
+        hbbp_analysis_copy_hottest_functions(_, _, _, _, _, _, _, _)
         hbbp_analysis_branch_count(_)
         hbbp_analysis_copy_branches(_, _, _, _, _, _, _)
         hbbp_analysis_module_count(_)
@@ -252,6 +258,7 @@ declared! {
         hbbp_feed_add_perf_records(_, _, _, _, _)
         hbbp_feed_add_samples(_, _, _, _, _, _)
         hbbp_feed_add_events(_, _, _, _, _)
+        hbbp_feed_process(_, _, _)
         hbbp_feed_end_round(_, _)
         hbbp_feed_flush(_, _, _)
         hbbp_feed_snapshot(_, _, _, _)
@@ -310,6 +317,7 @@ declared! {
         hbbp_session_stop(_, _)
         hbbp_session_snapshot(_, _, _, _)
         hbbp_session_get_info(_, _, _)
+        hbbp_profile_call(_, _, _, _, _)
         hbbp_profile_slice_count(_)
         hbbp_profile_copy_slices(_, _, _, _, _, _, _)
         hbbp_session_add_source(_, _, _, _)
