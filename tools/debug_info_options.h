@@ -27,6 +27,8 @@ class DebugInfoOptions {
   // Returns why code of modules with samples has no lines, or not all: for the three busiest such
   // modules, and how many more there are.
   static std::vector<std::string> Problems(const hbbp::analysis& analysis);
+  // Like Problems, but one line names all modules without debug information, and says what to do.
+  static std::vector<std::string> ProblemsInShort(const hbbp::analysis& analysis);
   // Removes the bar, before anything else is printed.
   void EndProgress();
 

@@ -666,6 +666,13 @@ class session {
   void stop() {
     detail::check([&](hbbp_error* failure) { return hbbp_session_stop(get(), failure); });
   }
+  // Of a session with drained_by_host. Returns the time until it should be called again.
+  std::chrono::milliseconds drain() {
+    std::uint32_t next_ms = 0;
+    detail::check(
+        [&](hbbp_error* failure) { return hbbp_session_drain(get(), &next_ms, failure); });
+    return std::chrono::milliseconds(next_ms);
+  }
   // See source.h. On success the context belongs to the session.
   void add_source(const hbbp_source_ops& ops, void* context) {
     const hbbp_source_ops sized = detail::with_size(ops);

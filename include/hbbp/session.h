@@ -89,6 +89,11 @@ typedef struct hbbp_session_options {
                           done is dropped and counted. 0: as much as is needed */
   const hbbp_allocator *allocator; /* for counts. Copied; used until hbbp_session_destroy returns.
                                       NULL: operator new */
+  /* 1: the session starts no thread, and the host calls hbbp_session_drain again and again. A
+     program with one thread keeps one: glibc's malloc and stdio are faster in such programs, and
+     their profile is what it is without a session. */
+  uint32_t drained_by_host;
+  uint32_t reserved; /* 0 */
 } hbbp_session_options;
 
 /* What a session is doing right now. */
@@ -127,8 +132,8 @@ HBBP_API hbbp_status hbbp_session_create(const hbbp_session_options *options,
 HBBP_API void hbbp_session_destroy(hbbp_session *session);
 
 /* Samples every thread of the process, those that exist and those that start later, until stop.
- * Starts one thread of its own, with all signals blocked, which is not sampled. A stopped session
- * may be started again; its counts go on.
+ * Starts one thread of its own, with all signals blocked, which is not sampled; none with
+ * hbbp_session_options.drained_by_host. A stopped session may be started again; its counts go on.
  * In a child made by fork the session is stopped and holds no samples. Any thread; of several at
  * once, one starts it.
  * Errors:
@@ -144,6 +149,23 @@ HBBP_API void hbbp_session_destroy(hbbp_session *session);
  *   HBBP_ERROR_NO_MEMORY
  * and what the `start` of a host's source returns, with its name in the message. Since 0.1. */
 HBBP_API hbbp_status hbbp_session_start(hbbp_session *session, hbbp_error *error);
+
+/* Does once, in the calling thread, what the thread of a session without drained_by_host does again
+ * and again: collects what is in the buffers, looks for new threads and mappings, calls the `drain`
+ * of the host's sources, keeps the budgets, and gives the log what there is to say. *next_ms, if
+ * next_ms is not NULL, is set to the milliseconds until it should be called again: 1 to 1000. Later
+ * is allowed; what finds no room in the buffers meanwhile is dropped and counted
+ * (hbbp_session_info), and threads that start are found late where the notes of the source say so.
+ * Snapshot, info and stop collect, too. Its time is in overhead_ns; its code is sampled as any code
+ * of the calling thread.
+ * Errors:
+ *   HBBP_ERROR_INVALID_ARGUMENT  session is NULL
+ *   HBBP_ERROR_INVALID_STATE     no drained_by_host; it does not run, or its log or a host's source
+ *                                called
+ *   HBBP_ERROR_NO_MEMORY         samples are missing
+ * Any thread; of several at once, one after the other. Since 0.1. */
+HBBP_API hbbp_status hbbp_session_drain(hbbp_session *session, uint32_t *next_ms,
+                                        hbbp_error *error);
 
 /* Collects what is in the buffers and closes events and buffers: no thread is left, and of
  * descriptors only those of files whose code has samples, for blocks to be found in what ran even

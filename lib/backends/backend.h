@@ -86,8 +86,8 @@ class Backend {
 
   virtual const char* name() const = 0;
 
-  // Starts sampling every thread of the process but `excluded`, and those that start later. Sets at
-  // least one source. On failure nothing stays open.
+  // Starts sampling every thread of the process but `excluded` (0: none), and those that start
+  // later. Sets at least one source. On failure nothing stays open.
   virtual Status Start(const BackendConfig& config, pid_t excluded, BackendChoice* choice) = 0;
 
   // Delivers what was collected since the last call. A record may be delivered before an older

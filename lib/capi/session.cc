@@ -213,6 +213,9 @@ Status ReadHostOptions(const hbbp_session_options& options, hbbp::SessionSetting
   }
   settings->backend.max_overhead = options.max_overhead;
   settings->backend.max_buffer_bytes = options.max_memory / 4;
+  if (options.drained_by_host > 1) return OutOfRange("drained_by_host", "0 or 1");
+  if (options.reserved != 0) return OutOfRange("reserved", "0");
+  settings->drained_by_host = options.drained_by_host != 0;
   return ReadHost("hbbp_session_options", options, settings);
 }
 
@@ -270,6 +273,17 @@ HBBP_API hbbp_status hbbp_session_start(hbbp_session* session, hbbp_error* error
   return Guard(error, [&]() -> Status {
     if (session == nullptr) return NullArgument("hbbp_session_start", "session");
     return session->session->Start();
+  });
+}
+
+HBBP_API hbbp_status hbbp_session_drain(hbbp_session* session, uint32_t* next_ms,
+                                        hbbp_error* error) {
+  return Guard(error, [&]() -> Status {
+    if (session == nullptr) return NullArgument("hbbp_session_drain", "session");
+    int interval_ms = 0;
+    HBBP_RETURN_IF_ERROR(session->session->Drain(&interval_ms));
+    if (next_ms != nullptr) *next_ms = static_cast<uint32_t>(interval_ms);
+    return OkStatus();
   });
 }
 

@@ -25,7 +25,7 @@ def report(names=('hot', 'cold'), label='plain'):
               'unmapped': 3, 'unexplained': 4, 'superseded': 6, 'reasons': [['no-code', 4]], 'counters': [],
               'note': label}
     return {
-        'version': 2, 'files': [label], 'command': label, 'host': label, 'library': '0', 'pid': 7,
+        'version': 3, 'files': [label], 'command': label, 'host': label, 'library': '0', 'pid': 7,
         'start_time_ms': 0, 'duration_ns': 1500000000, 'unit': 'instructions', 'estimator': 'ebs',
         'up_to_factor': False, 'caveats': [label], 'sources': [source],
         'modules': [{'path': f'/lib/{label}', 'build_id': '', 'kind': 'file', 'code': 'missing',
@@ -52,10 +52,11 @@ def report(names=('hot', 'cold'), label='plain'):
         'loops': columns(['module', 'function', 'header', 'depth', 'parent', 'blocks', 'entries',
                           'iterations', 'trips', 'trips_error', 'irreducible', 'instructions', 'error'],
                          [(0, 0, '1000', 1, -1, 1, 10, 1000, 100, 4, 0, 3000, 90),
-                          (0, 1, '2000', 2, 0, 1, 200, 400, None, None, 1, 1600, 80)]),
-        'ratios': [{'group': 'memory', 'name': 'bytes-read', 'value': 12.5, 'unit': 'bytes'},
-                   {'group': 'vectors', 'name': 'packed', 'value': 0.25, 'unit': 'share'}],
-        'source_files': [f'/src/{label}.c'], 'inlined': [f'inlined_{label}'],
+                          (0, 1, '2000', 2, 0, 1, 200, 400, 2, 0.0001, 1, 1600, 80)]),
+        'ratios': [{'group': 'memory', 'name': 'bytes-read', 'value': 12.5, 'unit': 'bytes', 'error': 0.75},
+                   {'group': 'vectors', 'name': 'packed', 'value': 0.25, 'unit': 'share', 'error': 0.0125},
+                   {'group': 'floating-point', 'name': 'flops-half', 'value': 0, 'unit': 'operations', 'error': 0}],
+        'source_files': [f'/src/{label}.c'], 'source_text': [{}], 'inlined': [f'inlined_{label}'],
     }
 
 
@@ -67,7 +68,7 @@ def report_of_twins():
     data['functions'].update(module=[0, 1], start=['1000', '1000'])
     data['blocks'].update(module=[0, 0, 1], start=['1000', '1020', '1000'])
     data['loops'].update(module=[0, 1], header=['1000', '1000'])
-    data['source_files'] = ['/src/one/same.c', '/src/two/same.c']
+    data.update(source_files=['/src/one/same.c', '/src/two/same.c'], source_text=[{}, {}])
     for instruction in data['blocks']['code'][2]:
         instruction[3] = 1
     data['inlined'] = ['same']

@@ -42,6 +42,8 @@ int RunExport(int argc, char** argv) {
                 "html: the N busiest functions by name, the others in sums (200)");
   options.Count("--blocks", &request.blocks,
                 "html: the N busiest blocks of these with their code, the others in sums (2000)");
+  options.Flag("--source,!--no-source", &request.with_source_text,
+               "html: with the text of source lines, where the files exist here (default)");
   DebugInfoOptions debug_info(kName);
   debug_info.AddTo(&options);
   ProfileOptions profiles;

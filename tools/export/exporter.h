@@ -17,6 +17,7 @@ struct ExportRequest {
   std::vector<std::string> files;  // that the profile was read from
   uint64_t functions = 0;          // maximum number; 0: the default of the format
   uint64_t blocks = 0;             // maximum number, like functions
+  bool with_source_text = true;    // of source files that exist here
 };
 
 struct Exported {

@@ -4,6 +4,7 @@
 #define HBBP_TOOLS_EXPORT_REPORT_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -131,6 +132,7 @@ struct ReportRatio {
   std::string name;
   double value = 0;
   std::string unit;
+  double error = 0;
 };
 
 // ReportTimeline says what ran in each slice of time, by one key.
@@ -202,8 +204,9 @@ struct Report {
   std::vector<ReportLoop> loops;  // most instructions first
   ReportSlices slices;
   std::vector<std::string> source_files;
-  std::vector<std::string> inlined;        // functions
-  std::vector<std::string> line_problems;  // why source lines are missing
+  std::vector<std::map<uint32_t, std::string>> source_text;  // of each file: text of lines
+  std::vector<std::string> inlined;                          // functions
+  std::vector<std::string> line_problems;                    // why source lines are missing
 };
 
 }  // namespace hbbp::tools

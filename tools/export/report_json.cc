@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // Increase it with every change that the page must follow.
-constexpr int kVersion = 2;
+constexpr int kVersion = 3;
 constexpr int kDigits = 6;
 
 // JSON has neither infinity nor NaN, so these become null.
@@ -209,7 +209,8 @@ Json Ratios(const Report& report) {
     ratios.push_back({{"group", ratio.group},
                       {"name", ratio.name},
                       {"value", Rounded(ratio.value)},
-                      {"unit", ratio.unit}});
+                      {"unit", ratio.unit},
+                      {"error", Rounded(ratio.error)}});
   }
   return ratios;
 }
@@ -229,6 +230,17 @@ Json Loops(const Report& report) {
                  std::pair("irreducible", [](const Item& l) { return l.is_irreducible ? 1 : 0; }),
                  std::pair("instructions", [](const Item& l) { return Rounded(l.instructions); }),
                  std::pair("error", [](const Item& l) { return Rounded(l.error); }));
+}
+
+// Returns {line: text} of each source file.
+Json SourceText(const Report& report) {
+  Json files = Json::array();
+  for (const std::map<uint32_t, std::string>& lines : report.source_text) {
+    Json file = Json::object();
+    for (const auto& [line, text] : lines) file[std::to_string(line)] = text;
+    files.push_back(std::move(file));
+  }
+  return files;
 }
 
 Json Slices(const Report& report) {
@@ -313,6 +325,7 @@ std::string ReportToJson(const Report& report) {
                      {"slices", Slices(report)},
                      {"line_problems", report.line_problems},
                      {"source_files", report.source_files},
+                     {"source_text", SourceText(report)},
                      {"inlined", report.inlined}};
   return EscapedForScript(json.dump(-1, ' ', true, Json::error_handler_t::replace));
 }

@@ -125,7 +125,8 @@ void ReadRatios(const hbbp::analysis& analysis, Report* report) {
   const hbbp::ratios ratios = analysis.ratios_of();
   for (const hbbp_ratio& ratio : ratios.list()) {
     if (ratio.is_known == 0) continue;
-    report->ratios.push_back({ratio.group, ratio.name, ratio.value, ratio.unit});
+    report->ratios.push_back(
+        {ratio.group, ratio.name, ratio.value, ratio.unit, ratio.standard_error});
   }
 }
 

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "annotate/source_text.h"
 #include "debug_info_options.h"
 #include "error_sum.h"
 #include "estimator_option.h"
@@ -26,6 +27,8 @@ namespace {
 
 // Threads are distinguished as long as that adds no more rows than this to the page.
 constexpr size_t kReportTaskRows = 12000;
+// The longest lines are in generated files.
+constexpr size_t kMaxSourceLine = 200;
 
 std::vector<std::pair<std::string, uint64_t>> Pairs(const std::vector<hbbp_counter>& counters) {
   std::vector<std::pair<std::string, uint64_t>> pairs;
@@ -67,7 +70,7 @@ class Reader {
     ReadMixes(analysis_, &report_);
     ReadRatios(analysis_, &report_);
     ReadSlices(analysis_, &report_);
-    report_.line_problems = DebugInfoOptions::Problems(analysis_);
+    report_.line_problems = DebugInfoOptions::ProblemsInShort(analysis_);
     return std::move(report_);
   }
 
@@ -270,14 +273,24 @@ class Reader {
       if (frame.line == 0 || *frame.file == '\0') continue;
       instruction.file = SourceFile(frame.file);
       instruction.line = frame.line;
+      AddSourceText(instruction.file, frame);
       if (frames.size() > 1) instruction.inlined = Inlined(frame.function);
     }
   }
 
   uint32_t SourceFile(const std::string& path) {
     const auto [it, is_new] = source_files_.try_emplace(path, report_.source_files.size());
-    if (is_new) report_.source_files.push_back(path);
+    if (is_new) {
+      report_.source_files.push_back(path);
+      report_.source_text.emplace_back();
+    }
     return it->second;
+  }
+
+  void AddSourceText(uint32_t file, const hbbp_line_frame& frame) {
+    if (!request_.with_source_text || report_.source_text[file].contains(frame.line)) return;
+    std::string text = source_text_.Line(frame.file, frame.line).substr(0, kMaxSourceLine);
+    if (!text.empty()) report_.source_text[file].emplace(frame.line, std::move(text));
   }
 
   uint32_t Inlined(const std::string& symbol) {
@@ -289,6 +302,7 @@ class Reader {
   const ExportRequest& request_;
   const hbbp::analysis& analysis_;
   Report report_;
+  SourceText source_text_;
   std::unordered_map<std::string, uint32_t> source_files_;  // index by path
   std::unordered_map<std::string, uint32_t> inlined_;       // index by symbol
   std::vector<uint32_t> loop_of_block_;

@@ -1,16 +1,21 @@
-// A function's code with how often it ran: a group of rows for each block, gaps where nothing was counted.
+// A function's code with how often it ran: a group of rows for each block, gaps where nothing was counted. The text of source
+// lines stands before their instructions, where the profile's machine had the files; else a column names the lines.
 import { address, count, largest, share, short } from './format.js';
 import { bar, h, name, scrolled } from './dom.js';
 
-// With source lines, if any are known.
-const TITLES = ['Address', 'Executions', 'Share', 'Instruction', 'Source'];
 const CLASSES = [null, 'number roomy', 'number roomy', null, null];
+// Shares of the count of the function's busiest block, from which on a block is hotter.
+const HEATS = [0.01, 0.05, 0.2, 0.5];
+
+const hottestOf = (blocks) => blocks.reduce((most, block) => (most && most.weight >= block.weight ? most : block), null);
 
 function whereOf(model, instruction) {
   if (instruction.file == null) return null;
   const inlined = model.inlined[instruction.inlined];
   return `${model.source_names[instruction.file]}:${instruction.line}${inlined ? `, ${inlined}` : ''}`;
 }
+
+const textOf = (model, { file, line }) => (file == null ? null : model.source_text[file]?.[line]?.trim());
 
 function blockHead(model, block, most, columns) {
   const loop = model.loops[block.loop];
@@ -20,7 +25,7 @@ function blockHead(model, block, most, columns) {
     loop && `loop of depth ${loop.depth}${loop.trips == null ? '' : `, ${short(loop.trips)} trips on average`}`,
     block.biased && 'biased: its count is suspect',
   ].filter(Boolean);
-  return h('tr', { class: 'block', id: `block-${block.index}` },
+  return h('tr', { class: 'block', id: `block-${block.index}`, tabindex: '-1' },
     h('th', { scope: 'rowgroup', colspan: columns }, h('span', { class: 'address' }, address(block.start)), ' ',
       bar(block.count, block.error, most), ' ', parts.join(', ')));
 }
@@ -34,40 +39,65 @@ function instructionRow(model, block, instruction, place) {
     place == null ? null : h('td', { class: 'place' }, name(place)));
 }
 
+const sourceRow = (place, text, columns) => h('tr', { class: 'source' },
+  h('td', { colspan: columns }, h('span', { class: 'place' }, name(place)), ' ', text ? h('code', {}, text) : null));
+
 function gapRow(from, to, columns) {
   return h('tbody', {}, h('tr', { class: 'gap' },
     h('td', { colspan: columns }, `${count(Number(to - from))} bytes from ${address(from)} on: not counted, or too seldom to be listed`)));
 }
 
-export function codeOf(model, f) {
-  const blocks = [...f.blocks].sort((a, b) => (a.start < b.start ? -1 : 1));
+// The rows of a block; lines are said where they change.
+function rowsOf(model, block, layout) {
+  const { hasText, hasPlaces, columns } = layout;
+  return block.instructions.flatMap((instruction) => {
+    const place = whereOf(model, instruction) ?? '';
+    const isNew = place !== layout.previous;
+    layout.previous = place;
+    const row = instructionRow(model, block, instruction, !hasPlaces || hasText ? null : isNew ? place : '');
+    return hasText && isNew && place ? [sourceRow(place, textOf(model, instruction), columns), row] : [row];
+  });
+}
+
+function tableOf(model, f, blocks) {
   const most = largest(blocks, (block) => block.count + (block.error ?? 0));
-  const hasPlaces = blocks.some((block) => block.instructions.some((instruction) => whereOf(model, instruction) != null));
-  const columns = hasPlaces ? TITLES.length : TITLES.length - 1;
+  const busiest = largest(blocks, (block) => block.count);
+  const all = blocks.flatMap((block) => block.instructions);
+  const hasText = all.some((instruction) => textOf(model, instruction) != null);
+  const hasPlaces = all.some((instruction) => instruction.file != null);
+  const titles = ['Address', 'Executions', 'Share', 'Instruction', ...(hasPlaces && !hasText ? ['Source'] : [])];
+  const layout = { hasText, hasPlaces, columns: titles.length, previous: null };
   const groups = [];
   let end = f.start;
-  let previous = null;
-  // Said where it changes.
-  const placeOf = (instruction) => {
-    const place = whereOf(model, instruction) ?? '';
-    const text = place === previous ? '' : place;
-    previous = place;
-    return hasPlaces ? text : null;
-  };
   for (const block of blocks) {
-    if (block.start > end) groups.push(gapRow(end, block.start, columns));
-    groups.push(h('tbody', {}, blockHead(model, block, most, columns),
-      block.instructions.map((instruction) => instructionRow(model, block, instruction, placeOf(instruction)))));
+    if (block.start > end) groups.push(gapRow(end, block.start, titles.length));
+    layout.previous = null;
+    groups.push(h('tbody', { 'data-heat': 1 + HEATS.filter((from) => block.count > from * busiest).length },
+      blockHead(model, block, most, titles.length), rowsOf(model, block, layout)));
     end = block.start + BigInt(block.size);
   }
   const last = f.start + BigInt(f.size);
-  if (end < last) groups.push(gapRow(end, last, columns));
-  return h('div', { class: 'code-view' },
+  if (end < last) groups.push(gapRow(end, last, titles.length));
+  return scrolled(`Code of ${f.name}`, h('table', { class: 'disassembly' }, h('caption', { class: 'hidden' }, `Code of ${f.name}`),
+    h('thead', {}, h('tr', {}, titles.map((title, at) => h('th', { scope: 'col', class: CLASSES[at] }, title)))), groups));
+}
+
+// {element, show(block): scrolls there, or to the hottest block}
+export function codeOf(model, f) {
+  const blocks = [...f.blocks].sort((a, b) => (a.start < b.start ? -1 : 1));
+  const table = blocks.length ? tableOf(model, f, blocks) : null;
+  const element = h('div', { class: 'code-view' },
     h('p', {}, name(model.modules[f.module].path), `, ${address(f.start)}: ${short(f.instructions)} ± ${short(f.error)} instructions, ${share(f.instructions / model.instructions)} of all. `,
-      'A bar is how often a block ran, by the block that ran most; the whisker is one standard error.'),
-    blocks.length
-      ? scrolled(`Code of ${f.name}`, h('table', { class: 'disassembly' }, h('caption', { class: 'hidden' }, `Code of ${f.name}`),
-        h('thead', {}, h('tr', {}, TITLES.slice(0, columns).map((title, at) =>
-          h('th', { scope: 'col', class: CLASSES[at] }, title)))), groups))
-      : h('p', {}, 'None of its blocks is among those that are listed with their code; --blocks lists more.'));
+      table ? 'Bars and colors are how often a block ran, by the block that ran most; a whisker is one standard error. The hottest block is in view.'
+        : 'None of its blocks is among those that are listed with their code; --blocks lists more.'),
+    table);
+  const show = (block) => {
+    const row = document.getElementById(`block-${(block ?? hottestOf(blocks))?.index}`);
+    if (!row) return;
+    for (const one of table.querySelectorAll('.target')) one.classList.remove('target');
+    if (block) row.classList.add('target');
+    const above = table.querySelector('thead').getBoundingClientRect().height;
+    table.scrollTop += row.getBoundingClientRect().top - table.getBoundingClientRect().top - above;
+  };
+  return { element, show };
 }

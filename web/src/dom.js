@@ -1,3 +1,5 @@
+import { hasShort, shown } from './names.js';
+
 // h('td', { class: 'number' }, 'text', node): an element. Text is always text, never HTML.
 export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
@@ -13,7 +15,9 @@ export function h(tag, attributes = {}, ...children) {
 // A name out of the profiled program, whatever script or direction marks it contains.
 // Long ones are cut where there is no room; then the title has them whole.
 const LONG = 40;
-export const name = (text) => h('bdi', { class: 'name', title: text.length > LONG ? text : null }, text);
+export const name = (text) => h('bdi', {
+  class: 'name', title: text.length > LONG || hasShort(text) ? text : null, 'data-whole': hasShort(text) ? text : null,
+}, shown(text));
 
 export const scrolled = (label, ...children) =>
   h('div', { class: 'scroll', role: 'region', 'aria-label': label, tabindex: '0' }, ...children);
@@ -27,7 +31,7 @@ export const field = (label, id) => {
 };
 
 export const fill = (element, entries, value) => {
-  element.replaceChildren(...entries.map(([key, title]) => h('option', { value: key }, title)));
+  element.replaceChildren(...entries.map(([key, title]) => h('option', { value: key, 'data-whole': hasShort(title) ? title : null }, shown(title))));
   element.value = value;
 };
 

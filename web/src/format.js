@@ -4,10 +4,11 @@ const units = [[1e15, 'P'], [1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k']];
 
 export const count = (number) => (number == null ? '–' : whole.format(number));
 
-// "12.3 M": three digits.
+// "12.3 M": three digits. Below 0.01, which errors of exact counts are, digits say nothing.
 export function short(number) {
   if (number == null) return '–';
   const size = Math.abs(number);
+  if (size > 0 && size < 0.01) return number > 0 ? '<\u00a00.01' : number.toPrecision(3);
   for (const [factor, unit] of units) {
     if (size >= factor) return `${(number / factor).toPrecision(3)}\u00a0${unit}`;
   }

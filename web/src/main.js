@@ -4,9 +4,11 @@ import { codeOf } from './code_view.js';
 import { h, name, notes, scrolled, shareBar } from './dom.js';
 import { address, count, duration, largest, share, short } from './format.js';
 import { loopName, readModel } from './model.js';
+import { hasShortNames, showWhole } from './names.js';
 import { dimensions, sums } from './pivot_sums.js';
 import { pivotView } from './pivot_view.js';
 import { makeTable } from './table.js';
+import { ratiosTable } from './ratios.js';
 import { setUpTheme } from './theme.js';
 import { threadsTable } from './threads.js';
 import { timelineView } from './timeline.js';
@@ -63,15 +65,6 @@ const shareColumn = (of, error, most) => numberColumn('share', 'Share', of,
   (row) => shareBar(of(row), error(row), most, share(of(row) / total)));
 const mostOf = (rows, of, error) => largest(rows, (row) => of(row) + (error(row) ?? 0));
 
-const ratioText = ({ value, unit }) => (unit === 'share' ? share(value) : `${short(value)} ${unit}`);
-
-function ratiosTable() {
-  return scrolled('Ratios', h('table', {}, h('caption', { class: 'hidden' }, 'Ratios'),
-    h('thead', {}, h('tr', {}, ['What', 'Of', 'Value'].map((title, at) => h('th', { scope: 'col', class: [null, 'roomy', 'number'][at] }, title)))),
-    h('tbody', {}, model.ratios.map((ratio) => h('tr', {}, h('th', { scope: 'row' }, ratio.name.replaceAll('-', ' ')),
-      h('td', { class: 'roomy' }, ratio.group.replaceAll('-', ' ')), h('td', { class: 'number wrap' }, ratioText(ratio)))))));
-}
-
 const codePanel = h('div', { id: 'code', class: 'panel', hidden: true, onkeydown: ({ key }) => key === 'Escape' && closeCode() });
 let openedBy = null;
 
@@ -87,11 +80,12 @@ function openFunction(f, block, button) {
   openedBy = button;
   const title = h('h3', { tabindex: '-1' }, 'Code of ', name(f.name));
   const close = h('button', { type: 'button', onclick: closeCode }, 'Close');
-  codePanel.replaceChildren(h('div', { class: 'head' }, title, close), codeOf(model, f));
+  const code = codeOf(model, f);
+  codePanel.replaceChildren(h('div', { class: 'head' }, title, close), code.element);
   codePanel.hidden = false;
   title.focus({ preventScroll: true });
-  const target = (block && document.getElementById(`block-${block.index}`)) || codePanel;
-  target.scrollIntoView({ block: block ? 'center' : 'start' });
+  code.show(block);
+  codePanel.scrollIntoView();
 }
 
 const opener = (f, text, block) => (f
@@ -129,20 +123,29 @@ function blocksTable() {
   });
 }
 
-function loopsTable() {
+function loopsTable(rows) {
   const of = (loop) => loop.instructions;
   const error = (loop) => loop.error;
   return makeTable({
-    label: 'Loops', rows: model.loops, idOf: (loop) => String(loop.index), sortBy: 'instructions', pageSize: 15,
+    label: 'Loops', rows, idOf: (loop) => String(loop.index), sortBy: 'instructions', pageSize: 15,
     columns: [
       { id: 'header', title: 'Loop at', value: (loop) => loopName(model, loop), order: (loop) => loop.header,
         show: (loop) => opener(functionOf(loop), address(loop.header), functionOf(loop)?.blocks.find((block) => block.start === loop.header)) },
       functionColumn, moduleColumn, numberColumn('depth', 'Depth', (loop) => loop.depth),
-      numberColumn('trips', 'Trips', (loop) => loop.trips, (loop) => (loop.trips == null ? 'not known' : `${short(loop.trips)} ± ${short(loop.trips_error)}`)), numberColumn('entries', 'Entries', (loop) => loop.entries),
+      numberColumn('trips', 'Trips', (loop) => loop.trips, (loop) => `${short(loop.trips)} ± ${short(loop.trips_error)}`), numberColumn('entries', 'Entries', (loop) => loop.entries),
       numberColumn('instructions', 'Instructions', of), numberColumn('error', '± Error', error),
-      shareColumn(of, error, mostOf(model.loops, of, error)),
+      shareColumn(of, error, mostOf(rows, of, error)),
     ],
   });
+}
+
+function loopsSection() {
+  const known = model.loops.filter((loop) => loop.trips != null);
+  const silent = model.loops.length - known.length;
+  section('loops', 'Loops', h('p', {}, 'Trips: how often the body of the loop runs each time that it is entered, on average.',
+    model.loops.length < model.loop_count ? ` From the busiest ${count(model.loops.length)} of ${count(model.loop_count)}.` : '',
+    silent ? ` Left out: ${count(silent)} ${silent === 1 ? 'loop' : 'loops'} whose trips this profile does not say, as it has no count of their entry.` : ''),
+  known.length ? loopsTable(known) : null);
 }
 
 function draw() {
@@ -168,24 +171,31 @@ function draw() {
     section('time', 'Over time', timeline.element);
   }
   if (model.ratios.length) {
-    section('ratios', 'Ratios', h('p', {}, 'What follows from the whole mix.'), ratiosTable());
+    section('ratios', 'Ratios', h('p', {}, 'What follows from the whole mix, with one standard error.'), ratiosTable(model));
   }
   section('pivot', 'Pivot', h('p', {}, 'Executed instructions, grouped as you like; a heading sorts, an arrow opens a row.'), pivot.element,
     h('p', { class: 'muted' }, 'Errors are one standard error. Where a sum is regrouped here, those of traced branches are added up, because the streams of a burst go together: they are then at most so large.'));
   section('threads', 'Threads', threadsTable(model));
   section('functions', 'Functions', h('p', {}, 'Choose one to see its code.'), functionsTable(), codePanel);
   section('blocks', 'Blocks', h('p', {}, 'Code without a branch into or out of its middle. Choose one to see it in its function.'), blocksTable());
-  if (model.loops.length) {
-    section('loops', 'Loops', h('p', {}, 'Trips: how often the body of the loop runs each time that it is entered, on average.',
-      model.loops.length < model.loop_count ? ` The busiest ${count(model.loops.length)} of ${count(model.loop_count)}.` : ''), loopsTable());
-  }
+  if (model.loops.length) loopsSection();
   section('unseen', 'What the run could not see', unseen(model));
   return charts;
+}
+
+// Names that have short forms have these at first.
+function setUpNames() {
+  document.getElementById('names').hidden = !hasShortNames();
+  document.getElementById('whole-names').addEventListener('change', ({ target }) => {
+    showWhole(target.checked);
+    drawCharts();
+  });
 }
 
 const charts = draw();
 document.getElementById('footer').append(
   h('details', {}, h('summary', {}, 'Licences of what this page contains'), h('pre', { tabindex: '0' }, LICENCES)));
 const drawCharts = () => charts.forEach((chart) => chart.draw());
+setUpNames();
 setUpTheme(document.getElementById('theme'), drawCharts);
 drawCharts();

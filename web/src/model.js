@@ -1,7 +1,8 @@
 // The report's JSON (tools/export/report_json.cc) as objects.
 import { address, baseName, grouped } from './format.js';
+import { setShort, shortNames, shortOf } from './names.js';
 
-const VERSION = 2;
+const VERSION = 3;
 const TITLES = {
   mnemonic: 'Mnemonic', extension: 'ISA extension', category: 'Category', packing: 'Packing',
   element: 'Element type', 'vector-bits': 'Vector width', memory: 'Memory access',
@@ -24,7 +25,7 @@ const titleOf = (key) =>
 const textOf = (key, value) => SPECIAL_VALUES[key]?.[value] ?? String(value);
 
 // The last parts of paths, and the whole of those that share theirs with another one.
-function shortNames(paths) {
+function pathNames(paths) {
   const alike = new Map();
   for (const path of new Set(paths)) alike.set(baseName(path), (alike.get(baseName(path)) ?? 0) + 1);
   return paths.map((path) => (alike.get(baseName(path)) > 1 ? path : baseName(path)));
@@ -33,7 +34,7 @@ function shortNames(paths) {
 // Those with samples are told apart: builds of one file at one path by their build IDs.
 function readModules({ modules }) {
   const seen = modules.filter(({ samples }) => samples > 0);
-  const names = shortNames(seen.map(({ path }) => path));
+  const names = pathNames(seen.map(({ path }) => path));
   const nameOf = new Map(seen.map(({ path }, at) => [path, names[at]]));
   const builds = new Map();
   for (const { path, build_id: id } of seen) builds.set(path, (builds.get(path) ?? new Set()).add(id));
@@ -102,12 +103,13 @@ export function readModel(data) {
     key, index, title: titleOf(key),
     values: values.map((value) => textOf(key, value)),
   }));
+  for (const [whole, short] of shortNames([...functions.map((f) => f.name), ...data.inlined])) setShort(whole, short);
   const errors = readErrors(data.mixes, functions, 'errors');
   errors.set('thread', new Map(data.tasks.map(({ thread }, task) => [String(task), data.threads[thread]?.error])));
   errors.set('process', processErrors(data));
   return {
     ...data, modules, functions, properties, errors,
-    source_names: shortNames(data.source_files),
+    source_names: pathNames(data.source_files),
     blocks: readBlocks(data, functions),
     rest: rows(data.rest).map((rest) => ({ ...rest, whole: { task: rest.task, count: rest.instructions, error: rest.error } })),
     timelines: data.slices.timelines.map((timeline) => readTimeline(timeline, data.slices)),
@@ -117,5 +119,9 @@ export function readModel(data) {
 }
 
 // Where a loop is, in words: "0x1234 in main".
-export const loopName = (model, loop) =>
-  `${address(loop.header)} in ${model.functions[loop.function]?.name ?? model.modules[loop.module].name}`;
+export function loopName(model, loop) {
+  const where = model.functions[loop.function]?.name ?? model.modules[loop.module].name;
+  const text = `${address(loop.header)} in ${where}`;
+  setShort(text, `${address(loop.header)} in ${shortOf(where)}`);
+  return text;
+}

@@ -1,6 +1,7 @@
 // Executed instructions, summed over groups that the reader chooses.
 import { address, grouped, largest } from './format.js';
 import { loopName, threadName } from './model.js';
+import { setShort, shortOf } from './names.js';
 
 export const OTHER = 'not listed';
 
@@ -161,7 +162,12 @@ function tellApart(values) {
     const nameAt = ({ names }, at) => names[Math.min(at, names.length - 1)];
     let at = 0;
     while (at + 1 < most && new Set(group.map((one) => nameAt(one, at))).size < group.length) at += 1;
-    for (const one of group) if (one.names.length) one.label = `${one.label} (${nameAt(one, at)})`;
+    for (const one of group) {
+      if (!one.names.length) continue;
+      const suffix = ` (${nameAt(one, at)})`;
+      setShort(one.label + suffix, shortOf(one.label) + suffix);
+      one.label += suffix;
+    }
   }
 }
 

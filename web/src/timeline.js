@@ -2,6 +2,7 @@
 import { BarController, BarElement, CategoryScale, Chart, LinearScale, Tooltip } from 'chart.js';
 import { count, duration, share, short } from './format.js';
 import { color, field, fill, h, name, scrolled } from './dom.js';
+import { shown } from './names.js';
 
 Chart.register(BarController, BarElement, CategoryScale, LinearScale, Tooltip);
 
@@ -91,7 +92,7 @@ export function timelineView(model, onPick) {
       data: {
         labels: slices.instructions.map((_, at) => seconds(at)),
         datasets: one.rows.map((row, at) => ({
-          label: row.label, data: slices.instructions.map((_, slice) => part(row, slice)), backgroundColor: color(colorName(row, at)),
+          label: shown(row.label), data: slices.instructions.map((_, slice) => part(row, slice)), backgroundColor: color(colorName(row, at)),
           borderColor: color('--card'), borderWidth: { top: 1 }, borderSkipped: false, barPercentage: 1, categoryPercentage: slices.instructions.length > 60 ? 1 : 0.94,
         })),
       },

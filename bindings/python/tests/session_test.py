@@ -61,6 +61,19 @@ class SessionTest(unittest.TestCase):
         self.assertGreater(running.profile().info().samples, early.info().samples)
         self.assertGreater(early.info().samples, 0)
 
+    def test_host_drains_it(self):
+        before = tasks()
+        with session(drained_by_host=True) as running:
+            self.assertEqual(tasks(), before)
+            for _ in range(3):
+                support.work(0.05)
+                self.assertTrue(0.001 <= running.drain() <= 1)
+        self.assertGreater(running.profile().info().samples, 20)
+        with self.assertRaisesRegex(hbbp.InvalidStateError, 'not running'):
+            running.drain()
+        with session() as other, self.assertRaisesRegex(hbbp.InvalidStateError, 'drained_by_host'):
+            other.drain()
+
     def test_goes_on_after_a_stop(self):
         running = session()
         for _ in range(2):

@@ -36,8 +36,9 @@ Report Example() {
   loop.trips = std::nan("");
   loop.parent = kNotListed;
   report.loops.push_back(loop);
-  report.ratios.push_back({"memory", "bytes-read", 12.5, "bytes"});
+  report.ratios.push_back({"memory", "bytes-read", 12.5, "bytes", 0.75});
   report.source_files = {"a.c"};
+  report.source_text = {{{17, "a < b;"}}};
   report.inlined = {"f"};
   return report;
 }
@@ -60,6 +61,8 @@ TEST_CASE("report: lists become columns, rows of code are short") {
   CHECK(json["loops"]["trips"][0].is_null());
   CHECK(json["loops"]["parent"] == Json({-1}));
   CHECK(json["ratios"][0]["value"] == 12.5);
+  CHECK(json["ratios"][0]["error"] == 0.75);
+  CHECK(json["source_text"] == Json::parse(R"([{"17": "a < b;"}])"));
   CHECK(json["rest"]["function"] == Json({-1}));
   CHECK(json["mixes"][0]["errors"] == Json({1.5}));
   CHECK(json["mixes"][0]["share_errors"] == Json({0.125}));
@@ -141,6 +144,7 @@ TEST_CASE("report: hostile names neither leave their script element nor get lost
     report.properties[0].values[0] = name;
     report.caveats = {name};
     report.source_files = {name};
+    report.source_text = {{{1, name}}};
     report.inlined = {name};
     report.threads.push_back({1, 2, name, 3});
     ReportSource& source = report.sources.emplace_back();

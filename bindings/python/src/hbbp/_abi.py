@@ -740,6 +740,8 @@ class hbbp_session_options(Structure):
         ('max_overhead', c_double),
         ('max_memory', c_uint64),
         ('allocator', POINTER(hbbp_allocator)),
+        ('drained_by_host', c_uint32),
+        ('reserved', c_uint32),
     ]
 
 
@@ -989,6 +991,7 @@ FUNCTIONS: Dict[str, Tuple[Any, ...]] = {
         POINTER(hbbp_error)),
     'hbbp_session_destroy': (None, POINTER(hbbp_session)),
     'hbbp_session_start': (c_int32, POINTER(hbbp_session), POINTER(hbbp_error)),
+    'hbbp_session_drain': (c_int32, POINTER(hbbp_session), POINTER(c_uint32), POINTER(hbbp_error)),
     'hbbp_session_stop': (c_int32, POINTER(hbbp_session), POINTER(hbbp_error)),
     'hbbp_session_snapshot': (c_int32, POINTER(hbbp_session), POINTER(hbbp_work_options),
         POINTER(POINTER(hbbp_profile)), POINTER(hbbp_error)),

@@ -2368,6 +2368,12 @@ pub struct hbbp_session_options {
     /// for counts. Copied; used until hbbp_session_destroy returns.
     /// NULL: operator new
     pub allocator: *const hbbp_allocator,
+    /// 1: the session starts no thread, and the host calls hbbp_session_drain again and again. A
+    /// program with one thread keeps one: glibc's malloc and stdio are faster in such programs, and
+    /// their profile is what it is without a session.
+    pub drained_by_host: u32,
+    /// 0
+    pub reserved: u32,
 }
 
 sized!(hbbp_session_options);
@@ -2432,8 +2438,8 @@ extern "C" {
     pub fn hbbp_session_destroy(session: *mut hbbp_session);
 
     /// Samples every thread of the process, those that exist and those that start later, until stop.
-    /// Starts one thread of its own, with all signals blocked, which is not sampled. A stopped session
-    /// may be started again; its counts go on.
+    /// Starts one thread of its own, with all signals blocked, which is not sampled; none with
+    /// hbbp_session_options.drained_by_host. A stopped session may be started again; its counts go on.
     /// In a child made by fork the session is stopped and holds no samples. Any thread; of several at
     /// once, one starts it.
     /// Errors:
@@ -2449,6 +2455,22 @@ extern "C" {
     /// HBBP_ERROR_NO_MEMORY
     /// and what the \`start\` of a host's source returns, with its name in the message. Since 0.1.
     pub fn hbbp_session_start(session: *mut hbbp_session, error: *mut hbbp_error) -> hbbp_status;
+
+    /// Does once, in the calling thread, what the thread of a session without drained_by_host does again
+    /// and again: collects what is in the buffers, looks for new threads and mappings, calls the \`drain\`
+    /// of the host's sources, keeps the budgets, and gives the log what there is to say. \*next_ms, if
+    /// next_ms is not NULL, is set to the milliseconds until it should be called again: 1 to 1000. Later
+    /// is allowed; what finds no room in the buffers meanwhile is dropped and counted
+    /// (hbbp_session_info), and threads that start are found late where the notes of the source say so.
+    /// Snapshot, info and stop collect, too. Its time is in overhead_ns; its code is sampled as any code
+    /// of the calling thread.
+    /// Errors:
+    /// HBBP_ERROR_INVALID_ARGUMENT  session is NULL
+    /// HBBP_ERROR_INVALID_STATE     no drained_by_host; it does not run, or its log or a host's source
+    /// called
+    /// HBBP_ERROR_NO_MEMORY         samples are missing
+    /// Any thread; of several at once, one after the other. Since 0.1.
+    pub fn hbbp_session_drain(session: *mut hbbp_session, next_ms: *mut u32, error: *mut hbbp_error) -> hbbp_status;
 
     /// Collects what is in the buffers and closes events and buffers: no thread is left, and of
     /// descriptors only those of files whose code has samples, for blocks to be found in what ran even
