@@ -121,16 +121,19 @@ class Browser:
         for key in keys:
             ActionChains(self.driver).send_keys(getattr(Keys, key)).perform()
 
+    def save_to(self, directory):
+        self.driver.execute_cdp_cmd('Browser.setDownloadBehavior', {'behavior': 'allow', 'downloadPath': str(directory)})
+
     def complaints(self):
         return [entry['message'] for entry in self.driver.get_log('browser')]
 
     def requests(self):
-        """Returns addresses that were requested since the last call, except data: and about:."""
+        """Returns addresses that were requested since the last call, except those of the page's own bytes and about:."""
         messages = [json.loads(entry['message'])['message']
                     for entry in self.driver.get_log('performance')]
         addresses = [message['params']['request']['url'] for message in messages
                      if message['method'] == 'Network.requestWillBeSent']
-        return [address for address in addresses if not address.startswith(('data:', 'about:'))]
+        return [address for address in addresses if not address.startswith(('data:', 'blob:', 'about:'))]
 
     def widths(self):
         """Returns the widths of the document and of its visible part."""

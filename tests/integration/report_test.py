@@ -1,9 +1,12 @@
 """Tests the page of hbbp export --format html in a browser."""
+import csv
+import io
 import json
 import os
 import pathlib
 import shutil
 import subprocess
+import time
 import unittest
 
 import browser
@@ -268,7 +271,7 @@ class ReportTest(record_support.RecordTest):
     def test_opens_functions_blocks_and_loops(self):
         self.open_fixture()
         self.assertFalse(self.browser.find('#code').is_displayed())
-        self.browser.click('#functions tbody button')
+        self.browser.click('#functions tbody a')
         self.assertIn('Code of hot', self.browser.texts('#code h3'))
         self.assertEqual(self.browser.texts('#code td.code'), ['vaddpd plain', 'add plain', 'jne plain', 'add plain', 'jne plain'])
         self.assertEqual(self.browser.texts('#code td.address')[1], '0x1004')
@@ -278,13 +281,71 @@ class ReportTest(record_support.RecordTest):
         self.assertEqual(len(self.browser.find_all('#code .block .whisker')), 2)
         self.assertEqual(len(self.browser.find_all('#code .gap')), 2)
         self.assertEqual(self.cells('loops', 5), ['100 ± 4', '2 ± < 0.01'])
-        self.browser.click('#loops tbody tr:nth-child(2) button')
+        self.browser.click('#loops tbody tr:nth-child(2) a')
         self.assertIn('Code of cold', self.browser.texts('#code h3'))
-        self.browser.js('document.querySelectorAll("#blocks tbody button")[1].focus()')
+        self.browser.js('document.querySelectorAll("#blocks tbody th a")[1].focus()')
         self.browser.press('ENTER')
         self.assertEqual(self.browser.js('return document.activeElement.innerText'), 'Code of cold')
         self.browser.click('#code .head button')
         self.assertFalse(self.browser.find('#code').is_displayed())
+
+    def title_of_code(self):
+        return ''.join(self.browser.texts('#code:not([hidden]) h3'))
+
+    def test_links_lead_back_and_forth(self):
+        data = report_fixture.report()
+        # The first function calls the second one, which jumps back to its own block.
+        data['blocks']['code'][0][2][2] = 'call 0x2000'
+        data['blocks']['code'][2][3][2] = 'jne 0x2000'
+        self.open_fixture(data)
+        self.browser.click('#functions tbody a')
+        self.browser.click('#code td.code a')
+        self.assertEqual(self.title_of_code(), 'Code of cold')
+        self.assertEqual(self.focused(), ['functions', 'Code of cold'])
+        self.assertEqual(self.browser.texts('#code .callers'), ['Called from hot 1.00 k times'])
+        self.browser.click('#code .callers a')
+        self.assertEqual(self.title_of_code(), 'Code of hot')
+        self.assertEqual(self.browser.texts('#code .block.target .address'), ['0x1000'])
+        for title in ('Code of cold', 'Code of hot', ''):
+            self.browser.driver.back()
+            self.assertEqual(self.title_of_code(), title)
+        self.assertEqual(self.focused(), ['functions', 'hot'])
+        self.browser.driver.forward()
+        self.assertEqual(self.title_of_code(), 'Code of hot')
+        # Back opens what was closed.
+        self.browser.press('ESCAPE')
+        self.assertEqual(self.title_of_code(), '')
+        self.browser.driver.back()
+        self.assertEqual(self.title_of_code(), 'Code of hot')
+        # From blocks and code to loops and to the list of functions, and from loops to code.
+        self.browser.click('#blocks tbody td a[href="#loop-1"]')
+        self.assertEqual(self.focused(), ['loops', '0x2000'])
+        self.browser.click('#loops tr.target th a')
+        self.assertEqual(self.title_of_code(), 'Code of cold')
+        self.browser.click('#code .block a')
+        self.assertEqual(self.focused(), ['loops', '0x2000'])
+        self.browser.driver.back()
+        self.browser.click('#code p a')
+        self.assertEqual(self.focused(), ['functions', 'cold'])
+        # A link works again where the address is the same, and in a page that is opened with it.
+        self.browser.click('#functions tbody a')
+        self.browser.js('window.scrollTo(0, 0)')
+        self.browser.click('#functions tbody a')
+        self.assertEqual(self.focused(), ['functions', 'Code of hot'])
+        self.browser.driver.refresh()
+        self.assertEqual(self.title_of_code(), 'Code of hot')
+
+    def test_a_link_shows_a_row_that_was_not_shown(self):
+        data = report_fixture.report()
+        for key, column in data['loops'].items():
+            data['loops'][key] = column + [column[1]] * 38
+        data['loops']['instructions'] = list(range(40, 0, -1))
+        data['blocks']['loop'] = [0, -1, 39]
+        self.open_fixture(data)
+        self.assertEqual(len(self.cells('loops', 1)), 15)
+        self.browser.click('#blocks tbody td a[href="#loop-39"]')
+        self.assertEqual(len(self.cells('loops', 1)), 40)
+        self.assertEqual(self.browser.js('return document.activeElement.closest("tr").id'), 'row-loop-39')
 
     def code_in_view(self):
         """Returns the addresses of the blocks in the order in which they are on the screen, from the top of the view of code."""
@@ -300,20 +361,20 @@ class ReportTest(record_support.RecordTest):
         counts[40:45] = [60, 900, 3000, 300, 2000]
         data['blocks']['count'] = counts
         self.open_fixture(data)
-        self.browser.click('#functions tbody button')
+        self.browser.click('#functions tbody a')
         self.assertEqual(self.code_in_view()[0], '0x12a0')
         self.assertEqual(self.browser.js('return [...document.querySelectorAll("#code [data-heat]")].map((e) => e.dataset.heat)')[39:46],
                          ['1', '2', '4', '5', '3', '5', '1'])
         self.assertEqual(self.browser.js('return new Set([...document.querySelectorAll("#code td.address")]'
                                          '.map((cell) => getComputedStyle(cell).backgroundColor)).size'), 5)
-        self.browser.click('#blocks tbody tr:nth-child(2) button')
+        self.browser.click('#blocks tbody tr:nth-child(2) a')
         self.assertEqual(self.code_in_view()[0], '0x12c0')
 
     def test_code_has_the_text_of_its_source_lines(self):
         data = report_fixture.report()
         data['source_text'] = [{'10': '  for (i = 0; i < n; ++i)', '11': '    sum <b>+=</b> a[i];'}]
         self.open_fixture(data)
-        self.browser.click('#functions tbody button')
+        self.browser.click('#functions tbody a')
         self.assertEqual(self.browser.texts('#code .source'),
                          ['plain.c:10 for (i = 0; i < n; ++i)', 'plain.c:11, inlined_plain sum <b>+=</b> a[i];', 'plain.c:12',
                           'plain.c:10 for (i = 0; i < n; ++i)', 'plain.c:11, inlined_plain sum <b>+=</b> a[i];'])
@@ -336,7 +397,7 @@ class ReportTest(record_support.RecordTest):
 
         self.assertIn(('4', '    sum = sum + 1.5;  // <hot>'), text_of(report_fixture.data_of(self.export())))
         self.browser.open(self.page)
-        self.browser.click('#functions tbody button')
+        self.browser.click('#functions tbody a')
         self.assertIn('sum.c:4 sum = sum + 1.5; // <hot>', self.browser.texts('#code .source'))
         without = report_fixture.data_of(self.export('--no-source'))
         self.assertIn(str(source), without['source_files'])
@@ -358,7 +419,7 @@ class ReportTest(record_support.RecordTest):
     def test_closing_the_code_gives_the_focus_back(self):
         self.open_fixture()
         for close in ('ENTER', 'ESCAPE'):
-            self.browser.js('document.querySelectorAll("#blocks tbody button")[1].focus()')
+            self.browser.js('document.querySelectorAll("#blocks tbody th a")[1].focus()')
             self.browser.press('ENTER')
             if close == 'ENTER':
                 self.browser.js('document.querySelector("#code .head button").focus()')
@@ -586,7 +647,7 @@ class ReportTest(record_support.RecordTest):
     def test_tells_files_of_one_name_apart(self):
         self.open_fixture(report_fixture.report_of_twins())
         self.assertEqual(self.cells('functions', 2), ['/lib/one/same.so', '/lib/two/same.so'])
-        self.browser.click('#functions tbody tr:nth-child(2) button')
+        self.browser.click('#functions tbody tr:nth-child(2) a')
         self.assertEqual(self.browser.texts('#code td.place')[0], '/src/two/same.c:10')
         self.open_fixture(report_fixture.with_builds(report_fixture.report_of_twins()))
         self.assertEqual(self.cells('functions', 2), ['same.so 01234567', 'same.so 98765432'])
@@ -604,7 +665,7 @@ class ReportTest(record_support.RecordTest):
         self.browser.press('SPACE')
         self.assertEqual(self.cells('functions', 1), whole)
         self.assertIn(f'▸0x1000 in {whole[0]}', self.cells('pivot', 1))
-        self.browser.click('#functions tbody button')
+        self.browser.click('#functions tbody a')
         self.assertEqual(self.browser.texts('#code h3'), [f'Code of {whole[0]}'])
         self.browser.click('#whole-names')
         self.assertEqual(self.browser.texts('#code h3'), [f'Code of {short}'])
@@ -644,10 +705,93 @@ class ReportTest(record_support.RecordTest):
         self.maxDiff = None
         self.assertEqual({name: found.get(name, name) for name in shortened}, shortened)
 
+    def search(self, text):
+        self.browser.js("""
+            const field = document.querySelector("#search");
+            field.value = arguments[0];
+            field.dispatchEvent(new Event("input"));""", text)
+        return self.browser.driver.execute_async_script(
+            'requestAnimationFrame(() => requestAnimationFrame(() => arguments[0](document.querySelector("#found").innerText)))')
+
+    def saved(self, selector, name):
+        """Chooses something and returns the text of the file that the browser saves then."""
+        self.browser.save_to(self.directory)
+        self.browser.click(selector)
+        deadline = time.monotonic() + 60
+        while not (self.directory / name).exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return (self.directory / name).read_text()
+
+    def test_tables_can_be_saved(self):
+        self.open_fixture(report_fixture.report(('f(std::vector<int> const&, "a")', '=1+2')))
+        rows = list(csv.reader(io.StringIO(self.saved('#functions .csv', 'functions.csv'))))
+        self.assertEqual([float(row.pop(4)) for row in rows[1:]], [3020 / 4720, 1600 / 4720])
+        self.assertEqual(rows, [['Function', 'Module', 'Instructions', '± Error', 'Share', 'Samples'],
+                                ['f(std::vector<int> const&, "a")', 'plain', '3020', '9', '5'],
+                                ["'=1+2", 'plain', '1600', '9', '5']])
+        self.search('0x2007')
+        self.assertEqual(len(self.saved('#blocks .csv', 'blocks.csv').splitlines()), 2)
+        # Rows that open have a column for each level; it has those that are not open, too.
+        self.browser.choose('#pivot-row-0', 'extension')
+        self.browser.choose('#pivot-row-1', 'mnemonic')
+        rows = list(csv.reader(io.StringIO(self.saved('#pivot .csv', 'instructions-by-isa-extension-mnemonic.csv'))))
+        self.assertEqual(rows[0][:3], ['ISA extension', 'Mnemonic', 'Instructions'])
+        self.assertEqual(sorted(row[:3] for row in rows[1:]),
+                         [['AVX', 'vaddpd', '1000'], ['BASE', 'add', '1510'], ['BASE', 'jne', '1410'], ['SSE2', 'mulsd', '800']])
+
+    def test_the_data_can_be_saved(self):
+        data = report_fixture.report((HOSTILE, 'b'))
+        self.open_fixture(data)
+        self.assertEqual(json.loads(self.saved('#json', 'hbbp-report.json')), data)
+
+    def test_search_leaves_the_rows_that_match(self):
+        self.open_fixture(report_fixture.report(('json::Lexer<std::vector<char>, int>::scan(long)', 'main')))
+        self.assertEqual(self.search('lexer SCAN').split(), ['1', 'function', '2', 'blocks', '1', 'loop'])
+        self.assertEqual(self.cells('functions', 1), ['json::Lexer<...>::scan(long)'])
+        # Whole names are searched, and addresses find what is around them.
+        self.assertEqual(self.search('vector<char').split()[:2], ['1', 'function'])
+        self.assertEqual(self.search('0x2007').split(), ['1', 'function', '1', 'block', '0', 'loops'])
+        self.assertEqual(self.cells('blocks', 1), ['0x2000'])
+        self.assertEqual(self.search('nowhere').split(), ['0', 'functions', '0', 'blocks', '0', 'loops'])
+        self.assertEqual(self.cells('functions', 1), [])
+        # A link to a row that is not among them shows all of them.
+        self.search('main')
+        self.browser.js('location.hash = "#listed-0"')
+        self.assertEqual(len(self.cells('functions', 1)), 2)
+        self.assertEqual(self.search(''), '')
+        self.assertEqual(len(self.cells('blocks', 1)), 3)
+
+    def test_search_by_keys(self):
+        self.open_fixture()
+        self.browser.find('body').send_keys('/')
+        self.assertEqual(self.browser.js('return document.activeElement.id'), 'search')
+        self.browser.find('#search').send_keys('cold/')
+        self.assertEqual(self.browser.find('#search').get_attribute('value'), 'cold/')
+        self.browser.press('BACK_SPACE', 'ENTER')
+        self.assertTrue(self.browser.js('return location.hash === "#functions"'))
+        self.assertEqual(self.cells('functions', 1), ['cold'])
+
+    def test_links_to_sections_stay_in_view(self):
+        for width in (NARROW, WIDE):
+            self.open_fixture(self.everything(), width=width)
+            for section in ('pivot', 'functions', 'unseen'):
+                self.browser.js(f'document.querySelector("#sections a[href=\'#{section}\']").click()')
+                bar, top = self.browser.js(f"""
+                    return [document.querySelector(".sticky").getBoundingClientRect(), document.querySelector("#{section} h2").getBoundingClientRect().top]""")
+                self.assertEqual(bar['top'], 0)
+                if section != 'unseen':
+                    self.assertGreaterEqual(top, bar['bottom'] - 1, 'the heading is behind the links')
+            self.browser.js('location.hash = "#pivot"')
+            current = self.browser.driver.execute_async_script("""
+                const done = arguments[0];
+                const look = () => { const at = document.querySelector("#sections [aria-current]"); at?.hash === "#pivot" ? done(at.innerText) : requestAnimationFrame(look); };
+                look();""")
+            self.assertEqual(current, 'Pivot')
+
     def test_code_can_be_read_on_a_narrow_page(self):
         for names in (('hot', 'cold'), (HOSTILE, 'b')):
             self.open_fixture(report_fixture.report(names, 'ymm11, ymm12, ymmword ptr [rax+r12*8+0x1000]'), width=NARROW)
-            self.browser.click('#functions tbody button')
+            self.browser.click('#functions tbody a')
             inner, whole, right = self.browser.js('''
                 const scroll = document.querySelector("#code .scroll");
                 return [scroll.clientWidth, scroll.scrollWidth,
@@ -700,7 +844,7 @@ class ReportTest(record_support.RecordTest):
         for scheme in ('light', 'dark'):
             self.open_fixture(self.everything(), scheme=scheme)
             self.browser.js('document.querySelectorAll("details").forEach((one) => { one.open = true; })')
-            self.browser.click('#functions tbody button')
+            self.browser.click('#functions tbody a')
             for heat in range(1, 6):
                 self.assertGreaterEqual(self.browser.contrast('--text', f'--heat-{heat}'), LEAST_CONTRAST, (scheme, heat))
             contrasts = self.browser.contrasts()
@@ -721,9 +865,9 @@ class ReportTest(record_support.RecordTest):
 
     def test_names_and_roles(self):
         self.open_fixture(self.everything())
-        self.browser.click('#functions tbody button')
+        self.browser.click('#functions tbody a')
         nameless = self.browser.js('''
-          return [...document.querySelectorAll('button, select, a, canvas, table, section, [role=region]')].filter((element) =>
+          return [...document.querySelectorAll('button, select, input, a, canvas, table, section, [role=region]')].filter((element) =>
             !(element.ariaLabel || element.labels?.[0]?.textContent || element.caption?.textContent
               || document.getElementById(element.getAttribute('aria-labelledby'))?.textContent
               || (/^(BUTTON|A)$/.test(element.tagName) && element.textContent.trim()))).map((element) => element.outerHTML.slice(0, 80))''')
@@ -736,13 +880,13 @@ class ReportTest(record_support.RecordTest):
     def test_the_keyboard_reaches_everything(self):
         """Everything is reached by Tab, with a visible focus; the contents of a row that opens, by the keys of that row."""
         self.open_fixture(self.everything())
-        self.browser.click('#functions tbody button')
+        self.browser.click('#functions tbody a')
         self.browser.js('''
             document.querySelectorAll("details").forEach((one) => { one.open = true; });
             document.activeElement.blur();
             window.scrollTo(0, 0);''')
         controls = self.browser.js('''
-            const all = [...document.querySelectorAll("a[href], button, select, summary, .scroll, [role=treegrid] tbody tr[tabindex='0']")];
+            const all = [...document.querySelectorAll("a[href], button, select, input, summary, .scroll, [role=treegrid] tbody tr[tabindex='0']")];
             window.controls = all.filter((e) => e.id !== "skip" && e.checkVisibility() && !e.closest("[role=treegrid] tbody button"));
             return window.controls.map((e) => e.outerHTML.slice(0, 60));''')
         reached = set()
@@ -763,16 +907,36 @@ class ReportTest(record_support.RecordTest):
                 self.browser.js('document.querySelectorAll("details").forEach((one) => { one.open = true; })')
                 self.browser.choose('#pivot-column', 'mnemonic')
                 self.browser.choose('#pivot-filter', 'function')
-                self.browser.js('document.querySelector("#functions tbody button").click()')
+                self.browser.js('document.querySelector("#functions tbody a").click()')
                 found, seen = self.browser.widths()
                 self.assertEqual(seen, width)
                 self.assertLessEqual(found, width)
                 self.assertEqual([section for section in SECTIONS
                                   if not self.browser.find(f'#{section}').is_displayed()], [])
 
+    def test_figures_are_in_view_on_a_narrow_page(self):
+        for names in (('hot', 'cold'), (HOSTILE, 'n' * 3000)):
+            self.open_fixture(self.everything(names, names[0]), width=NARROW)
+            self.browser.choose('#pivot-column', 'mnemonic')
+            self.browser.click('#pivot tbody button.open')
+            figures, hidden = self.browser.js("""
+                const sections = ["ratios", "pivot", "threads", "functions", "blocks", "loops", "unseen"].map((id) => document.getElementById(id));
+                const figures = sections.flatMap((one) => [...one.querySelectorAll("tbody .number")]).filter((one) => one.checkVisibility());
+                return [figures.length, [
+                  ...figures.filter((one) => { const { left, right } = one.getBoundingClientRect(); return left < 0 || right > innerWidth; }),
+                  ...figures.filter((one) => one.scrollWidth > one.clientWidth),
+                  ...sections.flatMap((one) => [...one.querySelectorAll(".scroll")]).filter((one) => one.scrollWidth > one.clientWidth),
+                ].map((one) => one.outerHTML.slice(0, 200))]""")
+            self.assertGreater(figures, 80)
+            self.assertEqual(hidden, [])
+        # Cells keep their roles, which other boxes would take from them, and say what they are.
+        self.assertEqual(self.browser.js('return document.querySelectorAll(".table :is(table, thead, tbody, tr, th, td):not([role])").length'), 0)
+        self.assertEqual(self.browser.js('return getComputedStyle(document.querySelector("#functions td.number"), "::before").content'),
+                         '"Instructions"')
+
     def test_hostile_names_are_only_text(self):
         self.open_fixture(report_fixture.report((HOSTILE, 'b'), HOSTILE))
-        self.browser.click('#functions tbody button')
+        self.browser.click('#functions tbody a')
         self.browser.choose('#pivot-filter', 'function')
         self.assertIsNone(self.browser.js('return window.harm'))
         self.assertEqual(self.browser.find_all('main img'), [])

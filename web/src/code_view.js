@@ -2,6 +2,9 @@
 // lines stands before their instructions, where the profile's machine had the files; else a column names the lines.
 import { address, count, largest, share, short } from './format.js';
 import { bar, h, name, scrolled } from './dom.js';
+import { toBlock, toFunction, toListed, toLoop } from './links.js';
+
+const CALLERS = 8;
 
 const CLASSES = [null, 'number roomy', 'number roomy', null, null];
 // Shares of the count of the function's busiest block, from which on a block is hotter.
@@ -17,25 +20,38 @@ function whereOf(model, instruction) {
 
 const textOf = (model, { file, line }) => (file == null ? null : model.source_text[file]?.[line]?.trim());
 
-function blockHead(model, block, most, columns) {
+// With a link if it is in the table of loops.
+function loopOf(model, block) {
   const loop = model.loops[block.loop];
-  const parts = [
-    `${short(block.count)} ± ${short(block.error)} times`, `${share(block.weight / model.instructions)} of all instructions`,
-    `by ${block.source}`,
-    loop && `loop of depth ${loop.depth}${loop.trips == null ? '' : `, ${short(loop.trips)} trips on average`}`,
-    block.biased && 'biased: its count is suspect',
-  ].filter(Boolean);
-  return h('tr', { class: 'block', id: `block-${block.index}`, tabindex: '-1' },
-    h('th', { scope: 'rowgroup', colspan: columns }, h('span', { class: 'address' }, address(block.start)), ' ',
-      bar(block.count, block.error, most), ' ', parts.join(', ')));
+  if (!loop) return null;
+  const text = `loop of depth ${loop.depth}`;
+  return loop.trips == null ? text : h('span', {}, toLoop(loop, text), `, ${short(loop.trips)} trips on average`);
 }
 
-function instructionRow(model, block, instruction, place) {
+function blockHead(model, block, most, columns) {
+  const parts = [
+    `${short(block.count)} ± ${short(block.error)} times, ${share(block.weight / model.instructions)} of all instructions, by ${block.source}`,
+    loopOf(model, block), block.biased && 'biased: its count is suspect',
+  ].filter(Boolean);
+  return h('tr', { class: 'block', id: `code-${block.index}` },
+    h('th', { scope: 'rowgroup', colspan: columns }, h('span', { class: 'address' }, address(block.start)), ' ',
+      bar(block.count, block.error, most), ' ', parts.flatMap((part, at) => (at ? [', ', part] : [part]))));
+}
+
+function codeText(f, block, text, branches) {
+  const target = branches.target(block.module, text);
+  if (!target) return text;
+  const { operand } = target;
+  const to = target.block ? toBlock(target.block, operand) : toFunction(target.f, operand);
+  return [text.slice(0, -operand.length), to, target.f === f ? null : h('span', { class: 'muted' }, ' ', name(target.f.name))];
+}
+
+function instructionRow(model, block, instruction, place, code) {
   return h('tr', {},
     h('td', { class: 'address' }, address(instruction.address)),
     h('td', { class: 'number roomy' }, short(block.count)),
     h('td', { class: 'number roomy' }, share(block.count / model.instructions)),
-    h('td', { class: 'code' }, instruction.text),
+    h('td', { class: 'code' }, code),
     place == null ? null : h('td', { class: 'place' }, name(place)));
 }
 
@@ -49,24 +65,25 @@ function gapRow(from, to, columns) {
 
 // The rows of a block; lines are said where they change.
 function rowsOf(model, block, layout) {
-  const { hasText, hasPlaces, columns } = layout;
+  const { f, branches, hasText, hasPlaces, columns } = layout;
   return block.instructions.flatMap((instruction) => {
     const place = whereOf(model, instruction) ?? '';
     const isNew = place !== layout.previous;
     layout.previous = place;
-    const row = instructionRow(model, block, instruction, !hasPlaces || hasText ? null : isNew ? place : '');
+    const row = instructionRow(model, block, instruction, !hasPlaces || hasText ? null : isNew ? place : '',
+      codeText(f, block, instruction.text, branches));
     return hasText && isNew && place ? [sourceRow(place, textOf(model, instruction), columns), row] : [row];
   });
 }
 
-function tableOf(model, f, blocks) {
+function tableOf(model, f, blocks, branches) {
   const most = largest(blocks, (block) => block.count + (block.error ?? 0));
   const busiest = largest(blocks, (block) => block.count);
   const all = blocks.flatMap((block) => block.instructions);
   const hasText = all.some((instruction) => textOf(model, instruction) != null);
   const hasPlaces = all.some((instruction) => instruction.file != null);
   const titles = ['Address', 'Executions', 'Share', 'Instruction', ...(hasPlaces && !hasText ? ['Source'] : [])];
-  const layout = { hasText, hasPlaces, columns: titles.length, previous: null };
+  const layout = { f, branches, hasText, hasPlaces, columns: titles.length, previous: null };
   const groups = [];
   let end = f.start;
   for (const block of blocks) {
@@ -82,17 +99,25 @@ function tableOf(model, f, blocks) {
     h('thead', {}, h('tr', {}, titles.map((title, at) => h('th', { scope: 'col', class: CLASSES[at] }, title)))), groups));
 }
 
+function callersOf(f, branches) {
+  const callers = branches.callers(f);
+  if (!callers.length) return null;
+  const shown = callers.slice(0, CALLERS).map(({ block, f: from }) => h('li', {}, toBlock(block, from.name), ` ${short(block.count)} times`));
+  return h('div', { class: 'callers' }, 'Called from ', h('ul', {}, shown,
+    callers.length > CALLERS ? h('li', {}, `and ${count(callers.length - CALLERS)} more places`) : null));
+}
+
 // {element, show(block): scrolls there, or to the hottest block}
-export function codeOf(model, f) {
+export function codeOf(model, f, branches) {
   const blocks = [...f.blocks].sort((a, b) => (a.start < b.start ? -1 : 1));
-  const table = blocks.length ? tableOf(model, f, blocks) : null;
+  const table = blocks.length ? tableOf(model, f, blocks, branches) : null;
   const element = h('div', { class: 'code-view' },
-    h('p', {}, name(model.modules[f.module].path), `, ${address(f.start)}: ${short(f.instructions)} ± ${short(f.error)} instructions, ${share(f.instructions / model.instructions)} of all. `,
+    h('p', {}, name(model.modules[f.module].path), `, ${address(f.start)}: ${short(f.instructions)} ± ${short(f.error)} instructions, ${share(f.instructions / model.instructions)} of all. `, toListed(f, 'In the list of functions'), '. ',
       table ? 'Bars and colors are how often a block ran, by the block that ran most; a whisker is one standard error. The hottest block is in view.'
         : 'None of its blocks is among those that are listed with their code; --blocks lists more.'),
-    table);
+    callersOf(f, branches), table);
   const show = (block) => {
-    const row = document.getElementById(`block-${(block ?? hottestOf(blocks))?.index}`);
+    const row = document.getElementById(`code-${(block ?? hottestOf(blocks))?.index}`);
     if (!row) return;
     for (const one of table.querySelectorAll('.target')) one.classList.remove('target');
     if (block) row.classList.add('target');

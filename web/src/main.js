@@ -1,14 +1,18 @@
 // Draws the report from the JSON in the page.
 import { mixChart } from './charts.js';
-import { codeOf } from './code_view.js';
+import { codePanel } from './code_panel.js';
+import { saveJson } from './download.js';
 import { h, name, notes, scrolled, shareBar } from './dom.js';
 import { address, count, duration, largest, share, short } from './format.js';
+import { followLinks, toBlock, toFunction, toLoop } from './links.js';
 import { loopName, readModel } from './model.js';
 import { hasShortNames, showWhole } from './names.js';
 import { dimensions, sums } from './pivot_sums.js';
 import { pivotView } from './pivot_view.js';
 import { makeTable } from './table.js';
 import { ratiosTable } from './ratios.js';
+import { matcher, setUpSearch } from './search.js';
+import { section } from './sections.js';
 import { setUpTheme } from './theme.js';
 import { threadsTable } from './threads.js';
 import { timelineView } from './timeline.js';
@@ -17,16 +21,10 @@ import { unseen } from './unseen.js';
 const CHARTS = ['extension', 'vector-bits', 'memory', 'category'];
 const BARS = 12;
 
-const model = readModel(JSON.parse(document.getElementById('data').textContent));
+const data = document.getElementById('data').textContent;
+const model = readModel(JSON.parse(data));
 const all = dimensions(model);
-const main = document.getElementById('main');
-const sections = document.getElementById('sections');
 const total = model.instructions;
-
-function section(id, title, ...children) {
-  sections.append(h('li', {}, h('a', { href: `#${id}` }, title)));
-  main.append(h('section', { id, 'aria-labelledby': `${id}-title` }, h('h2', { id: `${id}-title` }, title), children));
-}
 
 // As the library estimates them, where it did.
 const knownErrors = (key, value) => model.errors.get(key)?.get(value);
@@ -61,76 +59,71 @@ function chartsOf(pick) {
 }
 
 const numberColumn = (id, title, value, show) => ({ id, title, isNumber: true, value, show: show ?? ((row) => short(value(row))) });
-const shareColumn = (of, error, most) => numberColumn('share', 'Share', of,
-  (row) => shareBar(of(row), error(row), most, share(of(row) / total)));
+const shareColumn = (of, error, most) => ({
+  ...numberColumn('share', 'Share', of, (row) => shareBar(of(row), error(row), most, share(of(row) / total))), csv: (row) => of(row) / total,
+});
 const mostOf = (rows, of, error) => largest(rows, (row) => of(row) + (error(row) ?? 0));
 
-const codePanel = h('div', { id: 'code', class: 'panel', hidden: true, onkeydown: ({ key }) => key === 'Escape' && closeCode() });
-let openedBy = null;
-
-// The focus goes back to where the panel was opened, unless that row is no longer shown.
-function closeCode() {
-  codePanel.hidden = true;
-  const back = openedBy.isConnected ? openedBy : document.querySelector('#functions tbody button');
-  back.focus({ preventScroll: true });
-  back.scrollIntoView({ block: 'center' });
-}
-
-function openFunction(f, block, button) {
-  openedBy = button;
-  const title = h('h3', { tabindex: '-1' }, 'Code of ', name(f.name));
-  const close = h('button', { type: 'button', onclick: closeCode }, 'Close');
-  const code = codeOf(model, f);
-  codePanel.replaceChildren(h('div', { class: 'head' }, title, close), code.element);
-  codePanel.hidden = false;
-  title.focus({ preventScroll: true });
-  code.show(block);
-  codePanel.scrollIntoView();
-}
-
-const opener = (f, text, block) => (f
-  ? h('button', { type: 'button', class: 'link', onclick: ({ currentTarget }) => openFunction(f, block, currentTarget) }, name(text))
-  : name(text));
 const functionOf = (row) => model.functions[row.function];
 const moduleColumn = { id: 'module', title: 'Module', value: (row) => model.modules[row.module].name, show: (row) => name(model.modules[row.module].name) };
-const functionColumn = { id: 'function', title: 'Function', value: (row) => functionOf(row)?.name ?? '', show: (row) => name(functionOf(row)?.name ?? 'not listed') };
+const functionColumn = { id: 'function', title: 'Function', value: (row) => functionOf(row)?.name ?? '', show: (row) => (functionOf(row) ? toFunction(functionOf(row)) : name('not listed')) };
+
+// What the search finds rows by.
+const matches = (f, start, size) => (query) => matcher(query, {
+  texts: (row) => [f(row)?.name ?? '', model.modules[row.module].path, address(start(row))], start, size,
+});
 
 function functionsTable() {
   const of = (f) => f.instructions;
   const error = (f) => f.error;
   return makeTable({
-    label: 'Functions', rows: model.functions, idOf: (f) => String(f.index), sortBy: 'instructions', pageSize: 15,
+    label: 'Functions', rows: model.functions, matches: matches((f) => f, (f) => f.start, (f) => f.size), anchor: 'listed', idOf: (f) => String(f.index), sortBy: 'instructions', pageSize: 15,
     columns: [
-      { id: 'name', title: 'Function', value: (f) => f.name, show: (f) => opener(f, f.name) }, moduleColumn,
+      { id: 'name', title: 'Function', value: (f) => f.name, show: (f) => toFunction(f) }, moduleColumn,
       numberColumn('instructions', 'Instructions', of), numberColumn('error', '± Error', error),
       shareColumn(of, error, mostOf(model.functions, of, error)), numberColumn('samples', 'Samples', (f) => f.samples, (f) => count(f.samples)),
     ],
   });
 }
 
+const loopOf = (block) => model.loops[block.loop];
+const loopColumn = {
+  id: 'loop', title: 'Loop', value: (block) => (loopOf(block) ? address(loopOf(block).header) : ''), order: (block) => loopOf(block)?.header ?? '',
+  show: (block) => (loopOf(block)?.trips == null ? '' : toLoop(loopOf(block), address(loopOf(block).header))),
+};
+
 function blocksTable() {
   const of = (block) => block.weight;
   const error = (block) => (block.error ?? 0) * block.instructions.length;
   return makeTable({
-    label: 'Blocks', rows: model.blocks, idOf: (block) => String(block.index), sortBy: 'share', pageSize: 15,
+    label: 'Blocks', rows: model.blocks, matches: matches(functionOf, (block) => block.start, (block) => block.size), idOf: (block) => String(block.index), sortBy: 'share', pageSize: 15,
     columns: [
-      { id: 'start', title: 'Block', value: (block) => address(block.start), order: (block) => block.start, show: (block) => opener(functionOf(block), address(block.start), block) },
+      { id: 'start', title: 'Block', value: (block) => address(block.start), order: (block) => block.start, show: (block) => toBlock(block, address(block.start)) },
       functionColumn, moduleColumn, numberColumn('length', 'Length', (block) => block.instructions.length),
       numberColumn('count', 'Executions', (block) => block.count), numberColumn('error', '± Error', (block) => block.error),
       shareColumn(of, error, mostOf(model.blocks, of, error)),
+      loopColumn,
       { id: 'source', title: 'By', value: (block) => block.source, show: (block) => block.source + (block.biased ? ', biased' : '') },
     ],
   });
+}
+
+// To its first block, or to its function if that block is not listed.
+function headerOf(loop) {
+  const f = functionOf(loop);
+  const block = f?.blocks.find(({ start }) => start === loop.header);
+  if (block) return toBlock(block, address(loop.header));
+  return f ? toFunction(f, address(loop.header)) : name(address(loop.header));
 }
 
 function loopsTable(rows) {
   const of = (loop) => loop.instructions;
   const error = (loop) => loop.error;
   return makeTable({
-    label: 'Loops', rows, idOf: (loop) => String(loop.index), sortBy: 'instructions', pageSize: 15,
+    label: 'Loops', rows, matches: matches(functionOf, (loop) => loop.header, () => 1), anchor: 'loop', idOf: (loop) => String(loop.index), sortBy: 'instructions', pageSize: 15,
     columns: [
       { id: 'header', title: 'Loop at', value: (loop) => loopName(model, loop), order: (loop) => loop.header,
-        show: (loop) => opener(functionOf(loop), address(loop.header), functionOf(loop)?.blocks.find((block) => block.start === loop.header)) },
+        show: (loop) => headerOf(loop) },
       functionColumn, moduleColumn, numberColumn('depth', 'Depth', (loop) => loop.depth),
       numberColumn('trips', 'Trips', (loop) => loop.trips, (loop) => `${short(loop.trips)} ± ${short(loop.trips_error)}`), numberColumn('entries', 'Entries', (loop) => loop.entries),
       numberColumn('instructions', 'Instructions', of), numberColumn('error', '± Error', error),
@@ -142,10 +135,12 @@ function loopsTable(rows) {
 function loopsSection() {
   const known = model.loops.filter((loop) => loop.trips != null);
   const silent = model.loops.length - known.length;
+  const table = known.length ? loopsTable(known) : null;
   section('loops', 'Loops', h('p', {}, 'Trips: how often the body of the loop runs each time that it is entered, on average.',
     model.loops.length < model.loop_count ? ` From the busiest ${count(model.loops.length)} of ${count(model.loop_count)}.` : '',
     silent ? ` Left out: ${count(silent)} ${silent === 1 ? 'loop' : 'loops'} whose trips this profile does not say, as it has no count of their entry.` : ''),
-  known.length ? loopsTable(known) : null);
+  table?.element);
+  return table;
 }
 
 function draw() {
@@ -154,7 +149,7 @@ function draw() {
   summary();
   if (!(total > 0)) {
     section('unseen', 'What the run could not see', h('p', {}, 'No instruction was counted: there is nothing to show by block or function.'), unseen(model));
-    return [];
+    return { charts: [], follow: () => {} };
   }
   const pivot = pivotView(model, all, knownErrors);
   const pick = (key, value) => {
@@ -176,11 +171,24 @@ function draw() {
   section('pivot', 'Pivot', h('p', {}, 'Executed instructions, grouped as you like; a heading sorts, an arrow opens a row.'), pivot.element,
     h('p', { class: 'muted' }, 'Errors are one standard error. Where a sum is regrouped here, those of traced branches are added up, because the streams of a burst go together: they are then at most so large.'));
   section('threads', 'Threads', threadsTable(model));
-  section('functions', 'Functions', h('p', {}, 'Choose one to see its code.'), functionsTable(), codePanel);
-  section('blocks', 'Blocks', h('p', {}, 'Code without a branch into or out of its middle. Choose one to see it in its function.'), blocksTable());
-  if (model.loops.length) loopsSection();
+  const functions = functionsTable();
+  const blocks = blocksTable();
+  const panel = codePanel(model);
+  section('functions', 'Functions', h('p', {}, 'Choose one to see its code.'), functions.element, panel.element);
+  section('blocks', 'Blocks', h('p', {}, 'Code without a branch into or out of its middle. Choose one to see it in its function.'), blocks.element);
+  const loops = model.loops.length ? loopsSection() : null;
   section('unseen', 'What the run could not see', unseen(model));
-  return charts;
+  const show = {
+    function: (index) => panel.open(model.functions[index]),
+    block: (index) => panel.open(functionOf(model.blocks[index] ?? {}), model.blocks[index]),
+    listed: (index) => functions.reveal(String(index)),
+    loop: (index) => loops?.reveal(String(index)),
+  };
+  setUpSearch([
+    { id: 'functions', title: 'functions', one: 'function', filter: functions.filter }, { id: 'blocks', title: 'blocks', one: 'block', filter: blocks.filter },
+    ...(loops ? [{ id: 'loops', title: 'loops', one: 'loop', filter: loops.filter }] : []),
+  ]);
+  return { charts, follow: () => followLinks(show, panel.close) };
 }
 
 // Names that have short forms have these at first.
@@ -192,10 +200,12 @@ function setUpNames() {
   });
 }
 
-const charts = draw();
+const { charts, follow } = draw();
 document.getElementById('footer').append(
   h('details', {}, h('summary', {}, 'Licences of what this page contains'), h('pre', { tabindex: '0' }, LICENCES)));
 const drawCharts = () => charts.forEach((chart) => chart.draw());
 setUpNames();
 setUpTheme(document.getElementById('theme'), drawCharts);
 drawCharts();
+document.getElementById('json').addEventListener('click', () => saveJson('hbbp-report.json', data));
+follow();

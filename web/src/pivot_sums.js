@@ -5,12 +5,18 @@ import { setShort, shortOf } from './names.js';
 
 export const OTHER = 'not listed';
 
-// What rows and columns can be: {key, title, id(fact), label(fact), order(fact), names(fact), isOfTasks}. A fact is a kind
-// of instruction in a block: {block (of the list, or null), part, module, function, tuple, instruction}; its part is all
-// that ran of the block, or what one task ran. Labels are short: those of several ids may be the same; names then tell
+// What facts are about, from coarse to fine: a block, its instructions of one kind, or one instruction.
+const BLOCK = 0;
+const KIND = 1;
+const INSTRUCTION = 2;
+
+// What rows and columns can be: {key, title, id(fact), label(fact), order(fact), names(fact), isOfTasks, grain}. A fact is about
+// instructions of a block: {block (of the list, or null), part, times (how many instructions), module, function, tuple,
+// instruction}; its part is all that ran of the block, or what one task ran. The coarsest facts that all dimensions can do with
+// (grain) are the fewest. Labels are short: those of several ids may be the same; names then tell
 // them apart, the first that can. Rows sort by order.
-function dimension({ key, title, label, id = label, order = label, names = () => [], isOfTasks = false }) {
-  return { key, title, label, id: (fact) => String(id(fact)), order, names, isOfTasks };
+function dimension({ key, title, label, id = label, order = label, names = () => [], isOfTasks = false, grain = BLOCK }) {
+  return { key, title, label, id: (fact) => String(id(fact)), order, names, isOfTasks, grain };
 }
 
 const functionNames = (model, { module, start }) => {
@@ -50,7 +56,7 @@ function inlinedDimension(model, listed) {
     return found.length === 1 ? found[0] : null;
   };
   return dimension({
-    key: 'inlined', title: 'Inlined function',
+    key: 'inlined', title: 'Inlined function', grain: INSTRUCTION,
     label: listed((fact) => inlinedOf(fact) ?? functionOf(fact).name),
     id: listed((fact) => functionOf(fact)?.index ?? `inlined ${inlinedOf(fact)}`),
     names: listed((fact) => (functionOf(fact) ? functionNames(model, functionOf(fact)) : ['inlined']), []),
@@ -61,8 +67,8 @@ export function dimensions(model) {
   const listed = (of, other = OTHER) => (fact) => (fact.block ? of(fact) : other);
   const moduleOf = (fact) => model.modules[fact.module];
   const functionOf = (fact) => model.functions[fact.function];
-  const place = (key, title, addressOf) => dimension({
-    key, title, label: listed((fact) => address(addressOf(fact))),
+  const place = (key, title, addressOf, grain) => dimension({
+    key, title, grain, label: listed((fact) => address(addressOf(fact))),
     id: listed((fact) => `${fact.module} ${addressOf(fact)}`), order: listed(addressOf),
     names: (fact) => [moduleOf(fact).name],
   });
@@ -73,7 +79,7 @@ export function dimensions(model) {
       id: (fact) => fact.function, names: (fact) => (functionOf(fact) ? functionNames(model, functionOf(fact)) : []),
     }),
     place('block', 'Block', (fact) => fact.block.start),
-    place('address', 'Address', (fact) => fact.instruction.address),
+    place('address', 'Address', (fact) => fact.instruction.address, INSTRUCTION),
     dimension({ key: 'source', title: 'Counted by', label: listed((fact) => fact.block.source) }),
   ];
   if (model.loops.length) {
@@ -90,29 +96,46 @@ export function dimensions(model) {
   if (model.source_files.length) {
     const known = (of) => listed((fact) => (fact.instruction.file == null ? 'unknown' : of(fact)));
     const fileOf = (fact) => model.source_names[fact.instruction.file];
-    all.push(dimension({ key: 'file', title: 'Source file', label: known(fileOf) }));
-    all.push(dimension({ key: 'line', title: 'Source line', label: known((fact) => `${fileOf(fact)}:${fact.instruction.line}`) }));
+    all.push(dimension({ key: 'file', title: 'Source file', grain: INSTRUCTION, label: known(fileOf) }));
+    all.push(dimension({ key: 'line', title: 'Source line', grain: INSTRUCTION, label: known((fact) => `${fileOf(fact)}:${fact.instruction.line}`) }));
   }
   if (model.tasks.length) all.push(...taskDimensions(model));
   for (const property of model.properties) {
     all.push(dimension({
-      key: property.key, title: property.title,
+      key: property.key, title: property.title, grain: KIND,
       label: (fact) => property.values[model.tuples[fact.tuple][property.index]],
     }));
   }
   return all;
 }
 
-function* facts(model, isOfTasks) {
+// [{tuple, times}] of a block.
+function kindsOf(block) {
+  if (!block.kinds) {
+    const times = new Map();
+    for (const { tuple } of block.instructions) times.set(tuple, (times.get(tuple) ?? 0) + 1);
+    block.kinds = [...times].map(([tuple, number]) => ({ tuple, times: number }));
+  }
+  return block.kinds;
+}
+
+function piecesOf(block, grain) {
+  if (grain === BLOCK) return [{ times: block.instructions.length }];
+  if (grain === KIND) return kindsOf(block);
+  return block.instructions.map((instruction) => ({ tuple: instruction.tuple, times: 1, instruction }));
+}
+
+function* facts(model, isOfTasks, grain) {
   for (const block of model.blocks) {
+    const pieces = piecesOf(block, grain);
     for (const part of isOfTasks ? block.parts : [block.whole]) {
-      for (const instruction of block.instructions) {
-        yield { block, part, module: block.module, function: block.function, tuple: instruction.tuple, instruction };
+      for (const { tuple, times, instruction } of pieces) {
+        yield { block, part, times, module: block.module, function: block.function, tuple, instruction };
       }
     }
   }
   for (const rest of model.rest) {
-    yield { block: null, part: rest.whole, module: rest.module, function: rest.function, tuple: rest.tuple };
+    yield { block: null, part: rest.whole, times: 1, module: rest.module, function: rest.function, tuple: rest.tuple };
   }
 }
 
@@ -133,7 +156,7 @@ class ErrorSum {
       this.#flush();
       this.#last = fact;
     }
-    this.#times += 1;
+    this.#times += fact.times;
   }
 
   #flush() {
@@ -196,10 +219,11 @@ class Node {
 export function sums(model, by, column = null, filter = null) {
   const root = new Node('', -1, { label: 'All' });
   const across = new Map();
-  const isOfTasks = [...by, column, filter?.dimension].some((dimension) => dimension?.isOfTasks);
-  for (const fact of facts(model, isOfTasks)) {
+  const used = [...by, column, filter?.dimension].filter(Boolean);
+  const isOfTasks = used.some((dimension) => dimension.isOfTasks);
+  for (const fact of facts(model, isOfTasks, largest(used, ({ grain }) => grain))) {
     if (filter && filter.dimension.id(fact) !== filter.value) continue;
-    const amount = fact.part.count;
+    const amount = fact.part.count * fact.times;
     const of = column ? column.id(fact) : null;
     if (column && !across.has(of)) across.set(of, valueOf(column, fact, of));
     let node = root;

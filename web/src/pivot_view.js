@@ -61,15 +61,15 @@ export function pivotView(model, all, knownErrors) {
         { id: 'label', title: titleOf, value: (node) => node.label, order: (node) => node.order, show: (node) => name(node.label) },
         { id: 'instructions', title: 'Instructions', isNumber: true, value: (node) => node.instructions, show: (node) => short(node.instructions) },
         { id: 'error', title: '± Error', isNumber: true, value: (node) => node.error, show: (node) => (node.error == null ? '' : short(node.error)) },
-        { id: 'share', title: 'Share', isNumber: true, value: (node) => node.instructions, show: (node) => shareBar(node.instructions, node.error, most, share(node.instructions / model.instructions)) },
+        { id: 'share', title: 'Share', isNumber: true, value: (node) => node.instructions, csv: (node) => node.instructions / model.instructions, show: (node) => shareBar(node.instructions, node.error, most, share(node.instructions / model.instructions)) },
         ...columnsOf(root).map((shown, at) => ({
-          id: `column-${at}`, title: name(shown.label), isNumber: true, value: shown.of,
+          id: `column-${at}`, title: name(shown.label), isNumber: true, value: shown.of, csv: (node) => shown.of(node) / model.instructions,
           show: (node) => (shown.of(node) ? share(shown.of(node) / model.instructions) : ''),
         })),
       ],
       rows: root.children, children: by.length > 1 ? (node) => (node.children.length ? node.children : undefined) : undefined, idOf: (node) => node.id,
       sortBy: 'instructions', footer: whole,
-    }));
+    }).element);
     status.textContent = `${count(root.children.length)} rows, ${short(root.instructions)} instructions, ${share(root.instructions / model.instructions)} of all.`;
   }
 

@@ -1,11 +1,14 @@
 // A table that sorts, opens rows and shows more on demand: TanStack Table keeps the state, this
 // makes elements of it. Headers are <th scope="col"> with a button in each, rows have a <th scope="row">.
+// All have their roles, because the style sheet makes other boxes of rows and cells in a narrow window, where browsers would forget
+// them; a cell then shows data-label, the title of its column.
 // Where rows open it is a tree grid: Tab leads to one row, arrow keys from row to row.
 import {
   constructTable, createExpandedRowModel, createPaginatedRowModel, createSortedRowModel,
   rowExpandingFeature, rowPaginationFeature, rowSortingFeature, sortFn_alphanumeric, tableFeatures,
 } from '@tanstack/table-core';
 import { storeReactivityBindings } from '@tanstack/table-core/store-reactivity-bindings';
+import { saveCsv } from './download.js';
 import { count } from './format.js';
 import { h, scrolled } from './dom.js';
 import { rowKeys } from './row_keys.js';
@@ -35,9 +38,13 @@ const GROWTH = 4;
 
 const moreText = (shown, of) => `Show more (${count(shown)} of ${count(of)} shown)`;
 
-// columns: [{id, title, value(row), order(row), show(row), isNumber}]; the first one is the row's header.
-// They sort by order, or by value where there is none.
-export function makeTable({ label, columns, rows, children, idOf, sortBy, pageSize = 25, footer }) {
+// columns: [{id, title, value(row), order(row), show(row), csv(row), isNumber}]; the first one is the row's header.
+// They sort by order, and are saved by csv, or by value where there is none. Rows of the first level have the id `row-${anchor}-${idOf(row)}`.
+// matches(query): a test of rows, or null. Its CSV has all rows that match, in their order, and the numbers in full; where rows
+// open it has the innermost rows, and a column for each level.
+// {element, reveal(id): shows the row and gives it the focus, filter(query): how many rows are left}
+export function makeTable({ label, columns, rows: all, children, idOf, anchor, matches, sortBy, pageSize = 25, footer }) {
+  let rows = all;
   const table = constructTable({
     features,
     data: rows,
@@ -58,9 +65,11 @@ export function makeTable({ label, columns, rows, children, idOf, sortBy, pageSi
     const arrow = h('span', { class: 'arrow', 'aria-hidden': 'true' });
     const button = h('button', { type: 'button', class: 'sort', onclick: () => table.getColumn(column.id).toggleSorting() },
       column.title, ' ', arrow);
-    return { column, arrow, cell: h('th', { scope: 'col', class: column.isNumber ? 'number' : null }, button) };
+    return { column, arrow, cell: h('th', { role: 'columnheader', scope: 'col', class: column.isNumber ? 'number' : null }, button) };
   });
-  const body = h('tbody');
+  const body = h('tbody', { role: 'rowgroup' });
+  const cellOf = (column) => ({ role: children ? 'gridcell' : 'cell', class: column.isNumber ? 'number' : null, 'data-label': labelOf(column) });
+  const labelOf = ({ title }) => title.textContent ?? title;
   const keys = children ? rowKeys(body) : null;
   const more = h('button', {
     type: 'button', class: 'more',
@@ -71,18 +80,19 @@ export function makeTable({ label, columns, rows, children, idOf, sortBy, pageSi
     },
   });
   const element = h('div', { class: 'table' },
-    scrolled(label, h('table', { role: children ? 'treegrid' : null, 'aria-label': children ? label : null },
+    h('div', { class: 'tools' }, h('button', { type: 'button', class: 'csv', 'aria-label': `${label} as CSV`, onclick: download }, 'CSV')),
+    scrolled(label, h('table', { role: children ? 'treegrid' : 'table', 'aria-label': children ? label : null },
       h('caption', { class: 'hidden' }, label),
-      h('thead', {}, h('tr', {}, headers.map(({ cell }) => cell))), body,
-      footer && h('tfoot', {}, h('tr', {}, columns.map((column, at) =>
-        h(at ? 'td' : 'th', { scope: at ? null : 'row', class: column.isNumber ? 'number' : null }, column.show(footer))))))),
+      h('thead', { role: 'rowgroup' }, h('tr', { role: 'row' }, headers.map(({ cell }) => cell))), body,
+      footer && h('tfoot', { role: 'rowgroup' }, h('tr', { role: 'row' }, columns.map((column, at) => (at
+        ? h('td', cellOf(column), column.show(footer)) : h('th', { role: 'rowheader', scope: 'row' }, column.show(footer)))))))),
     more);
 
   // Of those that are in no other row.
   function focusRow(at) {
     const row = body.querySelectorAll('[data-depth="0"]')[at];
     if (keys) keys.focus(row);
-    else (row.querySelector('button') ?? element.querySelector('.scroll')).focus();
+    else (row.querySelector('a, button') ?? element.querySelector('.scroll')).focus();
   }
 
   const limitOf = (row) => Math.min(row.subRows.length, limits.get(row.id) ?? CHILDREN);
@@ -103,9 +113,9 @@ export function makeTable({ label, columns, rows, children, idOf, sortBy, pageSi
       'data-row': row.id, 'aria-level': row.depth + 1, 'aria-posinset': at + 1, 'aria-setsize': among,
       'aria-expanded': row.getCanExpand() ? String(row.getIsExpanded()) : null,
     };
-    return h('tr', { 'data-depth': row.depth, ...tree }, columns.map((column, column_at) => {
-      if (column_at) return h('td', { class: column.isNumber ? 'number' : null }, column.show(row.original));
-      const cell = h('th', { scope: 'row' }, opener(row), column.show(row.original));
+    return h('tr', { role: 'row', id: anchor ? `row-${anchor}-${row.id}` : null, 'data-depth': row.depth, ...tree }, columns.map((column, column_at) => {
+      if (column_at) return h('td', cellOf(column), column.show(row.original));
+      const cell = h('th', { role: 'rowheader', scope: 'row' }, opener(row), column.show(row.original));
       cell.style.setProperty('--depth', row.depth);
       return cell;
     }));
@@ -121,9 +131,9 @@ export function makeTable({ label, columns, rows, children, idOf, sortBy, pageSi
         keys.focus(body.querySelector(`[data-row="${CSS.escape(row.subRows[shown].id)}"]`));
       },
     }, moreText(shown, row.subRows.length));
-    const cell = h('th', { scope: 'row', colspan: columns.length, class: 'more' }, button);
+    const cell = h('th', { role: 'rowheader', scope: 'row', colspan: columns.length, class: 'more' }, button);
     cell.style.setProperty('--depth', row.depth + 1);
-    return h('tr', { 'data-row': `${row.id}\u0001more`, 'aria-level': row.depth + 2 }, cell);
+    return h('tr', { role: 'row', 'data-row': `${row.id}\u0001more`, 'aria-level': row.depth + 2 }, cell);
   }
 
   function elementsOf(row, at, among) {
@@ -151,7 +161,37 @@ export function makeTable({ label, columns, rows, children, idOf, sortBy, pageSi
     more.textContent = moreText(shown, rows.length);
   }
 
+  function filter(query) {
+    const test = matches(query);
+    rows = test ? all.filter(test) : all;
+    table.setOptions((options) => ({ ...options, data: rows }));
+    render();
+    return rows.length;
+  }
+
+  function download() {
+    const leaves = (row, path) => (row.subRows.length ? row.subRows.flatMap((child) => leaves(child, [...path, row])) : [[...path, row]]);
+    const [first, ...others] = columns;
+    const levels = children ? first.title.split(' › ') : [first.title];
+    const paths = table.getSortedRowModel().rows.filter((row) => row.depth === 0).flatMap((row) => leaves(row, []));
+    saveCsv(`${label.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}.csv`, [...levels, ...others.map(labelOf)],
+      paths.map((path) => [...levels.map((_, at) => (path[at] ? first.value(path[at].original) : '')),
+        ...others.map(({ csv, value }) => (csv ?? value)(path.at(-1).original))]));
+  }
+
+  function reveal(id) {
+    if (!rows.some((row) => idOf(row) === id)) filter('');
+    const at = table.getSortedRowModel().rows.findIndex((row) => row.id === id);
+    if (at < 0) return;
+    if (at >= table.atoms.pagination.get().pageSize) table.setPageSize(at + 1);
+    for (const row of element.querySelectorAll('.target')) row.classList.remove('target');
+    const row = document.getElementById(`row-${anchor}-${id}`);
+    row.classList.add('target');
+    row.querySelector('a')?.focus({ preventScroll: true });
+    row.scrollIntoView({ block: 'center' });
+  }
+
   table.store.subscribe(render);
   render();
-  return element;
+  return { element, reveal, filter };
 }

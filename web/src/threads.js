@@ -39,7 +39,7 @@ export function threadsTable(model) {
       { id: 'samples', title: 'Samples', isNumber: true, value: (row) => row.samples, show: (row) => count(row.samples) },
       { id: 'instructions', title: 'Instructions', isNumber: true, value: (row) => row.instructions, show: (row) => short(row.instructions) },
       { id: 'error', title: '± Error', isNumber: true, value: (row) => row.error, show: (row) => short(row.error) },
-      { id: 'share', title: 'Share', isNumber: true, value: (row) => row.instructions, show: (row) => shareBar(row.instructions, row.error, most, share(row.instructions / model.instructions)) },
+      { id: 'share', title: 'Share', isNumber: true, value: (row) => row.instructions, csv: (row) => row.instructions / model.instructions, show: (row) => shareBar(row.instructions, row.error, most, share(row.instructions / model.instructions)) },
     ],
-  })];
+  }).element];
 }
