@@ -152,7 +152,17 @@ typedef struct hbbp_function {
   double instructions; /* executed in it */
   double standard_error;
   uint64_t samples; /* EBS: in it; SWBT: streams that came into it */
+  const char
+      *demangled_name; /* as C++ or Rust spells it; the same as name if that is not mangled */
 } hbbp_function;
+
+/* What the hottest have most of. */
+typedef int32_t hbbp_order;
+enum {
+  HBBP_ORDER_INSTRUCTIONS = 0, /* executed: of a block, its count times its instructions */
+  HBBP_ORDER_EXECUTIONS = 1,   /* of blocks only: hbbp_block.count */
+  HBBP_ORDER_SAMPLES = 2
+};
 
 /* A taken branch, by all threads and sources. Only SWBT has them. */
 typedef struct hbbp_branch {
@@ -225,6 +235,20 @@ HBBP_API hbbp_status hbbp_analysis_copy_functions(const hbbp_analysis *analysis,
                                                   hbbp_function *functions, size_t *copied,
                                                   hbbp_error *error);
 
+/* The same blocks and functions, the hottest first; equal ones in order of module and address.
+ * `count` is how many are wanted, from the one at `first` on. Errors are those of lists, and:
+ *   HBBP_ERROR_INVALID_ARGUMENT  no such order; HBBP_ORDER_EXECUTIONS of functions
+ * Any thread. Since 0.1. */
+HBBP_API hbbp_status hbbp_analysis_copy_hottest_blocks(const hbbp_analysis *analysis,
+                                                       hbbp_order order, size_t first, size_t count,
+                                                       size_t size, hbbp_block *blocks,
+                                                       size_t *copied, hbbp_error *error);
+HBBP_API hbbp_status hbbp_analysis_copy_hottest_functions(const hbbp_analysis *analysis,
+                                                          hbbp_order order, size_t first,
+                                                          size_t count, size_t size,
+                                                          hbbp_function *functions, size_t *copied,
+                                                          hbbp_error *error);
+
 /* Taken branches, in order of from_module, from, to_module, to. Since 0.1. */
 HBBP_API size_t hbbp_analysis_branch_count(const hbbp_analysis *analysis);
 HBBP_API hbbp_status hbbp_analysis_copy_branches(const hbbp_analysis *analysis, size_t first,
@@ -293,5 +317,10 @@ HBBP_API hbbp_status hbbp_analysis_copy_block_features(const hbbp_analysis *anal
                                                        hbbp_error *error);
 
 HBBP_EXTERN_C_END
+
+#if defined(HBBP_DISABLE)
+#define HBBP_DISABLE_ANALYSIS
+#include "disabled.inc"
+#endif
 
 #endif /* HBBP_ANALYSIS_H_ */

@@ -19,6 +19,8 @@
  * 7. _destroy accepts NULL. No other handle may be NULL unless a function says so; NULL gives
  *    HBBP_ERROR_INVALID_ARGUMENT.
  * 8. Limits are called HBBP_MIN_... and HBBP_MAX_....
+ * 9. With -DHBBP_DISABLE every function is an inline one that succeeds and gives nothing (handles
+ *    are NULL, lists empty), and a program links without the library. hbbp_profile_call calls.
  *
  * Lists. A list of a handle is read by two functions. _count gives its length, 0 for NULL.
  * _copy_... copies elements [first, first + count) into an array of the caller's, whose elements
@@ -37,11 +39,19 @@
 
 #if defined(HBBP_BUILDING_LIBRARY)
 #define HBBP_API __attribute__((visibility("default")))
+#elif defined(HBBP_DISABLE) && defined(__cplusplus)
+#define HBBP_API inline
+#elif defined(HBBP_DISABLE)
+#define HBBP_API static inline __attribute__((unused))
 #else
 #define HBBP_API
 #endif
 
-#if defined(__cplusplus)
+/* Files that are compiled with and without HBBP_DISABLE may be in one program. */
+#if defined(__cplusplus) && defined(HBBP_DISABLE)
+#define HBBP_EXTERN_C_BEGIN inline namespace hbbp_disabled {
+#define HBBP_EXTERN_C_END }
+#elif defined(__cplusplus)
 #define HBBP_EXTERN_C_BEGIN extern "C" {
 #define HBBP_EXTERN_C_END }
 #else

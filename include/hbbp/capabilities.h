@@ -66,4 +66,9 @@ HBBP_API hbbp_status hbbp_event_find(const char *name, hbbp_event_code *code, hb
 
 HBBP_EXTERN_C_END
 
+#if defined(HBBP_DISABLE)
+#define HBBP_DISABLE_CAPABILITIES
+#include "disabled.inc"
+#endif
+
 #endif /* HBBP_CAPABILITIES_H_ */

@@ -60,4 +60,9 @@ HBBP_API size_t hbbp_demangle(const char *symbol, char *buffer, size_t buffer_si
 
 HBBP_EXTERN_C_END
 
+#if defined(HBBP_DISABLE)
+#define HBBP_DISABLE_CODE
+#include "disabled.inc"
+#endif
+
 #endif /* HBBP_CODE_H_ */

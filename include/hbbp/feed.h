@@ -273,6 +273,20 @@ HBBP_API hbbp_status hbbp_feed_add_samples(hbbp_feed *feed, uint32_t index,
 HBBP_API hbbp_status hbbp_feed_add_events(hbbp_feed *feed, const hbbp_feed_event *events,
                                           size_t count, size_t event_size, hbbp_error *error);
 
+/* Reads what /proc/PID shows of a process, 0 the calling one, as events: what executable memory it
+ * has (HBBP_FEED_MAPPING), and the names of its threads (HBBP_FEED_THREAD_NAME), at time 0. For a
+ * host that begins to observe a process which runs already: first its events are opened, then this
+ * is called, and then come its samples; what it maps from then on comes in records or events.
+ * Errors:
+ *   HBBP_ERROR_NOT_FOUND         no such process, or one without memory: it has ended, or is of the
+ *                                kernel
+ *   HBBP_ERROR_PERMISSION        it is another user's, or its memory is protected (ptrace)
+ *   HBBP_ERROR_UNSUPPORTED       /proc is not mounted
+ *   HBBP_ERROR_INVALID_ARGUMENT  NULL; not a process id
+ *   HBBP_ERROR_IO, HBBP_ERROR_NO_MEMORY
+ * Since 0.1. */
+HBBP_API hbbp_status hbbp_feed_process(hbbp_feed *feed, uint32_t pid, hbbp_error *error);
+
 /* Every ring was emptied once since the last round. Counts what had come by the end of the round
  * before that: what is in a ring now is later than anything that was in another one then. Records
  * PERF_RECORD_FINISHED_ROUND, which perf writes, do the same.
@@ -307,5 +321,10 @@ HBBP_API hbbp_status hbbp_feed_snapshot(hbbp_feed *feed, const hbbp_work_options
 HBBP_API hbbp_status hbbp_feed_get_info(hbbp_feed *feed, hbbp_feed_info *info, hbbp_error *error);
 
 HBBP_EXTERN_C_END
+
+#if defined(HBBP_DISABLE)
+#define HBBP_DISABLE_FEED
+#include "disabled.inc"
+#endif
 
 #endif /* HBBP_FEED_H_ */

@@ -15,6 +15,10 @@
 #ifndef HBBP_HBBP_HPP_
 #define HBBP_HBBP_HPP_
 
+#if __cplusplus < 201703L
+#error "hbbp.hpp needs C++17 or newer (-std=c++17); hbbp.h works with any"
+#else
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -31,6 +35,9 @@
 #include "hbbp.h"
 
 namespace hbbp {
+#if defined(HBBP_DISABLE)
+inline namespace disabled {
+#endif
 
 // what() is the message of hbbp_error.
 class error : public std::runtime_error {
@@ -530,6 +537,17 @@ class analysis {
     return values;
   }
 
+  // The hottest of them first, at most `count`.
+  std::vector<hbbp_block> hottest_blocks(std::size_t count,
+                                         hbbp_order order = HBBP_ORDER_INSTRUCTIONS) const {
+    return hottest(count, block_count(), order, &hbbp_analysis_copy_hottest_blocks);
+  }
+  std::vector<hbbp_function> hottest_functions(std::size_t count,
+                                               hbbp_order order = HBBP_ORDER_INSTRUCTIONS) const {
+    return hottest(count, hbbp_analysis_function_count(get()), order,
+                   &hbbp_analysis_copy_hottest_functions);
+  }
+
   // Return one element of the lists above, without the others.
   hbbp_block block_at(std::size_t index) const {
     return detail::copy_element(get(), index, &hbbp_analysis_copy_blocks);
@@ -622,6 +640,19 @@ class analysis {
  private:
   using handle = detail::owner<hbbp_analysis, &hbbp_analysis_destroy>;
   template <typename Struct>
+  std::vector<Struct> hottest(std::size_t count, std::size_t all, hbbp_order order,
+                              hbbp_status (*copy)(const hbbp_analysis*, hbbp_order, std::size_t,
+                                                  std::size_t, std::size_t, Struct*, std::size_t*,
+                                                  hbbp_error*)) const {
+    std::vector<Struct> list(count < all ? count : all);
+    std::size_t copied = 0;
+    detail::check([&](hbbp_error* failure) {
+      return copy(get(), order, 0, list.size(), sizeof(Struct), list.data(), &copied, failure);
+    });
+    list.resize(copied);
+    return list;
+  }
+  template <typename Struct>
   Struct find(std::uint32_t module, std::uint64_t address,
               hbbp_status (*function)(const hbbp_analysis*, std::uint32_t, std::uint64_t, Struct*,
                                       hbbp_error*)) const {
@@ -662,6 +693,13 @@ class session {
   void stop() {
     detail::check([&](hbbp_error* failure) { return hbbp_session_stop(get(), failure); });
   }
+  // Of a session with drained_by_host. Returns the time until it should be called again.
+  std::chrono::milliseconds drain() {
+    std::uint32_t next_ms = 0;
+    detail::check(
+        [&](hbbp_error* failure) { return hbbp_session_drain(get(), &next_ms, failure); });
+    return std::chrono::milliseconds(next_ms);
+  }
   // See source.h. On success the context belongs to the session.
   void add_source(const hbbp_source_ops& ops, void* context) {
     const hbbp_source_ops sized = detail::with_size(ops);
@@ -694,6 +732,17 @@ class session {
   using handle = detail::owner<hbbp_session, &hbbp_session_destroy>;
   handle handle_;
 };
+
+// Calls something with no arguments, and returns the profile of the process during the call. If it
+// throws, the exception goes on to the caller.
+template <typename Call>
+profile profile_call(Call&& call, const hbbp_session_options& options = {}) {
+  session running(options);
+  running.start();
+  std::forward<Call>(call)();
+  running.stop();
+  return running.snapshot();
+}
 
 // What the host observes itself (feed.h).
 class feed {
@@ -739,6 +788,10 @@ class feed {
   }
   void add_events(const std::vector<hbbp_feed_event>& events) {
     add_events(events.data(), events.size());
+  }
+  // What /proc shows of a process; 0 is the calling one.
+  void process(std::uint32_t pid) {
+    detail::check([&](hbbp_error* failure) { return hbbp_feed_process(get(), pid, failure); });
   }
   void end_round() {
     detail::check([&](hbbp_error* failure) { return hbbp_feed_end_round(get(), failure); });
@@ -811,6 +864,10 @@ inline std::vector<std::string> block_feature_names() {
   return names;
 }
 
+#if defined(HBBP_DISABLE)
+}  // namespace disabled
+#endif
 }  // namespace hbbp
 
+#endif  // C++17
 #endif  // HBBP_HBBP_HPP_

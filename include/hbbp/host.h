@@ -92,4 +92,9 @@ typedef struct hbbp_allocator {
 
 HBBP_EXTERN_C_END
 
+#if defined(HBBP_DISABLE)
+#define HBBP_DISABLE_HOST
+#include "disabled.inc"
+#endif
+
 #endif /* HBBP_HOST_H_ */

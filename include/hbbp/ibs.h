@@ -76,4 +76,9 @@ HBBP_API hbbp_status hbbp_profile_copy_ibs_lines(const hbbp_profile *profile, si
 
 HBBP_EXTERN_C_END
 
+#if defined(HBBP_DISABLE)
+#define HBBP_DISABLE_IBS
+#include "disabled.inc"
+#endif
+
 #endif /* HBBP_IBS_H_ */

@@ -72,4 +72,9 @@ HBBP_API hbbp_status hbbp_profile_import(const char *path, const hbbp_import_opt
 
 HBBP_EXTERN_C_END
 
+#if defined(HBBP_DISABLE)
+#define HBBP_DISABLE_IMPORT
+#include "disabled.inc"
+#endif
+
 #endif /* HBBP_IMPORT_H_ */

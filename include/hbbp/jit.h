@@ -51,4 +51,9 @@ HBBP_API hbbp_status hbbp_session_add_code(hbbp_session *session, const hbbp_cod
 
 HBBP_EXTERN_C_END
 
+#if defined(HBBP_DISABLE)
+#define HBBP_DISABLE_JIT
+#include "disabled.inc"
+#endif
+
 #endif /* HBBP_JIT_H_ */

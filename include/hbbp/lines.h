@@ -96,4 +96,9 @@ HBBP_API hbbp_status hbbp_analysis_debug_problem(const struct hbbp_analysis *ana
 
 HBBP_EXTERN_C_END
 
+#if defined(HBBP_DISABLE)
+#define HBBP_DISABLE_LINES
+#include "disabled.inc"
+#endif
+
 #endif /* HBBP_LINES_H_ */

@@ -93,4 +93,9 @@ HBBP_API hbbp_status hbbp_loops_copy_of_blocks(const hbbp_loops *loops, size_t f
 
 HBBP_EXTERN_C_END
 
+#if defined(HBBP_DISABLE)
+#define HBBP_DISABLE_LOOPS
+#include "disabled.inc"
+#endif
+
 #endif /* HBBP_LOOPS_H_ */

@@ -60,4 +60,9 @@ HBBP_API hbbp_status hbbp_mix_copy_rows(const hbbp_mix *mix, size_t first, size_
 
 HBBP_EXTERN_C_END
 
+#if defined(HBBP_DISABLE)
+#define HBBP_DISABLE_MIX
+#include "disabled.inc"
+#endif
+
 #endif /* HBBP_MIX_H_ */

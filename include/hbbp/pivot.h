@@ -204,4 +204,9 @@ HBBP_API hbbp_status hbbp_ratios_copy(const hbbp_ratios *ratios, size_t first, s
 
 HBBP_EXTERN_C_END
 
+#if defined(HBBP_DISABLE)
+#define HBBP_DISABLE_PIVOT
+#include "disabled.inc"
+#endif
+
 #endif /* HBBP_PIVOT_H_ */

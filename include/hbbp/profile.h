@@ -230,4 +230,9 @@ HBBP_API hbbp_status hbbp_profile_copy_counters(const hbbp_profile *profile, siz
 
 HBBP_EXTERN_C_END
 
+#if defined(HBBP_DISABLE)
+#define HBBP_DISABLE_PROFILE
+#include "disabled.inc"
+#endif
+
 #endif /* HBBP_PROFILE_H_ */

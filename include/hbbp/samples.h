@@ -9,7 +9,7 @@ HBBP_EXTERN_C_BEGIN
 /* What kind of observations a source gives. */
 typedef int32_t hbbp_source_kind;
 enum {
-  HBBP_SOURCE_NONE = 0,
+  HBBP_SOURCE_NONE = 0,         /* of session options: HBBP_SOURCE_AUTO */
   HBBP_SOURCE_EBS = 1,          /* event-based sampling: an instruction pointer a period */
   HBBP_SOURCE_LBR = 2,          /* last branch records */
   HBBP_SOURCE_IBS = 3,          /* AMD instruction-based sampling */
@@ -18,7 +18,9 @@ enum {
   HBBP_SOURCE_AUTO = 6,         /* of session options only: the best that this machine has */
   HBBP_SOURCE_EBS_AND_SWBT = 7, /* of session options only: both at once, at one period */
   HBBP_SOURCE_COMBINED = 8,     /* of block counts only: several sources together */
-  HBBP_SOURCE_EXTERNAL = 9 /* of session options only: those of hbbp_session_add_source alone */
+  HBBP_SOURCE_EXTERNAL = 9, /* of session options only: those of hbbp_session_add_source alone */
+  HBBP_SOURCE_PERF = 10     /* of session options only: LBR if this machine has it, else EBS; never
+                               signal handlers */
 };
 
 /* The event whose occurrences make up a period. */

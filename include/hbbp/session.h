@@ -7,6 +7,8 @@
  *   hbbp_session_stop(session, NULL);
  *   hbbp_profile *profile;
  *   hbbp_session_snapshot(session, NULL, &profile, NULL);
+ *
+ * hbbp_profile_call does all of that around one function.
  */
 #ifndef HBBP_SESSION_H_
 #define HBBP_SESSION_H_
@@ -21,13 +23,14 @@ HBBP_EXTERN_C_BEGIN
 
 typedef struct hbbp_session_options {
   uint32_t struct_size;    /* set by the caller */
-  hbbp_source_kind source; /* HBBP_SOURCE_EBS; HBBP_SOURCE_LBR, which is EBS at the same time;
-                           HBBP_SOURCE_IBS; HBBP_SOURCE_SWBT; HBBP_SOURCE_NONE: LBR if this machine
-                           has it, else EBS; HBBP_SOURCE_AUTO: LBR, else SWBT, which needs signal
-                           handlers, and no debugger (ptrace) at the call of hbbp_session_create,
-                           else EBS; HBBP_SOURCE_EBS_AND_SWBT: both at once;
-                           HBBP_SOURCE_EXTERNAL: only those of hbbp_session_add_source.
-                           The notes of the profile's sources say what was unavailable and why */
+  hbbp_source_kind source; /* 0 or HBBP_SOURCE_AUTO: LBR, else SWBT, which needs signal handlers,
+                           and no debugger (ptrace) at the call of hbbp_session_create, but no perf
+                           events; else EBS. HBBP_SOURCE_PERF: LBR, else EBS, for hosts that want no
+                           signal handlers. HBBP_SOURCE_EBS; HBBP_SOURCE_LBR, which is EBS at the
+                           same time; HBBP_SOURCE_IBS; HBBP_SOURCE_SWBT; HBBP_SOURCE_EBS_AND_SWBT:
+                           both at once; HBBP_SOURCE_EXTERNAL: only those of
+                           hbbp_session_add_source. The notes of the profile's sources say what was
+                           unavailable and why */
   hbbp_event event;
   hbbp_period_mode period_mode;
   uint64_t period;         /* in occurrences of the event (ns for clocks). 0: the default, which
@@ -39,15 +42,15 @@ typedef struct hbbp_session_options {
   uint32_t include_kernel; /* 1: count kernel code too; needs permission */
   uint32_t buffer_bytes;   /* of each CPU's ring buffer; rounded up to a power of two of pages;
                               0: the default, 256 KiB */
-  /* HBBP_SOURCE_SWBT, alone or with EBS, has these; HBBP_SOURCE_AUTO with one of them is SWBT; 0
-     for other sources: */
+  /* HBBP_SOURCE_SWBT, alone or with EBS, has these; HBBP_SOURCE_AUTO (or 0) with one of them is
+     SWBT; 0 for other sources: */
   hbbp_trace_mode trace_mode;
   uint32_t burst_branches; /* taken branches a burst, at most HBBP_MAX_BURST_BRANCHES; 0: the
                               default of the mode, which look-ahead has in instructions (6000)
                               where the event is instructions or a clock */
   /* Hardware events have these: */
   uint64_t branch_period;    /* taken branches between branch stacks; 0: the default. Of
-                                HBBP_SOURCE_LBR, _NONE and _AUTO; 0 for others */
+                                HBBP_SOURCE_LBR, _PERF and _AUTO; 0 for others */
   uint64_t expected_seconds; /* how long the program will run, from which default periods follow;
                                 0: not known. Below 30 s 1,000,037 instructions and 100,003 taken
                                 branches, below 3 minutes (and if not known) ten times, else a
@@ -89,6 +92,11 @@ typedef struct hbbp_session_options {
                           done is dropped and counted. 0: as much as is needed */
   const hbbp_allocator *allocator; /* for counts. Copied; used until hbbp_session_destroy returns.
                                       NULL: operator new */
+  /* 1: the session starts no thread, and the host calls hbbp_session_drain again and again. A
+     program with one thread keeps one: glibc's malloc and stdio are faster in such programs, and
+     their profile is what it is without a session. */
+  uint32_t drained_by_host;
+  uint32_t reserved; /* 0 */
 } hbbp_session_options;
 
 /* What a session is doing right now. */
@@ -127,14 +135,15 @@ HBBP_API hbbp_status hbbp_session_create(const hbbp_session_options *options,
 HBBP_API void hbbp_session_destroy(hbbp_session *session);
 
 /* Samples every thread of the process, those that exist and those that start later, until stop.
- * Starts one thread of its own, with all signals blocked, which is not sampled. A stopped session
- * may be started again; its counts go on.
+ * Starts one thread of its own, with all signals blocked, which is not sampled; none with
+ * hbbp_session_options.drained_by_host. A stopped session may be started again; its counts go on.
  * In a child made by fork the session is stopped and holds no samples. Any thread; of several at
  * once, one starts it.
  * Errors:
  *   HBBP_ERROR_INVALID_STATE  it runs, or its log or a host's source called; HBBP_SOURCE_EXTERNAL,
  *                             and no source was added
- *   HBBP_ERROR_PERMISSION     perf_event_open refused; the message names the setting
+ *   HBBP_ERROR_PERMISSION     perf_event_open refused; the message names the setting, and a source
+ *                             that works here if there is one
  *   HBBP_ERROR_INVALID_ARGUMENT  HBBP_SOURCE_SWBT, and frequency_hz of another event than a clock
  *   HBBP_ERROR_UNSUPPORTED    no such event here, or it happens in the kernel, which is left out;
  *                             no /proc
@@ -144,6 +153,23 @@ HBBP_API void hbbp_session_destroy(hbbp_session *session);
  *   HBBP_ERROR_NO_MEMORY
  * and what the `start` of a host's source returns, with its name in the message. Since 0.1. */
 HBBP_API hbbp_status hbbp_session_start(hbbp_session *session, hbbp_error *error);
+
+/* Does once, in the calling thread, what the thread of a session without drained_by_host does again
+ * and again: collects what is in the buffers, looks for new threads and mappings, calls the `drain`
+ * of the host's sources, keeps the budgets, and gives the log what there is to say. *next_ms, if
+ * next_ms is not NULL, is set to the milliseconds until it should be called again: 1 to 1000. Later
+ * is allowed; what finds no room in the buffers meanwhile is dropped and counted
+ * (hbbp_session_info), and threads that start are found late where the notes of the source say so.
+ * Snapshot, info and stop collect, too. Its time is in overhead_ns; its code is sampled as any code
+ * of the calling thread.
+ * Errors:
+ *   HBBP_ERROR_INVALID_ARGUMENT  session is NULL
+ *   HBBP_ERROR_INVALID_STATE     no drained_by_host; it does not run, or its log or a host's source
+ *                                called
+ *   HBBP_ERROR_NO_MEMORY         samples are missing
+ * Any thread; of several at once, one after the other. Since 0.1. */
+HBBP_API hbbp_status hbbp_session_drain(hbbp_session *session, uint32_t *next_ms,
+                                        hbbp_error *error);
 
 /* Collects what is in the buffers and closes events and buffers: no thread is left, and of
  * descriptors only those of files whose code has samples, for blocks to be found in what ran even
@@ -172,6 +198,23 @@ HBBP_API hbbp_status hbbp_session_snapshot(hbbp_session *session, const hbbp_wor
 HBBP_API hbbp_status hbbp_session_get_info(hbbp_session *session, hbbp_session_info *info,
                                            hbbp_error *error);
 
+/* A function to be profiled. */
+typedef void (*hbbp_call)(void *user_data);
+
+/* Makes a session, starts it, calls `call` with `user_data`, stops the session, and gives a
+ * snapshot of it: a profile of every thread of the process during the call. `call` runs in the
+ * calling thread, once if the session starts and else not at all; an exception that it throws ends
+ * the session and goes on to the caller. `options` may be NULL.
+ * Errors: those of hbbp_session_create, _start and _snapshot. Any thread. Since 0.1. */
+HBBP_API hbbp_status hbbp_profile_call(hbbp_call call, void *user_data,
+                                       const hbbp_session_options *options, hbbp_profile **profile,
+                                       hbbp_error *error);
+
 HBBP_EXTERN_C_END
+
+#if defined(HBBP_DISABLE)
+#define HBBP_DISABLE_SESSION
+#include "disabled.inc"
+#endif
 
 #endif /* HBBP_SESSION_H_ */

@@ -39,4 +39,9 @@ HBBP_API hbbp_status hbbp_profile_copy_slices(const hbbp_profile *profile, size_
 
 HBBP_EXTERN_C_END
 
+#if defined(HBBP_DISABLE)
+#define HBBP_DISABLE_SLICES
+#include "disabled.inc"
+#endif
+
 #endif /* HBBP_SLICES_H_ */

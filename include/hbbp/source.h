@@ -66,4 +66,9 @@ HBBP_API hbbp_status hbbp_session_add_source(hbbp_session *session, const hbbp_s
 
 HBBP_EXTERN_C_END
 
+#if defined(HBBP_DISABLE)
+#define HBBP_DISABLE_SOURCE
+#include "disabled.inc"
+#endif
+
 #endif /* HBBP_SOURCE_H_ */

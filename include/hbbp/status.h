@@ -38,4 +38,9 @@ HBBP_API const char *hbbp_status_name(hbbp_status status);
 
 HBBP_EXTERN_C_END
 
+#if defined(HBBP_DISABLE)
+#define HBBP_DISABLE_STATUS
+#include "disabled.inc"
+#endif
+
 #endif /* HBBP_STATUS_H_ */

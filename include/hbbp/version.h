@@ -38,4 +38,9 @@ HBBP_API int32_t hbbp_feature(const char *name);
 
 HBBP_EXTERN_C_END
 
+#if defined(HBBP_DISABLE)
+#define HBBP_DISABLE_VERSION
+#include "disabled.inc"
+#endif
+
 #endif /* HBBP_VERSION_H_ */

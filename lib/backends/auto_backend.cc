@@ -3,6 +3,15 @@
 #include <string>
 
 namespace hbbp {
+namespace {
+
+// Returns whether another source may do what this one cannot.
+bool IsRefusal(StatusCode code) {
+  return code == StatusCode::kPermission || code == StatusCode::kUnsupported ||
+         code == StatusCode::kBusy;
+}
+
+}  // namespace
 
 Status AutoBackend::Start(const BackendConfig& config, pid_t excluded, BackendChoice* choice) {
   std::string refusals = refusals_;
@@ -19,7 +28,10 @@ Status AutoBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
     *choice = std::move(found);
     return status;
   }
-  return status;
+  if (!IsRefusal(status.code())) return status;
+  const char* const alternative = find_alternative_(config, excluded);
+  if (alternative == nullptr) return status;
+  return Status(status.code(), status.message() + "; the source " + alternative + " works here");
 }
 
 }  // namespace hbbp

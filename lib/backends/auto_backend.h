@@ -14,15 +14,20 @@ namespace hbbp {
 // The note of the first source says why no better backend was taken.
 class AutoBackend : public Backend {
  public:
+  // Returns the name of a source that would start with these options, or nullptr.
+  using FindAlternative = const char* (*)(const BackendConfig& config, pid_t excluded);
+
   // `candidates` has at least one backend, the best first. `refusals` says why a better one is not
-  // a candidate.
-  AutoBackend(std::vector<std::unique_ptr<Backend>> candidates, std::string refusals)
+  // a candidate. `find_alternative` is asked if none works.
+  AutoBackend(std::vector<std::unique_ptr<Backend>> candidates, std::string refusals,
+              FindAlternative find_alternative)
       : candidates_(std::move(candidates)),
         refusals_(std::move(refusals)),
+        find_alternative_(find_alternative),
         chosen_(candidates_.front().get()) {}
 
   const char* name() const override { return chosen_->name(); }
-  // If none works, returns the error of the last candidate.
+  // If none works, returns the error of the last candidate, with the alternative if there is one.
   Status Start(const BackendConfig& config, pid_t excluded, BackendChoice* choice) override;
   void Drain(EventSink* sink) override { chosen_->Drain(sink); }
   void Disable() override { chosen_->Disable(); }
@@ -40,6 +45,7 @@ class AutoBackend : public Backend {
  private:
   const std::vector<std::unique_ptr<Backend>> candidates_;
   const std::string refusals_;
+  const FindAlternative find_alternative_;
   Backend* chosen_;
 };
 

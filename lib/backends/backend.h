@@ -86,8 +86,8 @@ class Backend {
 
   virtual const char* name() const = 0;
 
-  // Starts sampling every thread of the process but `excluded`, and those that start later. Sets at
-  // least one source. On failure nothing stays open.
+  // Starts sampling every thread of the process but `excluded` (0: none), and those that start
+  // later. Sets at least one source. On failure nothing stays open.
   virtual Status Start(const BackendConfig& config, pid_t excluded, BackendChoice* choice) = 0;
 
   // Delivers what was collected since the last call. A record may be delivered before an older
@@ -123,9 +123,10 @@ class Backend {
   virtual int DrainIntervalMs() const = 0;
 };
 
-// Makes a backend of kEbs, kLbr (which has EBS as well), kIbs, kSwbt or kEbsAndSwbt. kNone takes
+// Makes a backend of kEbs, kLbr (which has EBS as well), kIbs, kSwbt or kEbsAndSwbt. kPerf takes
 // hardware branch records if they are available, else EBS; kAuto tries software branch tracing
-// between the two. Returns nullptr for other kinds, and for those that this program does not have.
+// between the two. If it is unavailable, Start's error names a source that works here, if there is
+// one. Returns nullptr for other kinds, and for those that this program does not have.
 std::unique_ptr<Backend> MakeBackend(SourceKind kind);
 
 }  // namespace hbbp

@@ -5,4 +5,8 @@ namespace hbbp {
 
 std::unique_ptr<Backend> MakeTracingBackend() { return nullptr; }
 
+std::unique_ptr<Backend> MakeEbsAndTracingBackend() { return nullptr; }
+
+bool CanTraceBranches(const BackendConfig&) { return false; }
+
 }  // namespace hbbp

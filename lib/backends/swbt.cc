@@ -540,8 +540,8 @@ bool SwbtBackend::ThreadsMayHaveChanged() {
   const bool differs = ::stat("/proc/self/task", &tasks) != 0 ||
                        std::exchange(last_thread_count_, tasks.st_nlink) != tasks.st_nlink ||
                        (observer_ != nullptr && observer_->TakeNewThreads());
-  constexpr nlink_t kOwnLinks = 3;  // ".", "..", the worker
-  if (tasks.st_nlink > kOwnLinks + 1) trace::Tracer::Get().SetOthersStore();
+  const nlink_t own_links = excluded_ != 0 ? 3 : 2;  // ".", "..", the worker
+  if (tasks.st_nlink > own_links + 1) trace::Tracer::Get().SetOthersStore();
   const bool is_first = last_listing_ns_ < start_ns_;
   if (differs && !is_first) last_birth_ns_ = now;
   if (!differs && now - last_listing_ns_ < kListingIntervalNs) return false;

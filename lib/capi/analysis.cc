@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -129,7 +130,48 @@ hbbp_function GetFunction(const hbbp_analysis& analysis, size_t index) {
   function.instructions = record.instructions;
   function.standard_error = record.standard_error;
   function.samples = record.samples;
+  function.demangled_name = analysis.DemangledNameOf(index);
   return function;
+}
+
+double GetHeat(const BlockRecord& record, hbbp_order order) {
+  switch (order) {
+    case HBBP_ORDER_EXECUTIONS:
+      return record.estimate.count;
+    case HBBP_ORDER_SAMPLES:
+      return static_cast<double>(record.samples);
+    default:
+      return record.estimate.count * record.block.instruction_count;
+  }
+}
+
+double GetHeat(const hbbp::FunctionRecord& record, hbbp_order order) {
+  return order == HBBP_ORDER_SAMPLES ? static_cast<double>(record.samples) : record.instructions;
+}
+
+// Returns the indices of the hottest `count` records, and of more of them in any order.
+template <typename Record>
+std::vector<uint32_t> SortByHeat(const std::vector<Record>& records, hbbp_order order,
+                                 const ListPart& part) {
+  std::vector<double> heat(records.size());
+  std::transform(records.begin(), records.end(), heat.begin(),
+                 [order](const Record& record) { return GetHeat(record, order); });
+  std::vector<uint32_t> indices(records.size());
+  std::iota(indices.begin(), indices.end(), 0u);
+  const size_t first = std::min(part.first, indices.size());
+  const size_t sorted = first + std::min(part.count, indices.size() - first);
+  std::partial_sort(indices.begin(), indices.begin() + static_cast<ptrdiff_t>(sorted),
+                    indices.end(), [&heat](uint32_t one, uint32_t other) {
+                      if (heat[one] != heat[other]) return heat[one] > heat[other];
+                      return one < other;
+                    });
+  return indices;
+}
+
+Status CheckOrder(const char* function, hbbp_order order) {
+  if (order >= HBBP_ORDER_INSTRUCTIONS && order <= HBBP_ORDER_SAMPLES) return hbbp::OkStatus();
+  return MakeStatus(StatusCode::kInvalidArgument, "%s: order: must be a HBBP_ORDER_ value",
+                    function);
 }
 
 hbbp_branch GetBranch(const hbbp_analysis& analysis, size_t index) {
@@ -244,6 +286,45 @@ HBBP_API hbbp_status hbbp_analysis_copy_functions(const hbbp_analysis* analysis,
   return CopyHandleList({"hbbp_analysis_copy_functions", "hbbp_function", "functions"}, "analysis",
                         analysis, hbbp_analysis_function_count(analysis), {first, count, size},
                         functions, copied, error, &GetFunction);
+}
+
+HBBP_API hbbp_status hbbp_analysis_copy_hottest_blocks(const hbbp_analysis* analysis,
+                                                       hbbp_order order, size_t first, size_t count,
+                                                       size_t size, hbbp_block* blocks,
+                                                       size_t* copied, hbbp_error* error) {
+  constexpr ListNames kNames = {"hbbp_analysis_copy_hottest_blocks", "hbbp_block", "blocks"};
+  return Guard(error, [&]() -> Status {
+    if (analysis == nullptr) return NullArgument(kNames.function, "analysis");
+    HBBP_RETURN_IF_ERROR(CheckOrder(kNames.function, order));
+    const std::vector<BlockRecord>& records = analysis->analysis().blocks();
+    const ListPart part = {first, count, size};
+    const std::vector<uint32_t> hottest = SortByHeat(records, order, part);
+    return CopyList(kNames, records.size(), part, blocks, copied,
+                    [&](size_t index) { return BlockOf(records[hottest[index]]); });
+  });
+}
+
+HBBP_API hbbp_status hbbp_analysis_copy_hottest_functions(const hbbp_analysis* analysis,
+                                                          hbbp_order order, size_t first,
+                                                          size_t count, size_t size,
+                                                          hbbp_function* functions, size_t* copied,
+                                                          hbbp_error* error) {
+  constexpr ListNames kNames = {"hbbp_analysis_copy_hottest_functions", "hbbp_function",
+                                "functions"};
+  return Guard(error, [&]() -> Status {
+    if (analysis == nullptr) return NullArgument(kNames.function, "analysis");
+    HBBP_RETURN_IF_ERROR(CheckOrder(kNames.function, order));
+    if (order == HBBP_ORDER_EXECUTIONS) {
+      return MakeStatus(StatusCode::kInvalidArgument,
+                        "%s: order: HBBP_ORDER_EXECUTIONS is of blocks; of a function take "
+                        "HBBP_ORDER_INSTRUCTIONS",
+                        kNames.function);
+    }
+    const ListPart part = {first, count, size};
+    const std::vector<uint32_t> hottest = SortByHeat(analysis->analysis().functions(), order, part);
+    return CopyList(kNames, hottest.size(), part, functions, copied,
+                    [&](size_t index) { return GetFunction(*analysis, hottest[index]); });
+  });
 }
 
 HBBP_API size_t hbbp_analysis_branch_count(const hbbp_analysis* analysis) {

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "analysis/instruction_table.h"
+#include "symbols/demangle.h"
 
 using hbbp::BlockRecord;
 using hbbp::InstructionTable;
@@ -18,6 +19,18 @@ namespace {
 constexpr size_t kMaxKeptInstructions = 4 << 20;
 
 }  // namespace
+
+namespace hbbp::capi {
+
+const char* DemangledNames::Get(size_t index, const std::string& name) {
+  if (!name.starts_with("_Z") && !name.starts_with("_R")) return name.c_str();
+  std::lock_guard lock(mutex_);
+  const auto [position, is_new] = names_.try_emplace(index);
+  if (is_new) position->second = Demangle(name);
+  return position->second.c_str();
+}
+
+}  // namespace hbbp::capi
 
 hbbp_analysis::hbbp_analysis(hbbp_profile profile, hbbp::Analysis analysis,
                              hbbp::DebugInfoOptions debug_options)

@@ -1,5 +1,5 @@
-// The analysis behind the handle, and what is made of it when it is first needed: loops, and what
-// queries have to know of instructions.
+// The analysis behind the handle, and what is made of it when it is first needed: loops, what
+// queries have to know of instructions, and names of functions without mangling.
 #ifndef HBBP_LIB_CAPI_ANALYSIS_HANDLE_H_
 #define HBBP_LIB_CAPI_ANALYSIS_HANDLE_H_
 
@@ -7,6 +7,8 @@
 
 #include <memory>
 #include <mutex>
+#include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "analysis/analyze.h"
@@ -38,6 +40,17 @@ class MadeOnce {
   std::shared_ptr<const Value> value_;
 };
 
+// Names of functions as their languages spell them, which are made when they are first asked for.
+class DemangledNames {
+ public:
+  // Returns `name` itself if it is not mangled. `index` is that of its function.
+  const char* Get(size_t index, const std::string& name);
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<size_t, std::string> names_;  // without those that are not mangled
+};
+
 // Reads hbbp_debug_options, which may be NULL.
 StatusOr<DebugInfoOptions> ReadDebugOptions(const hbbp_debug_options* given);
 
@@ -54,6 +67,10 @@ struct hbbp_analysis {
   const hbbp::ResolvedModules& modules() const { return *profile_.modules(); }
   const hbbp::Analysis& analysis() const { return analysis_; }
   const hbbp::LineTableCache& lines() const { return lines_; }
+  // Lives as long as the analysis.
+  const char* DemangledNameOf(size_t function) const {
+    return demangled_names_.Get(function, analysis_.functions()[function].name);
+  }
 
   hbbp::StatusOr<std::shared_ptr<const hbbp::ProfileLoops>> FindLoops(const hbbp::Work& work) const;
   // Returns the analysis with what a query needs. It lives as long as the analysis.
@@ -69,6 +86,7 @@ struct hbbp_analysis {
   const hbbp::LineTableCache lines_;
   mutable hbbp::capi::MadeOnce<hbbp::ProfileLoops> loops_;
   mutable hbbp::capi::MadeOnce<hbbp::InstructionTable> code_;
+  mutable hbbp::capi::DemangledNames demangled_names_;
 };
 
 #endif  // HBBP_LIB_CAPI_ANALYSIS_HANDLE_H_

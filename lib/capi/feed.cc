@@ -4,6 +4,8 @@
 // elements of arrays may be larger than this library knows them (Elements). A feed that
 // hbbp_source_ops gets belongs to its session, and gives no snapshots (CheckOwn).
 #include <hbbp/feed.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <memory>
@@ -12,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "backends/threads.h"
+#include "base/files.h"
 #include "capi/boundary.h"
 #include "capi/feed_handle.h"
 #include "capi/file_finder.h"
@@ -19,6 +23,7 @@
 #include "capi/import_files.h"
 #include "capi/profile_access.h"
 #include "capi/slice_option.h"
+#include "image/process_maps.h"
 #include "perf/branch_stack.h"
 
 using hbbp::Feed;
@@ -310,6 +315,54 @@ Status AddSampleSource(const hbbp_feed_source& source, Feed* feed, uint32_t* ind
   return OkStatus();
 }
 
+Status AddEvents(const Elements<hbbp_feed_event>& events, size_t count, Feed* feed) {
+  return feed->FeedEvents(count, [&](size_t i) { return ReadEvent(events[i]); });
+}
+
+// A thread whose name cannot be read has ended since it was listed.
+std::string ReadThreadName(uint32_t pid, pid_t tid) {
+  const std::string path =
+      "/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/comm";
+  const hbbp::StatusOr<std::string> line = hbbp::ReadTextFile(path, kLongestName);
+  return line.ok() ? line->substr(0, line->find('\n')) : "";
+}
+
+Status AddProcess(uint32_t pid, Feed* feed) {
+  HBBP_ASSIGN_OR_RETURN(const std::vector<pid_t> threads,
+                        hbbp::ListThreads(static_cast<pid_t>(pid)));
+  HBBP_ASSIGN_OR_RETURN(const std::vector<hbbp::Mapping> mappings,
+                        hbbp::ReadProcessMaps(static_cast<pid_t>(pid)));
+  if (mappings.empty()) {
+    return MakeStatus(StatusCode::kNotFound,
+                      "process %u has no memory: it has ended, or is of the kernel", pid);
+  }
+  std::vector<hbbp_feed_event> events;
+  hbbp_feed_event event = {};
+  event.kind = HBBP_FEED_MAPPING;
+  event.pid = pid;
+  for (const hbbp::Mapping& mapping : mappings) {
+    if (!mapping.executable) continue;
+    event.tid = pid;
+    event.address = mapping.start.value;
+    event.size = mapping.size();
+    event.file_offset = mapping.offset.value;
+    event.device = makedev(mapping.device_major, mapping.device_minor);
+    event.inode = mapping.inode;
+    event.name = mapping.path.c_str();
+    events.push_back(event);
+  }
+  HBBP_RETURN_IF_ERROR(AddEvents({events.data(), sizeof(event)}, events.size(), feed));
+  event.kind = HBBP_FEED_THREAD_NAME;
+  for (const pid_t tid : threads) {
+    const std::string name = ReadThreadName(pid, tid);
+    if (name.empty()) continue;
+    event.tid = static_cast<uint32_t>(tid);
+    event.name = name.c_str();
+    HBBP_RETURN_IF_ERROR(AddEvents({&event, sizeof(event)}, 1, feed));
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 extern "C" {
@@ -410,8 +463,19 @@ HBBP_API hbbp_status hbbp_feed_add_events(hbbp_feed* feed, const hbbp_feed_event
       const Status status = Check(all[i], sources);
       if (!status.ok()) return BadElement(kName, "events", i, status);
     }
-    return feed->feed.FeedEvents(count, [&](size_t i) { return ReadEvent(all[i]); })
-        .Annotate(kName);
+    return AddEvents(all, count, &feed->feed).Annotate(kName);
+  });
+}
+
+HBBP_API hbbp_status hbbp_feed_process(hbbp_feed* feed, uint32_t pid, hbbp_error* error) {
+  return Guard(error, [&]() -> Status {
+    constexpr char kName[] = "hbbp_feed_process";
+    if (feed == nullptr) return NullArgument(kName, "feed");
+    if (pid > INT32_MAX) {
+      return MakeStatus(StatusCode::kInvalidArgument, "%s: %u is not a process id", kName, pid);
+    }
+    const uint32_t chosen = pid != 0 ? pid : static_cast<uint32_t>(::getpid());
+    return AddProcess(chosen, &feed->feed).Annotate(kName);
   });
 }
 

@@ -1,12 +1,13 @@
 // The functions of session.h. hbbp_session_create checks the options one by one (CheckedConfig what
 // backends get, ReadHostOptions what the session gets) and makes the backend; start, stop, snapshot
-// and info are those of hbbp::Session. A session that is destroyed in its own log ends in a thread
-// of its own, since it would wait for itself.
+// and info are those of hbbp::Session; hbbp_profile_call calls these. A session that is destroyed
+// in its own log ends in a thread of its own, since it would wait for itself.
 #include <hbbp/session.h>
 #include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <initializer_list>
 #include <memory>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "backends/backend.h"
 #include "base/loaded_code.h"
 #include "capi/boundary.h"
+#include "capi/environment.h"
 #include "capi/host_handle.h"
 #include "capi/profile_access.h"
 #include "capi/session_handle.h"
@@ -37,6 +39,7 @@ static_assert(static_cast<int>(hbbp::SourceKind::kTruth) == HBBP_SOURCE_TRUTH);
 static_assert(static_cast<int>(hbbp::SourceKind::kAuto) == HBBP_SOURCE_AUTO);
 static_assert(static_cast<int>(hbbp::SourceKind::kCombined) == HBBP_SOURCE_COMBINED);
 static_assert(static_cast<int>(hbbp::SourceKind::kEbsAndSwbt) == HBBP_SOURCE_EBS_AND_SWBT);
+static_assert(static_cast<int>(hbbp::SourceKind::kPerf) == HBBP_SOURCE_PERF);
 static_assert(static_cast<int>(hbbp::EventKind::kAuto) == HBBP_EVENT_AUTO);
 static_assert(static_cast<int>(hbbp::EventKind::kTaskClock) == HBBP_EVENT_TASK_CLOCK);
 static_assert(static_cast<int>(hbbp::EventKind::kCpuClock) == HBBP_EVENT_CPU_CLOCK);
@@ -53,6 +56,8 @@ static_assert(static_cast<int>(hbbp::PeriodMode::kByFrequency) == HBBP_PERIOD_BY
 static_assert(static_cast<int>(hbbp::TraceMode::kLookAhead) == HBBP_TRACE_LOOKAHEAD);
 static_assert(static_cast<int>(hbbp::TraceMode::kBreakpoint) == HBBP_TRACE_BREAKPOINT);
 static_assert(static_cast<int>(hbbp::TraceMode::kVerify) == HBBP_TRACE_VERIFY);
+
+constinit std::atomic<YieldToHost> hbbp::capi::yield_to_host{nullptr};
 
 namespace {
 
@@ -100,7 +105,7 @@ bool IsOneOf(hbbp_source_kind source, std::initializer_list<hbbp_source_kind> li
 // Refuses options that nothing in the session would heed.
 Status CheckOptionsOfSource(const hbbp_session_options& options) {
   const hbbp_source_kind source = options.source;
-  const bool has_stacks = IsOneOf(source, {HBBP_SOURCE_NONE, HBBP_SOURCE_LBR, HBBP_SOURCE_AUTO});
+  const bool has_stacks = IsOneOf(source, {HBBP_SOURCE_PERF, HBBP_SOURCE_LBR, HBBP_SOURCE_AUTO});
   const bool has_pointers =
       has_stacks || IsOneOf(source, {HBBP_SOURCE_EBS, HBBP_SOURCE_EBS_AND_SWBT});
   if (options.branch_period != 0 && !has_stacks) {
@@ -129,9 +134,9 @@ Status CheckOptionsOfSource(const hbbp_session_options& options) {
 }
 
 Status CheckedConfig(const hbbp_session_options& options, BackendConfig* config) {
-  const bool is_live = options.source >= HBBP_SOURCE_NONE && options.source <= HBBP_SOURCE_SWBT;
-  if (!is_live && options.source != HBBP_SOURCE_AUTO &&
-      options.source != HBBP_SOURCE_EBS_AND_SWBT && options.source != HBBP_SOURCE_EXTERNAL) {
+  if (!IsOneOf(options.source, {HBBP_SOURCE_EBS, HBBP_SOURCE_LBR, HBBP_SOURCE_IBS, HBBP_SOURCE_SWBT,
+                                HBBP_SOURCE_AUTO, HBBP_SOURCE_EBS_AND_SWBT, HBBP_SOURCE_EXTERNAL,
+                                HBBP_SOURCE_PERF})) {
     return OutOfRange("source", "a HBBP_SOURCE_ value that can be live");
   }
   if (options.event_name == nullptr) {
@@ -213,6 +218,9 @@ Status ReadHostOptions(const hbbp_session_options& options, hbbp::SessionSetting
   }
   settings->backend.max_overhead = options.max_overhead;
   settings->backend.max_buffer_bytes = options.max_memory / 4;
+  if (options.drained_by_host > 1) return OutOfRange("drained_by_host", "0 or 1");
+  if (options.reserved != 0) return OutOfRange("reserved", "0");
+  settings->drained_by_host = options.drained_by_host != 0;
   return ReadHost("hbbp_session_options", options, settings);
 }
 
@@ -234,6 +242,7 @@ HBBP_API hbbp_status hbbp_session_create(const hbbp_session_options* options,
     if (options != nullptr) {
       HBBP_RETURN_IF_ERROR(ReadInput(options, "hbbp_session_options", &full));
     }
+    if (full.source == HBBP_SOURCE_NONE) full.source = HBBP_SOURCE_AUTO;
     // Options that only branch tracing has choose it.
     const bool has_trace_options = full.trace_mode != 0 || full.burst_branches != 0;
     if (full.source == HBBP_SOURCE_AUTO && has_trace_options) full.source = HBBP_SOURCE_SWBT;
@@ -248,9 +257,12 @@ HBBP_API hbbp_status hbbp_session_create(const hbbp_session_options* options,
     if (has_backend) backend = hbbp::MakeBackend(hbbp::SourceKind{full.source});
     if (has_backend && backend == nullptr) {
       return MakeStatus(StatusCode::kUnsupported,
-                        "software branch tracing is not in this library; link libhbbp instead");
+                        "software branch tracing is not in this library: link libhbbp, or take "
+                        "HBBP_SOURCE_PERF, which samples without it");
     }
-    *session = new hbbp_session(std::make_unique<hbbp::Session>(std::move(backend), settings));
+    const bool may_trace = full.source == HBBP_SOURCE_AUTO || TracesBranches(full.source);
+    *session =
+        new hbbp_session(std::make_unique<hbbp::Session>(std::move(backend), settings), may_trace);
     return OkStatus();
   });
 }
@@ -269,7 +281,20 @@ HBBP_API void hbbp_session_destroy(hbbp_session* session) {
 HBBP_API hbbp_status hbbp_session_start(hbbp_session* session, hbbp_error* error) {
   return Guard(error, [&]() -> Status {
     if (session == nullptr) return NullArgument("hbbp_session_start", "session");
+    const YieldToHost yield = session->may_trace_branches ? yield_to_host.load() : nullptr;
+    if (yield != nullptr) yield();
     return session->session->Start();
+  });
+}
+
+HBBP_API hbbp_status hbbp_session_drain(hbbp_session* session, uint32_t* next_ms,
+                                        hbbp_error* error) {
+  return Guard(error, [&]() -> Status {
+    if (session == nullptr) return NullArgument("hbbp_session_drain", "session");
+    int interval_ms = 0;
+    HBBP_RETURN_IF_ERROR(session->session->Drain(&interval_ms));
+    if (next_ms != nullptr) *next_ms = static_cast<uint32_t>(interval_ms);
+    return OkStatus();
   });
 }
 
@@ -289,6 +314,24 @@ HBBP_API hbbp_status hbbp_session_snapshot(hbbp_session* session, const hbbp_wor
     *profile = NewProfile(session->session->Snapshot(chosen));
     return OkStatus();
   });
+}
+
+HBBP_API hbbp_status hbbp_profile_call(hbbp_call call, void* user_data,
+                                       const hbbp_session_options* options, hbbp_profile** profile,
+                                       hbbp_error* error) {
+  if (call == nullptr) return Report(NullArgument("hbbp_profile_call", "call"), error);
+  if (profile == nullptr) return Report(NullArgument("hbbp_profile_call", "profile"), error);
+  struct SessionOwner {
+    hbbp_session* session = nullptr;
+    ~SessionOwner() { hbbp_session_destroy(session); }
+  } owner;
+  hbbp_status status = hbbp_session_create(options, &owner.session, error);
+  if (status == HBBP_OK) status = hbbp_session_start(owner.session, error);
+  if (status != HBBP_OK) return status;
+  call(user_data);
+  status = hbbp_session_stop(owner.session, error);
+  if (status != HBBP_OK) return status;
+  return hbbp_session_snapshot(owner.session, nullptr, profile, error);
 }
 
 HBBP_API hbbp_status hbbp_session_get_info(hbbp_session* session, hbbp_session_info* info,

@@ -78,5 +78,14 @@ install(
   FILES ${PROJECT_BINARY_DIR}/hbbpConfig.cmake ${PROJECT_BINARY_DIR}/hbbpConfigVersion.cmake
   DESTINATION ${package_dir} COMPONENT development)
 
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md
-  DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT documentation)
+# hbbp_install_documents(DESTINATION OPTION...): laid out as in the source, so that links work.
+function(hbbp_install_documents destination)
+  install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION ${destination} ${ARGN})
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${destination} ${ARGN}
+    FILES_MATCHING REGEX "\\.(md|png|svg)$" PATTERN man EXCLUDE PATTERN api EXCLUDE)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${destination} ${ARGN}
+    FILES_MATCHING REGEX "\\.(md|c|h|cc|py)$" PATTERN __pycache__ EXCLUDE)
+endfunction()
+
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT documentation)
+hbbp_install_documents(${CMAKE_INSTALL_DOCDIR} COMPONENT documentation)

@@ -24,6 +24,7 @@ enum class SourceKind : int32_t {
   kAuto = 6,        // of requests only, as what follows
   kEbsAndSwbt = 7,  // both at once
   kCombined = 8,    // of counts only: several sources together
+  kPerf = 10,       // of requests only: branch records, else IP samples
 };
 enum class EventKind : int32_t {
   kAuto = 0,

@@ -34,6 +34,7 @@ const char* SourceName(SourceKind source) {
     case SourceKind::kNone:
     case SourceKind::kAuto:
     case SourceKind::kEbsAndSwbt:
+    case SourceKind::kPerf:
       break;
   }
   return "none";

@@ -1,7 +1,8 @@
 // Start has the worker attach the backend, and then starts external sources itself. The worker
 // drains both until Stop, a deadline or EndForGood: it sleeps, drains external sources without a
 // lock and the backend with data_, commits what the recorder has, keeps the budgets, and flushes
-// the log. Snapshots and Info drain the backend as well. Every end of a run goes through EndRun.
+// the log. Where the host drains, there is no worker: Start attaches, and Drain does one round.
+// Snapshots and Info drain the backend as well. Every end of a run goes through EndRun.
 #include "session/session.h"
 
 #include <linux/futex.h>
@@ -88,14 +89,16 @@ Status Session::Start() {
     std::unique_lock<std::mutex> control(control_);
     HBBP_RETURN_IF_ERROR(CheckNotInCall());
     WaitUntilStopped(&control);
-    if (has_worker_) {
+    if (is_started_) {
       return MakeStatus(StatusCode::kInvalidState, "the session is already running");
     }
     if (!has_backend_ && external_sources_ == nullptr) {
       return MakeStatus(StatusCode::kInvalidState,
                         "the session has only external sources, and no source was added");
     }
-    if (Status status = StartWorker(); !status.ok()) {
+    if (settings_.drained_by_host) {
+      AttachInCaller();
+    } else if (Status status = StartWorker(); !status.ok()) {
       control.unlock();
       log_.Log(LogLevel::kError, "%s", status.message().c_str());
       log_.Flush();
@@ -115,7 +118,7 @@ Status Session::AddExternalSource(std::string name, std::unique_ptr<ExternalSour
   std::unique_lock<std::mutex> control(control_);
   HBBP_RETURN_IF_ERROR(CheckNotInCall());
   WaitUntilStopped(&control);
-  if (has_worker_) {
+  if (is_started_) {
     return MakeStatus(StatusCode::kInvalidState,
                       "%s: the session is running; add sources before it is started", name.c_str());
   }
@@ -140,20 +143,65 @@ Status Session::Stop() {
     std::unique_lock<std::mutex> control(control_);
     HBBP_RETURN_IF_ERROR(CheckNotInCall());
     WaitUntilStopped(&control);
-    if (!has_worker_) return MakeStatus(StatusCode::kInvalidState, "the session is not running");
+    if (!is_started_) return MakeStatus(StatusCode::kInvalidState, "the session is not running");
     is_stopping_ = true;
     worker_should_end_ = true;
+    drain_ended_.wait(control, [this] { return !is_in_drain_; });
   }
-  ::sem_post(&wake_);
-  ::pthread_join(worker_, nullptr);
+  if (!settings_.drained_by_host) {
+    ::sem_post(&wake_);
+    ::pthread_join(worker_, nullptr);
+  }
   Status status = EndRun();
   {
     std::lock_guard control(control_);
-    has_worker_ = is_stopping_ = false;
+    is_started_ = is_stopping_ = false;
     stopped_.notify_all();
   }
   log_.Flush();
   return status;
+}
+
+Status Session::Drain(int* next_ms) {
+  if (!settings_.drained_by_host) {
+    return MakeStatus(StatusCode::kInvalidState,
+                      "the session drains itself, in a thread of its own, unless its options have "
+                      "drained_by_host");
+  }
+  {
+    std::unique_lock<std::mutex> control(control_);
+    HBBP_RETURN_IF_ERROR(CheckNotInCall());
+    drain_ended_.wait(control, [this] { return !is_in_drain_; });
+    if (!is_started_ || is_stopping_) {
+      return MakeStatus(StatusCode::kInvalidState, "the session is not running");
+    }
+    is_in_drain_ = true;
+  }
+  DrainAndFlushLog(next_ms);
+  return OkStatus();
+}
+
+void Session::DrainAndFlushLog(int* next_ms) {
+  struct Turn {
+    ~Turn() {
+      std::lock_guard control(session->control_);
+      session->is_in_drain_ = false;
+      session->drain_ended_.notify_all();
+    }
+    Session* const session;
+  } turn{this};
+  const uint64_t cost_begin_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID);
+  if (external_sources_ != nullptr) external_sources_->Drain();
+  {
+    std::lock_guard data(data_);
+    budget_.AddCallerCost(ClockNs(CLOCK_THREAD_CPUTIME_ID) - cost_begin_ns);
+    if (running_) {
+      DrainAsFarAsMemoryGoes();
+      KeepBudgets();
+    }
+    *next_ms = backend_->DrainIntervalMs();
+  }
+  log_.Flush();
 }
 
 // The worker may be what waits for the end of the call, and the call for this.
@@ -378,8 +426,16 @@ Status Session::StartWorker() {
     return worker.status();
   }
   worker_ = *worker;
-  has_worker_ = true;
+  is_started_ = true;
   return OkStatus();
+}
+
+void Session::AttachInCaller() {
+  constexpr pid_t kNoThread = 0;
+  std::lock_guard data(data_);
+  attach_status_ = AttachAndLog(kNoThread);
+  attach_ended_ = true;
+  is_started_ = true;
 }
 
 bool Session::CheckpointNow(int timeout_ms) {
@@ -401,7 +457,7 @@ bool Session::EndForGood(const char* note, int timeout_ms) {
   {
     std::unique_lock<std::mutex> control(control_);
     WaitUntilStopped(&control);
-    if (!has_worker_) return false;
+    if (!is_started_) return false;
     is_stopping_ = true;
     end_note_ = note;
   }
@@ -410,7 +466,7 @@ bool Session::EndForGood(const char* note, int timeout_ms) {
   const bool has_ended = ::pthread_clockjoin_np(worker_, nullptr, CLOCK_MONOTONIC, &deadline) == 0;
   if (!has_ended) ::pthread_detach(worker_);
   std::lock_guard control(control_);
-  has_worker_ = is_stopping_ = false;
+  is_started_ = is_stopping_ = false;
   stopped_.notify_all();
   return has_ended;
 }
@@ -428,7 +484,7 @@ void Session::RunWorker() {
   Status status;
   {
     std::lock_guard data(data_);
-    attach_status_ = status = AttachAndLog();
+    attach_status_ = status = AttachAndLog(worker_tid_);
   }
   if (status.ok() && settings_.has_checkpoint_at_start) TakeCheckpoint(CheckpointKind::kPeriodic);
   log_.Flush();  // before Start() returns
@@ -495,8 +551,7 @@ void Session::DrainUntilEnd() {
     {
       std::lock_guard data(data_);
       budget_.SetWorkerCost(ClockNs(CLOCK_THREAD_CPUTIME_ID) - worker_begin_ns);
-      RenumberedSources numbered(sources_, &recorder_);
-      if (running_) budget_.Keep(&numbered);
+      if (running_) KeepBudgets();
     }
     log_.Flush();
     if (settings_.deadline_ns != 0 && begin_ns >= settings_.deadline_ns) (void)EndRun();
@@ -506,6 +561,11 @@ void Session::DrainUntilEnd() {
     }
     if (program_has_ended) break;
   }
+}
+
+void Session::KeepBudgets() {
+  RenumberedSources numbered(sources_, &recorder_);
+  budget_.Keep(&numbered);
 }
 
 int Session::DrainIntervalMs() {
@@ -519,10 +579,10 @@ void Session::SleepUntilWoken(int milliseconds) {
   }
 }
 
-Status Session::AttachAndLog() {
+Status Session::AttachAndLog(pid_t excluded) {
   Status status;
   try {
-    status = Attach();
+    status = Attach(excluded);
   } catch (const std::bad_alloc&) {
     backend_->Close();
     status = Status(StatusCode::kNoMemory, "out of memory");  // so short that it needs none
@@ -531,12 +591,12 @@ Status Session::AttachAndLog() {
   return status;
 }
 
-// Events must not follow the worker itself, so it opens them.
-Status Session::Attach() {
+// Events must not follow the worker itself, which is `excluded`, so it opens them.
+Status Session::Attach(pid_t excluded) {
   ClearAfterFork();
   BackendChoice choice;
   const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
-  HBBP_RETURN_IF_ERROR(backend_->Start(settings_.backend, ::gettid(), &choice));
+  HBBP_RETURN_IF_ERROR(backend_->Start(settings_.backend, excluded, &choice));
   std::vector<SourceRecord> sources;
   for (SourceChoice& chosen : choice.sources) {
     SourceRecord source;
@@ -598,7 +658,9 @@ void Session::ResetInChild() {
   // Destroying it would wait for the threads that wait for it, which are not here.
   new (&attach_ended_signal_) std::condition_variable();
   new (&stopped_) std::condition_variable();
-  has_worker_ = is_stopping_ = false;
+  new (&drain_ended_) std::condition_variable();
+  is_in_drain_ = false;
+  is_started_ = is_stopping_ = false;
   worker_should_end_ = true;  // the worker itself may have forked, in the log
   worker_is_alive_ = false;
   checkpoints_done_ = checkpoints_asked_.load();

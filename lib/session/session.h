@@ -57,6 +57,9 @@ struct SessionSettings : HostSettings {
   uint64_t realtime_offset_ns = 0;
   // Start() returns after a first checkpoint, which the end of no program can come before.
   bool has_checkpoint_at_start = false;
+  // There is no worker, so that a program with one thread keeps one: Drain() does its work. Neither
+  // an observer nor a deadline may be set.
+  bool drained_by_host = false;
 };
 
 // All functions may be called from any thread, at once.
@@ -84,6 +87,10 @@ class Session : private ForkParticipant {
   // when sampling has begun.
   Status Start();
   Status Stop();
+  // Does once what the worker does again and again, and sets `next_ms` to the time until it should
+  // be called again. Waits for another thread that is in it. Returns kInvalidState if the session
+  // has a worker, if it does not run, and in its log and its external sources.
+  Status Drain(int* next_ms);
   // Throws WorkCancelled if it is cancelled; the session is as it was then. Progress is of steps
   // in no particular unit.
   ProfileData Snapshot(const Work& work = {});
@@ -124,13 +131,16 @@ class Session : private ForkParticipant {
   void DrainUntilEnd();
   void TakeCheckpoint(CheckpointKind kind);
   void SleepUntilWoken(int milliseconds);
-  Status Attach();
+  Status Attach(pid_t excluded);
   Status StartWorker();
+  void AttachInCaller();
   Status CheckNotInCall() const;
   Status StartExternalSources();
   Status EndRun();
   std::vector<uint32_t> AllSources() const;
   void WaitUntilStopped(std::unique_lock<std::mutex>* control);
+  void DrainAndFlushLog(int* next_ms);
+  void KeepBudgets();
   void DrainLocked();
   void DrainAsFarAsMemoryGoes();
   void LogChoice();
@@ -141,7 +151,7 @@ class Session : private ForkParticipant {
   void ClearAfterFork();
   ProfileData SnapshotLocked(const Work& work);
   SessionInfo InfoLocked();
-  Status AttachAndLog();
+  Status AttachAndLog(pid_t excluded);
   int DrainIntervalMs();
   void LockForFork() override;
   void UnlockAfterFork() override;
@@ -152,10 +162,13 @@ class Session : private ForkParticipant {
   const bool has_backend_;  // and not only external sources
 
   Mutex control_;  // start, stop and the worker's life
-  bool has_worker_ = false;
-  // A thread waits for the worker's end, without the lock: the worker may be in the host's log.
+  bool is_started_ = false;
+  // A thread waits for the end of the worker or of Drain, without the lock: they may be in the
+  // host's log.
   bool is_stopping_ = false;
   std::condition_variable stopped_;
+  bool is_in_drain_ = false;
+  std::condition_variable drain_ended_;
   std::atomic<pid_t> worker_tid_{0};
   pthread_t worker_{};
 

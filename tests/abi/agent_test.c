@@ -45,6 +45,21 @@ static hbbp_profile *record(void) {
   return profile;
 }
 
+/* Where the library has no branch tracing, sessions that leave the source open do without. */
+static void check_default_source(void) {
+  hbbp_session *session = NULL;
+  hbbp_profile *profile = NULL;
+  CHECK_OK(hbbp_session_create(NULL, &session, &error));
+  CHECK_OK(hbbp_session_start(session, &error));
+  CHECK_OK(hbbp_session_stop(session, &error));
+  CHECK_OK(hbbp_session_snapshot(session, NULL, &profile, &error));
+  hbbp_session_destroy(session);
+  hbbp_source_info source;
+  CHECK_ELEMENT(hbbp_profile_copy_sources, profile, 0, &source);
+  CHECK(source.kind == HBBP_SOURCE_EBS || source.kind == HBBP_SOURCE_LBR);
+  hbbp_profile_destroy(profile);
+}
+
 /* Feeds samples in three nops and a return. */
 static hbbp_profile *observe(void) {
   HBBP_INIT(hbbp_feed_options, options);
@@ -241,6 +256,7 @@ int main(int argc, char **argv) {
   test_own_source();
   hbbp_profile *const parts[] = {record(), observe()};
   const int is_skipped = parts[0] == NULL;
+  if (!is_skipped) check_default_source();
   test_lists(parts[1]);
   test_parts(parts[1]);
   if (!is_skipped) {

@@ -27,8 +27,27 @@ hbbp_abi_program(hpp_test SOURCES hpp_test.cc)
 # The same without exceptions: what fails ends the program, so that it only does what succeeds.
 hbbp_abi_program(hpp_without_exceptions_test SOURCES hpp_test.cc)
 target_compile_options(hpp_without_exceptions_test PRIVATE -fno-exceptions)
+# Programs of -DHBBP_DISABLE, which link no library.
+foreach(name disabled_test.c disabled_cxx_test.cc)
+  get_filename_component(target ${name} NAME_WE)
+  add_executable(${target} ${name})
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include)
+  target_link_libraries(${target} PRIVATE hbbp_flags)
+  target_compile_options(${target} PRIVATE -Wpedantic)
+  target_compile_definitions(${target} PRIVATE HBBP_DISABLE)
+  set_target_properties(${target} PROPERTIES CXX_STANDARD 17)
+  add_test(NAME "abi: ${target}" COMMAND ${target})
+  set_tests_properties("abi: ${target}" PROPERTIES LABELS abi)
+endforeach()
+hbbp_abi_program(disabled_hpp_test SOURCES disabled_hpp_test.cc disabled_hpp_other.cc)
+set_source_files_properties(disabled_hpp_test.cc PROPERTIES COMPILE_DEFINITIONS HBBP_DISABLE)
+
+hbbp_abi_program(default_source_test SOURCES default_source_test.cc)
+target_compile_options(default_source_test PRIVATE -O0) # as the loop that it counts is to be compiled
 hbbp_abi_program(descriptors_test SOURCES descriptors_test.c)
+hbbp_abi_program(drained_test SOURCES drained_test.c ARGUMENTS "")
 hbbp_abi_program(embedding_test SOURCES embedding_test.c)
+hbbp_abi_program(feed_process_test SOURCES feed_process_test.c)
 hbbp_abi_program(feed_test SOURCES feed_test.c)
 hbbp_abi_program(feed_bursts_test SOURCES feed_bursts_test.c)
 hbbp_abi_program(jit_test SOURCES jit_test.c)
@@ -41,6 +60,7 @@ hbbp_abi_program(struct_sizes_test SOURCES struct_sizes_test.c
 target_compile_options(struct_sizes_test PRIVATE -g) # whose source lines it asks for
 hbbp_abi_program(host_feed_test SOURCES host_feed_test.c ARGUMENTS ${CMAKE_CURRENT_BINARY_DIR})
 target_compile_options(host_feed_test PRIVATE -g) # whose source lines it asks for
+hbbp_abi_program(profile_call_test SOURCES profile_call_test.cc)
 hbbp_abi_program(host_test SOURCES host_test.c)
 # Hundreds of sessions.
 set_tests_properties("abi: host_test" PROPERTIES TIMEOUT 300)

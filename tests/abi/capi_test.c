@@ -719,10 +719,10 @@ static void test_options(void) {
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "include_kernel", include_kernel = 2);
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "buffer_bytes", buffer_bytes = (1u << 30) + 1);
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "not both", period = options.frequency_hz = 1000);
-  CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "burst_branches", burst_branches = 256);
-  CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "trace_mode", trace_mode = HBBP_TRACE_VERIFY);
 #define CHECK_OPTION_OF(kind, word, assignment) \
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, word, source = (kind); options.assignment)
+  CHECK_OPTION_OF(HBBP_SOURCE_PERF, "burst_branches", burst_branches = 256);
+  CHECK_OPTION_OF(HBBP_SOURCE_EBS, "trace_mode", trace_mode = HBBP_TRACE_VERIFY);
   CHECK_OPTION_OF(HBBP_SOURCE_EBS, "branch_period", branch_period = 1000);
   CHECK_OPTION_OF(HBBP_SOURCE_SWBT, "branch_period", branch_period = 1000);
   CHECK_OPTION_OF(HBBP_SOURCE_SWBT, "imprecise", imprecise = 1);
@@ -754,6 +754,8 @@ static void test_options(void) {
   traced.pid = 1;
   CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "pid", create(&traced, &error));
   traced.source = HBBP_SOURCE_AUTO; /* which traces branches if options of that are given */
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "pid", create(&traced, &error));
+  traced.source = HBBP_SOURCE_NONE; /* the same */
   CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "pid", create(&traced, &error));
   traced.trace_mode = 0;
   CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "pid", create(&traced, &error));
@@ -1501,6 +1503,7 @@ static void check_concurrent_readers(const hbbp_analysis *analysis, double instr
 /* Returns 77 if this machine does not allow sampling. */
 static int test_session(const char *directory) {
   HBBP_INIT(hbbp_session_options, options);
+  options.source = HBBP_SOURCE_PERF;
   options.event = HBBP_EVENT_TASK_CLOCK;
   options.period = 500000;
   hbbp_session *session = NULL;

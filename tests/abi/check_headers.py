@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Compiles every public header alone, as C11, C17, C++17 and C++20; hbbp.hpp as C++ only.
+"""Compiles every public header alone, as C11, C17, C++17 and C++20, with -DHBBP_DISABLE and without; hbbp.hpp as
+C++ only.
 
 usage: check_headers.py COMPILER INCLUDE_DIRECTORY
 COMPILER is a gcc or clang that compiles both languages.
@@ -14,14 +15,15 @@ C = [('c', '-std=c11'), ('c', '-std=c17')]
 CXX = [('c++', '-std=c++17'), ('c++', '-std=c++20')]
 
 
-def compiles(compiler, include, header, language, standard):
+def compiles(compiler, include, header, language, standard, *options):
     # The header is included twice, which tests its guard.
     source = f'#include <{header}>\n#include <{header}>\n'
     warnings = [each for each in WARNINGS if language == 'c' or each != '-Wstrict-prototypes']
-    command = [compiler, '-x', language, standard, *warnings, f'-I{include}', '-fsyntax-only', '-']
+    command = [compiler, '-x', language, standard, *warnings, *options, f'-I{include}', '-fsyntax-only',
+               '-']
     done = subprocess.run(command, input=source, text=True, stderr=subprocess.PIPE)
     if done.returncode != 0:
-        print(f'{header} as {standard[5:]}:\n{done.stderr}', file=sys.stderr)
+        print(f'{header} as {" ".join([standard[5:], *options])}:\n{done.stderr}', file=sys.stderr)
     return done.returncode == 0
 
 
@@ -30,10 +32,11 @@ def main():
     passed = failed = 0
     for path in sorted(include.glob('**/*.h*')):
         for language in CXX if path.suffix == '.hpp' else C + CXX:
-            if compiles(compiler, include, path.relative_to(include), *language):
-                passed += 1
-            else:
-                failed += 1
+            for options in [], ['-DHBBP_DISABLE']:
+                if compiles(compiler, include, path.relative_to(include), *language, *options):
+                    passed += 1
+                else:
+                    failed += 1
     print(f'{passed} passed, {failed} failed')
     return 1 if failed or not passed else 0
 

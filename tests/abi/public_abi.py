@@ -27,6 +27,8 @@ def flat_header(include):
         seen.add(path)
         text = re.sub(r'/\*.*?\*/', '', path.read_text(), flags=re.S)
         text = re.sub(r'\A\s*#ifndef (\w+)\n#define \1\n(.*)#endif\s*\Z', r'\2', text, flags=re.S)
+        # What there is instead of the library is not its ABI.
+        text = re.sub(r'^#if defined\(HBBP_DISABLE\)\n.*?^#endif\n', '', text, flags=re.M | re.S)
         system.extend(name for name in re.findall(r'^#include <(.*)>\n', text, flags=re.M)
                       if name not in system)
         text = re.sub(r'^#include <.*\n', '', text, flags=re.M)

@@ -178,6 +178,8 @@ OUTPUT_ARRAY(hbbp_ibs_bucket, hbbp_profile_copy_ibs_buckets, fed)
 OUTPUT_ARRAY(hbbp_ibs_line, hbbp_profile_copy_ibs_lines, fed)
 OUTPUT_ARRAY(hbbp_block, hbbp_analysis_copy_blocks, of_fed)
 OUTPUT_ARRAY(hbbp_function, hbbp_analysis_copy_functions, of_fed)
+OUTPUT_ARRAY(hbbp_block, hbbp_analysis_copy_hottest_blocks, of_fed, HBBP_ORDER_INSTRUCTIONS)
+OUTPUT_ARRAY(hbbp_function, hbbp_analysis_copy_hottest_functions, of_fed, HBBP_ORDER_SAMPLES)
 OUTPUT_ARRAY(hbbp_branch, hbbp_analysis_copy_branches, of_fed)
 OUTPUT_ARRAY(hbbp_module_result, hbbp_analysis_copy_modules, of_loaded)
 OUTPUT_ARRAY(hbbp_source_result, hbbp_analysis_copy_sources, of_loaded)
@@ -320,6 +322,22 @@ static void test_hbbp_ratios_create(void) {
 }
 
 static void test_hbbp_loops_create(void) { test_work("hbbp_loops_create", read_by_work_of_loops); }
+
+static void call_nothing(void *user_data) { (void)user_data; }
+
+static hbbp_status read_by_call(const void *input) {
+  hbbp_profile *made = NULL;
+  const hbbp_status status = hbbp_profile_call(call_nothing, NULL, input, &made, &error);
+  hbbp_profile_destroy(made);
+  return status;
+}
+
+static void test_hbbp_profile_call(void) {
+  HBBP_INIT(hbbp_session_options, options);
+  options.source = HBBP_SOURCE_SWBT;
+  options.slice_ns = HBBP_MIN_SLICE_NS;
+  test_input("hbbp_profile_call", &options, sizeof(options), read_by_call);
+}
 
 static void test_hbbp_session_create(void) {
   HBBP_INIT(hbbp_session_options, options);
@@ -700,6 +718,8 @@ int main(int argc, char **argv) {
   test_hbbp_profile_copy_ibs_lines();
   test_hbbp_analysis_copy_blocks();
   test_hbbp_analysis_copy_functions();
+  test_hbbp_analysis_copy_hottest_blocks();
+  test_hbbp_analysis_copy_hottest_functions();
   test_hbbp_analysis_copy_branches();
   test_hbbp_analysis_copy_modules();
   test_hbbp_analysis_copy_sources();
@@ -717,6 +737,7 @@ int main(int argc, char **argv) {
   test_hbbp_ratios_create();
   test_hbbp_loops_create();
   test_hbbp_session_create();
+  test_hbbp_profile_call();
   test_hbbp_feed_create();
   test_hbbp_session_add_code();
   test_hbbp_session_add_source();

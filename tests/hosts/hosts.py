@@ -44,6 +44,7 @@ SMALL = [
     small('own_handlers', 1000),
     small('protection_keys', 600),
     small('steady', 400),
+    small('tiles', 12000),
     small('user_faults', 120),
     small('waits_for_signals', 200, may_lack_samples=True,
           why_no_restart='who starts sessions leaves SIGTRAP out of what it waits for'),

@@ -12,7 +12,7 @@ skip() {
 
 packages=$(cd "$1" && pwd)
 consumer=$(cd "$(dirname "$0")/.." && pwd)
-ls "$packages"/libhbbp*_*.deb "$packages"/hbbp-tools_*.deb >/dev/null 2>&1 ||
+ls "$packages"/libhbbp*_*.deb "$packages"/hbbp-tools_*.deb "$packages"/python3-hbbp_*.deb >/dev/null 2>&1 ||
   skip "no packages were made"
 [ "$(id -u)" -eq 0 ] || skip "needs root"
 command -v debootstrap >/dev/null || skip "no debootstrap"
@@ -63,6 +63,9 @@ hbbp doctor
 hbbp record -o /test/profile -- sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done'
 hbbp mix --top 5 /test/profile | tee /test/mix
 grep -q mov /test/mix || fail "no mov in the mix of a shell"
+apt-get install -qq -y --no-install-recommends /packages/python3-hbbp_*.deb >/dev/null
+ls /usr/lib/python3/dist-packages/hbbp/__pycache__ >/dev/null || fail "the Python package is not compiled"
+python3 -c 'import hbbp; print(hbbp.load("/test/profile").mix())' | grep mov || fail "no mov in the mix by Python"
 apt-get install -qq -y --no-install-recommends /packages/libhbbp-collect0_*.deb /packages/libhbbp-dev_*.deb gcc libc6-dev \
   pkg-config >/dev/null
 cd /test/install/consumer
@@ -75,7 +78,8 @@ cc -std=c11 $(pkg-config --cflags hbbp) consumer.c \
   $(pkg-config --static --libs hbbp | sed 's/-lhbbp /-l:libhbbp.a /') -o /test/static_consumer
 /test/static_consumer
 dpkg --audit
-apt-get purge -qq -y libhbbp0 libhbbp-collect0 libhbbp-dev hbbp-tools >/dev/null
+[ -e /usr/share/doc/libhbbp-dev/examples/self_profile.c ] || fail "no examples in libhbbp-dev"
+apt-get purge -qq -y libhbbp0 libhbbp-collect0 libhbbp-dev hbbp-tools python3-hbbp >/dev/null
 left=$(find /usr /etc /var/lib -name '*hbbp*' -not -path '/var/lib/dpkg/*-old')
 [ -z "$left" ] || fail "left after removing: $left"
 END

@@ -12,6 +12,11 @@ expect() {
   [ "$2" = "$3" ] || fail "$1: '$2', expected '$3'"
 }
 
+# expect_message LOG MESSAGE: CMake breaks lines.
+expect_message() {
+  tr -s '\n ' ' ' <"$1" | grep -q "$2" || { cat "$1"; fail "$1 has no '$2'"; }
+}
+
 # Makes a fresh directory for one step.
 fresh() {
   rm -rf "${WORK:?}/$1"
@@ -128,18 +133,127 @@ step_meson() {
   build/consumer_cpp
 }
 
-# Building the library again would take minutes: it suffices that it would be built and linked, as the build of Meson is
-# tested by itself.
+# Building the library again would take minutes: it suffices that it would be built and linked, as the builds of CMake
+# and Meson are tested by themselves.
+expect_only_the_library() {
+  ninja -C build -t inputs consumer_c >inputs
+  grep -q "/libhbbp.so" inputs || fail "consumer_c does not link libhbbp of the source"
+  ninja -C build -t inputs all >all
+  if grep 'preload\|CLI11\|/tests/unit/\|/bench/\|/examples/\|hbbp\.1' all; then
+    fail "these are built, too"
+  fi
+}
+
+# meson_source NAME: libhbbp is subprojects/NAME. No option is set: tools and tests are for who builds libhbbp alone.
+meson_source() {
+  meson_setup forcefallback
+  if grep -i 'catch2\|cli11' setup.log; then fail "asks for what only the command and the tests need"; fi
+  meson introspect --targets build |
+    grep -q "\"[^\"]*subprojects/$1/lib/libhbbp.so[^\"]*\"" || fail "libhbbp is not a target"
+  expect_only_the_library
+}
+
 step_meson_subproject() {
   fresh meson_subproject
   mkdir subprojects
   ln -s "$SOURCE" subprojects/hbbp
-  meson_setup forcefallback
-  meson introspect --targets build |
-    grep -q '"[^"]*subprojects/hbbp/lib/libhbbp.so[^"]*"' || fail "libhbbp is not a target"
-  ninja -C build -t inputs consumer_c | grep -q '^subprojects/hbbp/lib/.*libhbbp.so' ||
-    fail "consumer_c does not link libhbbp of the subproject"
-  if ninja -C build -t targets all | grep 'tools/hbbp:'; then fail "its command is built, too"; fi
+  meson_source hbbp
+}
+
+# Makes hbbp-VERSION.tar.gz as it is published: without what is built.
+source_archive() {
+  tar -czf "hbbp-$VERSION.tar.gz" -C "$SOURCE" --transform "s,^\.,hbbp-$VERSION," --exclude=./build --exclude='./build-*' \
+    --exclude=./.git --exclude=node_modules --exclude=./bindings/rust/target --exclude=__pycache__ .
+}
+
+step_meson_wrap() {
+  fresh meson_wrap
+  mkdir -p subprojects/packagefiles
+  (cd subprojects/packagefiles && source_archive)
+  cat >subprojects/hbbp.wrap <<END
+[wrap-file]
+directory = hbbp-$VERSION
+source_filename = hbbp-$VERSION.tar.gz
+source_hash = $(sha256sum "subprojects/packagefiles/hbbp-$VERSION.tar.gz" | cut -d ' ' -f 1)
+
+[provide]
+dependency_names = hbbp, hbbp-collect
+END
+  meson_source "hbbp-$VERSION"
+  rm -r subprojects
+}
+
+# cmake_source OPTION: the same for CMake; nothing of libhbbp is installed, and the build type is the host's.
+cmake_source() {
+  "$CMAKE" -S "$TESTS/consumer" -B build -G Ninja "$1" -DCMAKE_C_COMPILER="$CC" -DCMAKE_CXX_COMPILER="$CXX" \
+    >configure.log 2>&1 || { cat configure.log; fail "cannot configure"; }
+  if grep -i 'catch2\|cli11' configure.log; then fail "asks for what only the command and the tests need"; fi
+  grep -qx 'CMAKE_BUILD_TYPE:STRING=' build/CMakeCache.txt || fail "sets the build type of its host"
+  expect_only_the_library
+  "$CMAKE" --install build --prefix "$PWD/prefix" >install.log || { cat install.log; fail "cannot install the host"; }
+  [ -z "$(find prefix -type f 2>/dev/null)" ] || fail "is installed with its host"
+  "$CMAKE" -DHBBP_INSTALL=ON build >configure.log || { cat configure.log; fail "cannot configure with HBBP_INSTALL"; }
+  grep -rq 'libhbbp\.so' --include=cmake_install.cmake build || fail "is not installed with HBBP_INSTALL"
+}
+
+step_add_subdirectory() {
+  fresh add_subdirectory
+  cmake_source -DSOURCE="$SOURCE"
+}
+
+step_fetch_content() {
+  fresh fetch_content
+  source_archive
+  cmake_source -DARCHIVE="$PWD/hbbp-$VERSION.tar.gz"
+  rm -r build
+}
+
+step_static_without_cxx() {
+  fresh static_without_cxx
+  cat >CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.16)
+project(host LANGUAGES C)
+find_package(hbbp CONFIG REQUIRED COMPONENTS static)
+END
+  "$CMAKE" . -DCMAKE_PREFIX_PATH="$PREFIX" -DCMAKE_C_COMPILER="$CC" >configure.log 2>&1 &&
+    fail "a project in C alone can have the static library"
+  expect_message configure.log 'hbbp_static has C++ inside: add CXX to the LANGUAGES of project()'
+}
+
+step_older_cxx() {
+  fresh older_cxx
+  echo '#include <hbbp/hbbp.hpp>' >host.cc
+  for standard in 98 11 14; do
+    "$CXX" -std=c++$standard -I"$PREFIX/include" -fsyntax-only host.cc 2>errors && fail "compiles as C++$standard"
+    expect "errors of C++$standard" "$(grep -c 'error:' errors)" 1
+    grep -q 'error:.* needs C++17' errors || { cat errors; fail "does not say what is needed"; }
+  done
+}
+
+# Nothing was built in this build directory.
+step_nothing_built() {
+  fresh nothing_built
+  "$CMAKE" -S "$SOURCE" -B build -DHBBP_BUILD_TESTS=OFF -DHBBP_BUILD_BENCHMARKS=OFF -DHBBP_BUILD_EXAMPLES=OFF \
+    -DCMAKE_C_COMPILER="$CC" -DCMAKE_CXX_COMPILER="$CXX" >configure.log 2>&1 || { cat configure.log; fail "cannot configure"; }
+  grep -qx 'CMAKE_BUILD_TYPE:STRING=Release' build/CMakeCache.txt || fail "Release is not the default"
+  for component in '' '--component tools' '--component library'; do
+    "$CMAKE" --install build --prefix "$PWD/prefix" $component 2>errors && fail "installs what was not built"
+    expect_message errors 'Nothing is installed, because this was not built: '
+    if [ -e prefix ]; then fail "leaves half a prefix"; fi
+  done
+}
+
+step_other_platform() {
+  command -v musl-gcc >/dev/null || { echo "SKIPPED: no musl-gcc"; exit 0; }
+  fresh other_platform
+  "$CMAKE" -S "$SOURCE" -B cmake -DCMAKE_C_COMPILER=musl-gcc -DCMAKE_CXX_COMPILER="$CXX" >cmake.log 2>&1 &&
+    fail "CMake configures for musl"
+  if command -v meson >/dev/null; then
+    CC=musl-gcc CXX=$CXX meson setup "$PWD/meson" "$SOURCE" >meson.log 2>&1 && fail "Meson configures for musl"
+  fi
+  for log in *.log; do
+    expect_message $log 'libhbbp needs 64-bit x86 Linux with the GNU C library, and [^ ]*musl-gcc builds'
+  done
 }
 
 has_archive() {
@@ -239,13 +353,13 @@ command_from_prefix() {
   "$hbbp" info bursts | grep 'taken in' || fail "no bursts of a shell"
 }
 
-# Returns a field of the package with the library, the headers or the command.
+# Returns a field of the package with the library, the headers, the command or the Python module.
 field() {
-  dpkg-deb -f "$WORK/packages/$1_${VERSION}_$(dpkg --print-architecture).deb" "$2"
+  dpkg-deb -f "$WORK/packages/$1_${VERSION}_"*.deb "$2"
 }
 
 files_of() {
-  dpkg-deb -c "$WORK/packages/$1_${VERSION}_$(dpkg --print-architecture).deb" |
+  dpkg-deb -c "$WORK/packages/$1_${VERSION}_"*.deb |
     sed -n 's,^-[^/]*/[^/]*[^.]*\./,,p;s,^l.* \./\(.*\) -> .*,\1,p' | sort
 }
 
@@ -265,7 +379,7 @@ step_packages() {
   soversion=${VERSION%%.*}
   library=libhbbp$soversion
   collect=libhbbp-collect$soversion
-  for package in "$library" "$collect" libhbbp-dev hbbp-tools; do
+  for package in "$library" "$collect" libhbbp-dev hbbp-tools python3-hbbp; do
     expect "version of $package" "$(field $package Version)" "$VERSION"
     expect_in "maintainer of $package" "$(field $package Maintainer)" '^[^<>]* <[^ ]*@[^ ]*>$'
     expect_in "summary of $package" "$(field $package Description | head -n 1)" '^[a-z].\{20,70\}$'
@@ -292,16 +406,27 @@ usr/$LIBDIR/libhbbp-collect.so.$VERSION"
   expect_in "shlibs of $collect" "$(dpkg-deb --info ./"$collect"_*.deb shlibs)" \
     "^libhbbp-collect $soversion $collect (>= $VERSION)\$"
   expect "files of libhbbp-dev" \
-    "$(files_of libhbbp-dev | grep -v '/doc/\|/cmake/\|include/hbbp/')" "usr/$LIBDIR/libhbbp-collect.a
+    "$(files_of libhbbp-dev | grep -v '/doc/\|/cmake/\|include/hbbp/\|/man3/')" "usr/$LIBDIR/libhbbp-collect.a
 usr/$LIBDIR/libhbbp-collect.so
 usr/$LIBDIR/libhbbp.a
 usr/$LIBDIR/libhbbp.so
 usr/$LIBDIR/pkgconfig/hbbp-collect.pc
 usr/$LIBDIR/pkgconfig/hbbp.pc"
+  expect_in "files of libhbbp-dev" "$(files_of libhbbp-dev)" '^usr/share/man/man3/hbbp_session_start.3.gz$'
+  for file in README.md docs/guide/embedding.md examples/self_profile.c; do
+    expect_in "files of libhbbp-dev" "$(files_of libhbbp-dev)" "^usr/share/doc/libhbbp-dev/$file\$"
+  done
+  expect "architecture of python3-hbbp" "$(field python3-hbbp Architecture)" all
+  expect "dependencies of python3-hbbp" "$(field python3-hbbp Depends)" "python3 (>= 3.8), $library (= $VERSION)"
+  expect "files of python3-hbbp" "$(files_of python3-hbbp | sed -n 's,^usr/lib/python3/dist-packages/hbbp/,,p')" \
+    "$(ls "$SOURCE/bindings/python/src/hbbp" | grep -v __pycache__ | sort)"
+  expect_in "files of python3-hbbp" "$(files_of python3-hbbp)" "^usr/lib/python3/dist-packages/hbbp-$VERSION.dist-info/METADATA\$"
   expect_in "dependencies of libhbbp-dev" "$(field libhbbp-dev Depends)" \
     "^$library (= $VERSION), $collect (= $VERSION)\$"
   expect_in "dependencies of hbbp-tools" "$(field hbbp-tools Depends)" "^$library (= $VERSION), "
-  expect_in "files of hbbp-tools" "$(files_of hbbp-tools)" '^usr/share/man/man1/hbbp.1.gz$'
+  for file in man/man1/hbbp.1.gz bash-completion/completions/hbbp zsh/.*/_hbbp; do
+    expect_in "files of hbbp-tools" "$(files_of hbbp-tools)" "^usr/share/$file\$"
+  done
   if field hbbp-tools Depends | grep python; then fail "hbbp-tools depends on Python"; fi
   # Everything that is installed is in one of them, except the project's own texts.
   for package in "$library" "$collect" libhbbp-dev hbbp-tools; do files_of $package; done |
@@ -323,6 +448,8 @@ step_packages_use() {
   (cd shared && LINK_AS=-lhbbp pkg_config_consumer)
   (cd static && LINK_AS=-l:libhbbp.a pkg_config_consumer --static)
   export LD_LIBRARY_PATH="$PREFIX/$LIBDIR"
+  expect "version in Python" "$(PYTHONPATH=$PREFIX/lib/python3/dist-packages python3 -B -c \
+    'import hbbp, importlib.metadata; print(importlib.metadata.version("hbbp"), hbbp.library_version())')" "$VERSION $VERSION"
   "$PREFIX/bin/hbbp" doctor | tee doctor.txt
   grep -q perf_event_open doctor.txt || fail "doctor says nothing of perf_event_open"
   command_from_prefix

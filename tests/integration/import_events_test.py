@@ -239,7 +239,8 @@ class ImportEventsTest(record_support.RecordTest):
             self.assertAlmostEqual(self.counted('instructions') / expected, 1, delta=0.01)
 
     def test_perf_loses_samples_of_a_group(self):
-        self.record_by_perf('-m', '1', '-e', '{task-clock:u,cpu-clock:u}:S', '-c', '10000')
+        # Samples with a part of the stack fill a buffer of one page soon, at a rate that any machine stands.
+        self.record_by_perf('-m', '1', '-e', '{task-clock:u,cpu-clock:u}:S', '-c', '100000', '--call-graph', 'dwarf,1024')
         self.import_it()
         report = subprocess.run(['perf', 'report', '--stdio', '-i', self.recording], capture_output=True, text=True)
         lost = int(re.search(r'Total Lost Samples: (\d+)', report.stdout)[1])

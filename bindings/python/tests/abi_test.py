@@ -32,7 +32,7 @@ OF_EVENT = {'event_name', 'event_type', 'event_config'}
 # Fields without a use in Python: a closure has its data, and the session's memory is not Python's.
 OF_C = {'log_user_data', 'user_data', 'allocator'}
 # Python has the names of statuses.
-UNUSED_FUNCTIONS = {'hbbp_status_name', 'hbbp_abi_version'}
+UNUSED_FUNCTIONS = {'hbbp_status_name', 'hbbp_abi_version', 'hbbp_profile_call'}
 
 
 def struct_name(row):

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """Tests feeding samples, one by one and as arrays of numpy."""
+import ctypes
+import os
 import unittest
 
 import hbbp
@@ -32,6 +34,26 @@ class FeedTest(unittest.TestCase):
     def refused(self, samples, reason, error=TypeError, **options):
         with self.assertRaisesRegex(error, reason):
             self.feed(samples, **options)
+
+
+class ProcessTest(unittest.TestCase):
+
+    def test_process_is_as_proc_shows_it(self):
+        libc = ctypes.CDLL(None)
+        address = ctypes.cast(libc.getpid, ctypes.c_void_p).value
+        with hbbp.Feed() as feed:
+            feed.process()
+            source = feed.add_source('ebs', 'instructions', period=1000)
+            feed.add_samples(source, [hbbp.FeedSample(ip=address, pid=os.getpid(), tid=os.getpid(), time_ns=1)])
+            feed.flush()
+            profile = feed.profile()
+            with self.assertRaises(hbbp.InvalidArgumentError):
+                feed.process(2 ** 31)
+        self.assertEqual(profile.info().unmapped, 0)
+        sampled, = (module for module in profile.modules() if module.samples)
+        self.assertIn('libc', sampled.path)
+        with open('/proc/self/comm') as name:
+            self.assertEqual(profile.threads()[0].name, name.read().strip())
 
 
 class OneByOneTest(FeedTest):

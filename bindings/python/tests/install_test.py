@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Tests the installation by pip without a network, finding the library, and the message where there is none."""
+import importlib.util
 import os
 import pathlib
 import re
@@ -13,15 +14,12 @@ import hbbp
 
 import support
 
-OPTIONS = ['--no-index', '--no-build-isolation', '--no-deps', '--disable-pip-version-check',
-           '--quiet']
 FIND = 'import hbbp; print(hbbp.library_path(), hbbp.library_version())'
 
 
 def why_not_pip():
-    for module in ('pip', 'setuptools', 'wheel', 'venv'):
-        done = subprocess.run([sys.executable, '-c', f'import {module}'], capture_output=True)
-        if done.returncode != 0:
+    for module in ('venv', 'ensurepip'):
+        if importlib.util.find_spec(module) is None:
             return f'there is no {module}'
     return None
 
@@ -33,56 +31,82 @@ class InstallTest(support.DirectoryTest):
         reason = why_not_pip()
         if reason:
             self.skipTest(reason)
-        self.source = self.directory / 'source'
-        shutil.copytree(support.PACKAGE, self.source,
-                        ignore=shutil.ignore_patterns('build', '*.egg-info', '__pycache__'))
+        self.python = self.directory / 'venv' / 'bin' / 'python'
+        done = self.run_clean(sys.executable, '-m', 'venv', str(self.directory / 'venv'))
+        self.assertEqual(done.returncode, 0, done)
 
     def run_clean(self, *command, **environment):
-        """Runs a command without the environment of the tests."""
+        """Runs a command at the top of the source, without the environment of the tests and a network for pip."""
         inherited = {name: value for name, value in os.environ.items()
                      if not name.startswith(('HBBP_', 'PYTHON', 'PIP_'))}
-        done = subprocess.run(command, capture_output=True, text=True, cwd=self.directory,
-                              env={**inherited, **environment}, timeout=200)
-        return done
+        return subprocess.run(
+            command, capture_output=True, text=True, cwd=support.ROOT, timeout=200,
+            env={**inherited, 'PATH': f'{self.directory}/venv/bin:{os.environ["PATH"]}',
+                 'PIP_NO_INDEX': '1', 'PIP_DISABLE_PIP_VERSION_CHECK': '1', **environment})
 
-    def venv(self, *options):
-        """Makes an environment; packages are installed from outside, which saves a pip of its own."""
-        path = self.directory / 'venv'
-        done = self.run_clean(sys.executable, '-m', 'venv', '--without-pip', *options, str(path))
+    def run_as_documented(self, start, **replaced):
+        """Runs the line of the guide that starts so."""
+        guide = (support.ROOT / 'docs' / 'guide' / 'python.md').read_text()
+        line = re.search(rf'(?m)^{re.escape(start)}.*', guide).group().partition('  #')[0]
+        for shown, value in replaced.items():
+            self.assertIn(shown, line)
+            line = line.replace(shown, value)
+        done = self.run_clean('sh', '-c', line)
         self.assertEqual(done.returncode, 0, done)
-        return str(path / 'bin' / 'python')
+
+    def installed(self):
+        done = self.run_clean(self.python, '-c', 'import hbbp; print(hbbp.__file__, hbbp.__version__)')
+        path, version = done.stdout.split()
+        self.assertEqual(version, hbbp.__version__)
+        return pathlib.Path(path).parent
 
     def test_pip_installs_from_the_source(self):
-        python = self.venv('--system-site-packages')
-        done = self.run_clean(python, '-m', 'pip', 'install', *OPTIONS, str(self.source))
-        self.assertEqual(done.returncode, 0, done)
-        done = self.run_clean(python, '-c', 'import hbbp; print(hbbp.__file__, hbbp.__version__)')
-        path, version = done.stdout.split()
-        self.assertTrue(path.startswith(str(self.directory)), path)
-        self.assertEqual(version, hbbp.__version__)
-        shown = self.run_clean(python, '-m', 'pip', 'show', 'hbbp').stdout
+        self.run_as_documented('pip install bindings/python')
+        directory = self.installed()
+        self.assertTrue(directory.is_relative_to(self.directory), directory)
+        shown = self.run_clean(self.python, '-m', 'pip', 'show', 'hbbp').stdout
         self.assertIn(f'Version: {hbbp.__version__}\n', shown)
-        self.assertTrue((pathlib.Path(path).parent / 'py.typed').exists())
+        self.assertTrue((directory / 'py.typed').exists())
 
-    def test_wheel_needs_nothing_else(self):
-        done = self.run_clean(sys.executable, '-m', 'pip', 'wheel', *OPTIONS, str(self.source),
-                              '-w', str(self.directory))
+    def test_pip_installs_a_link_to_the_source(self):
+        done = self.run_clean(self.python, '-m', 'pip', 'install', '--editable', 'bindings/python')
         self.assertEqual(done.returncode, 0, done)
-        wheel, = self.directory.glob('hbbp-*.whl')
+        self.assertEqual(self.installed(), support.PACKAGE / 'src' / 'hbbp')
+
+    def test_wheel_has_the_library_inside(self):
+        self.run_as_documented('python3 bindings/python/hbbp_backend.py', dist=str(self.directory), **{
+            'build/release/lib/capi/libhbbp.so.0': os.path.realpath(hbbp.library_path())})
+        wheel, = self.directory.glob('hbbp-*-linux_*.whl')
         with zipfile.ZipFile(wheel) as archive:
             files = {name for name in archive.namelist() if name.startswith('hbbp/')}
-        self.assertEqual(files, {f'hbbp/{path.name}' for path in
-                                 (support.PACKAGE / 'src' / 'hbbp').iterdir() if path.is_file()})
-        python = self.venv()
-        done = self.run_clean(sys.executable, '-m', 'pip', '--python', python, 'install', *OPTIONS,
-                              str(wheel))
+        self.assertEqual(files, {'hbbp/libhbbp.so.0'} | {
+            f'hbbp/{path.name}' for path in (support.PACKAGE / 'src' / 'hbbp').iterdir() if path.is_file()})
+        done = self.run_clean(self.python, '-m', 'pip', 'install', str(wheel))
         self.assertEqual(done.returncode, 0, done)
-        # The library is next to the package, so that no variable is needed.
-        directory = next((self.directory / 'venv' / 'lib').glob('python*/site-packages/hbbp'))
-        os.symlink(hbbp.library_path(), directory / 'libhbbp.so.0')
-        done = self.run_clean(python, '-c', FIND)
-        self.assertEqual(done.stdout.split(),
-                         [str(directory / 'libhbbp.so.0'), hbbp.__version__], done)
+        self.assertEqual(self.run_clean(self.python, '-c', FIND).stdout.split(),
+                         [str(self.installed() / 'libhbbp.so.0'), hbbp.__version__])
+
+    def test_pip_makes_the_same_wheel(self):
+        library = os.path.realpath(hbbp.library_path())
+        for directory, *command in (
+                ('pip', self.python, '-m', 'pip', 'wheel', 'bindings/python', '-w',
+                 self.directory / 'pip', f'--config-settings=library={library}'),
+                ('own', self.python, 'bindings/python/hbbp_backend.py', '--library', library,
+                 self.directory / 'own')):
+            done = self.run_clean(*command)
+            self.assertEqual(done.returncode, 0, done)
+        one, other = sorted(self.directory.glob('*/hbbp-*.whl'))
+        self.assertEqual((one.name, one.read_bytes()), (other.name, other.read_bytes()))
+        done = self.run_clean(self.python, 'bindings/python/hbbp_backend.py', '--library', 'none', 'dist')
+        self.assertIn('none: no such library', done.stderr)
+
+    def test_source_archive_is_installed(self):
+        done = self.run_clean(self.python, '-c', 'import sys; sys.path.insert(0, "bindings/python")\n'
+                              f'import hbbp_backend; print(hbbp_backend.build_sdist("{self.directory}"))')
+        self.assertEqual(done.returncode, 0, done)
+        done = self.run_clean(self.python, '-m', 'pip', 'install', str(self.directory / done.stdout.strip()))
+        self.assertEqual(done.returncode, 0, done)
+        self.installed()
 
 
 class LibraryTest(support.DirectoryTest):

@@ -39,6 +39,17 @@ class FedTest(unittest.TestCase):
         self.assertEqual(loop.function_name, 'hot')
         self.assertEqual(self.profile.functions()[0].instructions, 35000)
 
+    def test_hottest_come_first(self):
+        loop, ending = self.profile.blocks()
+        for by in hbbp.Order.INSTRUCTIONS, 'executions', 'samples':
+            self.assertEqual(list(self.profile.hottest_blocks(by=by)), [loop, ending])
+        self.assertEqual(list(self.profile.hottest_blocks(1)), [loop])
+        self.assertEqual(list(self.profile.hottest_blocks(0)), [])
+        self.assertEqual(list(self.profile.hottest_functions()), list(self.profile.functions()))
+        self.assertEqual(self.profile.hottest_functions()[0].demangled_name, 'hot')
+        with self.assertRaises(hbbp.InvalidArgumentError):
+            self.profile.hottest_functions(by='executions')
+
     def test_info_and_sources(self):
         info = self.profile.info()
         self.assertEqual((info.command, info.samples, info.lost), ('fed', 35, 0))

@@ -47,6 +47,14 @@ class SessionTest(unittest.TestCase):
         self.assertIn('python', modules[0][0].text)
         self.assertAlmostEqual(sum(row.share for row in profile.mix()), 1, places=6)
 
+    def test_a_call_is_profiled(self):
+        options = {'source': 'ebs', 'event': 'task-clock', 'period': support.PERIOD_NS}
+        result, profile = hbbp.profile_call(lambda a, b: (support.work(), a + b), 1, b=2, options=options)
+        self.assertEqual(result[1], 3)
+        self.assertGreater(profile.info().samples, 20)
+        with self.assertRaises(ZeroDivisionError):
+            hbbp.profile_call(lambda: 1 // 0)
+
     def test_sees_every_thread(self):
         with session() as running:
             support.run_in_threads(lambda i: support.work(0.1), 3)
@@ -60,6 +68,19 @@ class SessionTest(unittest.TestCase):
             support.work(0.2)
         self.assertGreater(running.profile().info().samples, early.info().samples)
         self.assertGreater(early.info().samples, 0)
+
+    def test_host_drains_it(self):
+        before = tasks()
+        with session(drained_by_host=True) as running:
+            self.assertEqual(tasks(), before)
+            for _ in range(3):
+                support.work(0.05)
+                self.assertTrue(0.001 <= running.drain() <= 1)
+        self.assertGreater(running.profile().info().samples, 20)
+        with self.assertRaisesRegex(hbbp.InvalidStateError, 'not running'):
+            running.drain()
+        with session() as other, self.assertRaisesRegex(hbbp.InvalidStateError, 'drained_by_host'):
+            other.drain()
 
     def test_goes_on_after_a_stop(self):
         running = session()

@@ -12,18 +12,11 @@ import re
 import subprocess
 import sys
 
+from roff import bold, escaped, page_start
+
 
 def run(hbbp, *words):
     return subprocess.run([hbbp, *words], capture_output=True, text=True, check=True).stdout
-
-
-def escaped(text):
-    text = text.replace('\\', '\\e').replace('-', '\\-')
-    return '\\&' + text if text.startswith(('.', "'")) else text
-
-
-def bold(text):
-    return f'\\fB{escaped(text)}\\fR'
 
 
 def commands(help_text):
@@ -63,11 +56,6 @@ def examples(directory):
     return found
 
 
-def page(name, summary, version):
-    return [f'.TH "{name.upper()}" "1" "" "hbbp {version}" "hbbp"', '.SH NAME',
-            f'{escaped(name)} \\- {escaped(summary)}']
-
-
 def definitions(items):
     lines = []
     for term, text in items:
@@ -84,7 +72,7 @@ def command_page(hbbp, name, summary, version, shown):
     head, found, tail = sections(run(hbbp, name, '--help'))
     usage = next(line for line in head if line.startswith('Usage: '))[len('Usage: '):]
     synopsis = next((line.split(': ')[0] for line in head if line.startswith(f'hbbp {name} ')), usage)
-    lines = page(f'hbbp-{name}', summary, version)
+    lines = page_start(f'hbbp-{name}', 1, summary, version)
     lines += ['.SH SYNOPSIS', bold(f'hbbp {name}') + escaped(synopsis.removeprefix(f'hbbp {name}'))]
     lines += ['.SH DESCRIPTION', escaped(head[0] + '.')] + paragraphs(tail)
     for heading in ('Positionals', 'Options'):
@@ -113,7 +101,7 @@ def main():
     unknown = set(shown) - {name for name, _ in names}
     if unknown:
         sys.exit(f'examples.txt: no command {", ".join(sorted(unknown))}')
-    lines = page('hbbp', 'how often each basic block of a program runs, and which instructions', version)
+    lines = page_start('hbbp', 1, 'how often each basic block of a program runs, and which instructions', version)
     lines += ['.SH SYNOPSIS', bold('hbbp') + escaped(' COMMAND [OPTIONS] ...'), '.SH DESCRIPTION',
               escaped(help_text.splitlines()[0]), '.SH COMMANDS']
     for name, summary in names:

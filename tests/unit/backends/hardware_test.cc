@@ -706,13 +706,13 @@ TEST_CASE("the best source of this machine is taken, and a note says why not a b
   CHECK(sources[0].note.find("no lbr: perf_event_open(cycles with branch stacks): ENOENT") !=
         std::string::npos);
 
-  sources = start(SourceKind::kNone, no_stacks);
+  sources = start(SourceKind::kPerf, no_stacks);
   REQUIRE(sources.size() == 1);
   CHECK(sources[0].kind == SourceKind::kEbs);
   CHECK(sources[0].event == EventKind::kInstructions);
   CHECK(sources[0].note.find("no lbr: ") != std::string::npos);
 
-  sources = start(SourceKind::kNone, no_pmu);
+  sources = start(SourceKind::kPerf, no_pmu);
   CHECK(sources[0].event == EventKind::kTaskClock);
 }
 

@@ -76,6 +76,7 @@ class SourceKind(Choice):
     EBS_AND_SWBT = 7
     COMBINED = 8
     EXTERNAL = 9
+    PERF = 10
 
 
 class Event(Choice):
@@ -131,6 +132,12 @@ class CodeState(Choice):
     MISMATCH = 3
     NOT_SOUGHT = 4
     CORE = 5
+
+
+class Order(Choice):
+    INSTRUCTIONS = 0
+    EXECUTIONS = 1
+    SAMPLES = 2
 
 
 class CapabilityState(Choice):
@@ -515,6 +522,7 @@ class hbbp_function(Structure):
         ('instructions', c_double),
         ('standard_error', c_double),
         ('samples', c_uint64),
+        ('demangled_name', c_char_p),
     ]
 
 
@@ -740,6 +748,8 @@ class hbbp_session_options(Structure):
         ('max_overhead', c_double),
         ('max_memory', c_uint64),
         ('allocator', POINTER(hbbp_allocator)),
+        ('drained_by_host', c_uint32),
+        ('reserved', c_uint32),
     ]
 
 
@@ -927,6 +937,10 @@ FUNCTIONS: Dict[str, Tuple[Any, ...]] = {
     'hbbp_analysis_function_count': (c_size_t, POINTER(hbbp_analysis)),
     'hbbp_analysis_copy_functions': (c_int32, POINTER(hbbp_analysis), c_size_t, c_size_t, c_size_t,
         POINTER(hbbp_function), POINTER(c_size_t), POINTER(hbbp_error)),
+    'hbbp_analysis_copy_hottest_blocks': (c_int32, POINTER(hbbp_analysis), c_int32, c_size_t,
+        c_size_t, c_size_t, POINTER(hbbp_block), POINTER(c_size_t), POINTER(hbbp_error)),
+    'hbbp_analysis_copy_hottest_functions': (c_int32, POINTER(hbbp_analysis), c_int32, c_size_t,
+        c_size_t, c_size_t, POINTER(hbbp_function), POINTER(c_size_t), POINTER(hbbp_error)),
     'hbbp_analysis_branch_count': (c_size_t, POINTER(hbbp_analysis)),
     'hbbp_analysis_copy_branches': (c_int32, POINTER(hbbp_analysis), c_size_t, c_size_t, c_size_t,
         POINTER(hbbp_branch), POINTER(c_size_t), POINTER(hbbp_error)),
@@ -970,6 +984,7 @@ FUNCTIONS: Dict[str, Tuple[Any, ...]] = {
         c_size_t, c_size_t, POINTER(hbbp_error)),
     'hbbp_feed_add_events': (c_int32, POINTER(hbbp_feed), POINTER(hbbp_feed_event), c_size_t,
         c_size_t, POINTER(hbbp_error)),
+    'hbbp_feed_process': (c_int32, POINTER(hbbp_feed), c_uint32, POINTER(hbbp_error)),
     'hbbp_feed_end_round': (c_int32, POINTER(hbbp_feed), POINTER(hbbp_error)),
     'hbbp_feed_flush': (c_int32, POINTER(hbbp_feed), c_uint64, POINTER(hbbp_error)),
     'hbbp_feed_snapshot': (c_int32, POINTER(hbbp_feed), POINTER(hbbp_work_options),
@@ -989,11 +1004,14 @@ FUNCTIONS: Dict[str, Tuple[Any, ...]] = {
         POINTER(hbbp_error)),
     'hbbp_session_destroy': (None, POINTER(hbbp_session)),
     'hbbp_session_start': (c_int32, POINTER(hbbp_session), POINTER(hbbp_error)),
+    'hbbp_session_drain': (c_int32, POINTER(hbbp_session), POINTER(c_uint32), POINTER(hbbp_error)),
     'hbbp_session_stop': (c_int32, POINTER(hbbp_session), POINTER(hbbp_error)),
     'hbbp_session_snapshot': (c_int32, POINTER(hbbp_session), POINTER(hbbp_work_options),
         POINTER(POINTER(hbbp_profile)), POINTER(hbbp_error)),
     'hbbp_session_get_info': (c_int32, POINTER(hbbp_session), POINTER(hbbp_session_info),
         POINTER(hbbp_error)),
+    'hbbp_profile_call': (c_int32, CFUNCTYPE(None, c_void_p), c_void_p,
+        POINTER(hbbp_session_options), POINTER(POINTER(hbbp_profile)), POINTER(hbbp_error)),
     'hbbp_session_add_code': (c_int32, POINTER(hbbp_session), POINTER(hbbp_code_region),
         POINTER(hbbp_error)),
     'hbbp_loops_create': (c_int32, POINTER(hbbp_analysis), POINTER(hbbp_work_options),

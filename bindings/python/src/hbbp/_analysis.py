@@ -5,7 +5,7 @@ import typing
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _abi, _annotate, _optional
-from ._abi import Estimator, Event, MixKeys, SourceKind
+from ._abi import Estimator, Event, MixKeys, Order, SourceKind
 from ._caveats import caveats_of
 from ._handle import Handle, Owner
 from ._host import Cancel, KeptFlag, Progress, run, run_long
@@ -126,6 +126,26 @@ class Analysis(Owner):
         with self._handle as pointer:
             return table(Function, _copy_functions(pointer), 'Functions', names,
                          notes=self._notes())
+
+    def hottest_blocks(self, count: int = 10,
+                       by: Union[Order, str] = Order.INSTRUCTIONS) -> Table[Block]:
+        """Returns the `count` blocks with most executed instructions, or by='executions' or
+        'samples'."""
+        names = self._names_by('module', 'function')
+        with self._handle as pointer:
+            array = _copy_hottest(pointer, 'hbbp_analysis_block_count',
+                                  'hbbp_analysis_copy_hottest_blocks', _abi.hbbp_block, count, by)
+            return table(Block, array, 'Blocks', names, notes=self._notes())
+
+    def hottest_functions(self, count: int = 10,
+                          by: Union[Order, str] = Order.INSTRUCTIONS) -> Table[Function]:
+        """Returns the `count` functions with most executed instructions, or by='samples'."""
+        names = self._names_by('module')
+        with self._handle as pointer:
+            array = _copy_hottest(pointer, 'hbbp_analysis_function_count',
+                                  'hbbp_analysis_copy_hottest_functions', _abi.hbbp_function,
+                                  count, by)
+            return table(Function, array, 'Functions', names, notes=self._notes())
 
     def branches(self) -> Table[Branch]:
         """Returns the taken branches, if a source observed them."""
@@ -366,6 +386,14 @@ def _profile_of(analysis: Any) -> Any:
 def _copy_functions(analysis: Any) -> 'ctypes.Array[Any]':
     return copy_list(analysis, 'hbbp_analysis_function_count', 'hbbp_analysis_copy_functions',
                      _abi.hbbp_function)
+
+
+def _copy_hottest(analysis: Any, count_of: str, copy: str, struct: Any, count: int,
+                  by: Union[Order, str]) -> 'ctypes.Array[Any]':
+    array = (struct * max(0, min(count, function(count_of)(analysis))))()
+    check(copy, analysis, Order.of(by), 0, len(array), ctypes.sizeof(struct), array,
+          ctypes.byref(ctypes.c_size_t()))
+    return array  # type: ignore[no-any-return]
 
 
 def _mix_key(name: str) -> int:

@@ -124,6 +124,12 @@ class Feed(Owner):
             check('hbbp_feed_add_events', pointer, array, len(array),
                   ctypes.sizeof(_abi.hbbp_feed_event))
 
+    def process(self, pid: int = 0) -> None:
+        """Adds the mappings and names of threads of a process that runs, as /proc shows them; 0 is
+        this one."""
+        with self._handle as pointer:
+            check('hbbp_feed_process', pointer, pid)
+
     def end_round(self) -> None:
         """Call it after every ring was emptied once since the last round."""
         with self._handle as pointer:

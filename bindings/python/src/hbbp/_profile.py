@@ -5,7 +5,7 @@ import html
 from typing import Any, Iterable, List, Mapping, Optional, Sequence, Union
 
 from . import _abi
-from ._abi import EbsMethod, Estimator, LogLevel
+from ._abi import EbsMethod, Estimator, LogLevel, Order
 from ._analysis import Analysis, DebugProgress, KernelFiles, Loops, Mix
 from ._handle import Handle, Owner, _lock
 from ._host import Cancel, Log, Progress, log_function, run, run_long
@@ -160,6 +160,16 @@ class Profile(Owner):
     def functions(self) -> Table[Function]:
         """Those of analysis()."""
         return self.analysis().functions()
+
+    def hottest_blocks(self, count: int = 10,
+                       by: Union[Order, str] = Order.INSTRUCTIONS) -> Table[Block]:
+        """Those of analysis()."""
+        return self.analysis().hottest_blocks(count, by)
+
+    def hottest_functions(self, count: int = 10,
+                          by: Union[Order, str] = Order.INSTRUCTIONS) -> Table[Function]:
+        """Those of analysis()."""
+        return self.analysis().hottest_functions(count, by)
 
     def branches(self) -> Table[Branch]:
         """Those of analysis()."""

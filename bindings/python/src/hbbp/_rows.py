@@ -5,7 +5,6 @@ from typing import List, NamedTuple, Optional, Tuple, Union
 
 from ._abi import (CapabilityState, CodeState, EbsMethod, Estimator, Event, Flow, ModuleKind,
                    PeriodMode, SourceKind, TripBasis, Unit)
-from ._library import demangle
 
 
 class Module(NamedTuple):
@@ -122,11 +121,12 @@ class Function(NamedTuple):
     instructions: float
     standard_error: float
     samples: int
+    demangled_name: str  # as C++ or Rust spells it
     module_name: str
 
     @property
     def demangled(self) -> str:
-        return demangle(self.name)
+        return self.demangled_name
 
 
 class Branch(NamedTuple):

@@ -5,7 +5,7 @@ import ctypes
 import warnings
 import weakref
 from types import TracebackType
-from typing import Any, List, Optional, Sequence, Type, Union
+from typing import Any, Callable, List, Mapping, Optional, Sequence, Tuple, Type, TypeVar, Union
 
 from . import _abi
 from ._abi import EbsMethod, Event, LogLevel, PeriodMode, SourceKind, TraceMode
@@ -19,6 +19,7 @@ from ._profile import Profile
 from ._rows import EventCode, SessionInfo
 from ._source import Callbacks, Source, raised_by
 
+Result = TypeVar('Result')
 
 _calling_python: 'weakref.WeakSet[Session]' = weakref.WeakSet()
 
@@ -42,15 +43,16 @@ class Session(Owner):
 
     The end of the `with` stops it; profile() may be called afterwards, or at any time meanwhile.
     Options are those of hbbp_session_options (include/hbbp/session.h); 0 and None are defaults.
-    Enumerations may be given by name: source='ebs', 'lbr', 'ibs', 'swbt', 'auto',
-    'ebs-and-swbt' or 'external'. `event` is the result of find_event, or a name or code that it
+    Enumerations may be given by name: source='auto' (the best that this machine has), 'ebs', 'lbr',
+    'ibs', 'swbt', 'ebs-and-swbt', 'perf' (the best without signal handlers) or 'external'. `event` is the result of find_event, or a name or code that it
     knows. `log` gets a LogLevel and a line, in any thread; it may query the session and close it,
     but starting and stopping it raise InvalidStateError there. `threads` are ids of gettid, instead
     of all threads; max_overhead (a fraction) and max_memory (bytes) are budgets, which the session
-    keeps by longer periods. Any thread may call its functions.
+    keeps by longer periods. With drained_by_host it starts no thread, and drain() must be called
+    again and again. Any thread may call its functions.
     """
 
-    def __init__(self, source: Union[SourceKind, str] = SourceKind.NONE, *,
+    def __init__(self, source: Union[SourceKind, str] = SourceKind.AUTO, *,
                  event: Union[Event, EventCode, str] = Event.AUTO,
                  period_mode: Union[PeriodMode, str] = PeriodMode.PRIME, period: int = 0,
                  frequency_hz: int = 0, include_kernel: bool = False, buffer_bytes: int = 0,
@@ -60,7 +62,7 @@ class Session(Owner):
                  slice_ns: int = 0, log: Optional[Log] = None,
                  log_level: Union[LogLevel, str] = LogLevel.INFO,
                  threads: Sequence[int] = (), max_overhead: float = 0.0,
-                 max_memory: int = 0) -> None:
+                 max_memory: int = 0, drained_by_host: bool = False) -> None:
         self._log = None if log is None else log_function(log)  # it must live as long as the session
         self._sources: List[Callbacks] = []
         ids = (ctypes.c_uint32 * len(threads))(*threads) if threads else None
@@ -74,7 +76,7 @@ class Session(Owner):
             event_name=to_c(code.name or None), event_type=code.type, event_config=code.config,
             ebs_method=EbsMethod.of(ebs_method), imprecise=imprecise, slice_ns=slice_ns,
             log_level=LogLevel.of(log_level), thread_count=len(threads), threads=ids,
-            max_overhead=max_overhead, max_memory=max_memory)
+            max_overhead=max_overhead, max_memory=max_memory, drained_by_host=drained_by_host)
         if self._log is not None:
             options.log = self._log
         self._handle = Handle('session', make('hbbp_session_create', _abi.hbbp_session,
@@ -92,11 +94,18 @@ class Session(Owner):
         raises, so does this function, and the session is stopped nevertheless."""
         self._call('hbbp_session_stop')
 
-    def _call(self, name: str) -> None:
+    def drain(self) -> float:
+        """Collects what is in the buffers of a session with drained_by_host, which has no thread
+        for it. Returns the seconds until it should be called again, 0.001 to 1."""
+        next_ms = ctypes.c_uint32()
+        self._call('hbbp_session_drain', ctypes.byref(next_ms))
+        return next_ms.value / 1000
+
+    def _call(self, name: str, *arguments: Any) -> None:
         raised_by(self._sources)
         try:
             with self._handle as pointer:
-                check(name, pointer)
+                check(name, pointer, *arguments)
         except Error as error:
             cause = raised_by(self._sources)
             if cause is None:
@@ -170,6 +179,17 @@ class Session(Owner):
         info = self.info()
         return (f'<Session, {"running" if info.running else "stopped"}, {info.samples:,} samples '
                 f'in {info.duration_ns / 1e9:.3g} s>')
+
+
+def profile_call(function: Callable[..., Result], *arguments: Any,
+                 options: Optional[Mapping[str, Any]] = None,
+                 **keywords: Any) -> Tuple[Result, Profile]:
+    """Calls the function with the arguments. Returns its result, and the profile of this process
+    during the call. `options` are those of Session."""
+    with contextlib.closing(Session(**(options or {}))) as session:
+        with session:
+            result = function(*arguments, **keywords)
+        return result, session.profile()
 
 
 def _event_code(event: Union[Event, EventCode, str]) -> EventCode:

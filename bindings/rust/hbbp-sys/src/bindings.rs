@@ -103,7 +103,7 @@ extern "C" {
 /// What kind of observations a source gives.
 pub type hbbp_source_kind = i32;
 
-/// `HBBP_SOURCE_NONE` of the C ABI.
+/// of session options: HBBP_SOURCE_AUTO
 pub const HBBP_SOURCE_NONE: hbbp_source_kind = 0;
 /// event-based sampling: an instruction pointer a period
 pub const HBBP_SOURCE_EBS: hbbp_source_kind = 1;
@@ -123,6 +123,9 @@ pub const HBBP_SOURCE_EBS_AND_SWBT: hbbp_source_kind = 7;
 pub const HBBP_SOURCE_COMBINED: hbbp_source_kind = 8;
 /// of session options only: those of hbbp_session_add_source alone
 pub const HBBP_SOURCE_EXTERNAL: hbbp_source_kind = 9;
+/// of session options only: LBR if this machine has it, else EBS; never
+/// signal handlers
+pub const HBBP_SOURCE_PERF: hbbp_source_kind = 10;
 
 /// The event whose occurrences make up a period.
 pub type hbbp_event = i32;
@@ -698,9 +701,21 @@ pub struct hbbp_function {
     pub standard_error: f64,
     /// EBS: in it; SWBT: streams that came into it
     pub samples: u64,
+    /// as C++ or Rust spells it; the same as name if that is not mangled
+    pub demangled_name: *const c_char,
 }
 
 sized!(hbbp_function);
+
+/// What the hottest have most of.
+pub type hbbp_order = i32;
+
+/// executed: of a block, its count times its instructions
+pub const HBBP_ORDER_INSTRUCTIONS: hbbp_order = 0;
+/// of blocks only: hbbp_block.count
+pub const HBBP_ORDER_EXECUTIONS: hbbp_order = 1;
+/// `HBBP_ORDER_SAMPLES` of the C ABI.
+pub const HBBP_ORDER_SAMPLES: hbbp_order = 2;
 
 /// A taken branch, by all threads and sources. Only SWBT has them.
 #[repr(C)]
@@ -775,6 +790,15 @@ extern "C" {
 
     /// See analysis.h.
     pub fn hbbp_analysis_copy_functions(analysis: *const hbbp_analysis, first: usize, count: usize, size: usize, functions: *mut hbbp_function, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
+
+    /// The same blocks and functions, the hottest first; equal ones in order of module and address.
+    /// \`count\` is how many are wanted, from the one at \`first\` on. Errors are those of lists, and:
+    /// HBBP_ERROR_INVALID_ARGUMENT  no such order; HBBP_ORDER_EXECUTIONS of functions
+    /// Any thread. Since 0.1.
+    pub fn hbbp_analysis_copy_hottest_blocks(analysis: *const hbbp_analysis, order: hbbp_order, first: usize, count: usize, size: usize, blocks: *mut hbbp_block, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
+
+    /// See analysis.h.
+    pub fn hbbp_analysis_copy_hottest_functions(analysis: *const hbbp_analysis, order: hbbp_order, first: usize, count: usize, size: usize, functions: *mut hbbp_function, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
 
     /// Taken branches, in order of from_module, from, to_module, to. Since 0.1.
     pub fn hbbp_analysis_branch_count(analysis: *const hbbp_analysis) -> usize;
@@ -1367,6 +1391,20 @@ extern "C" {
     /// \`count\` events, event_size = sizeof(hbbp_feed_event) apart as the caller knows it. All are taken,
     /// or none. Errors: those of hbbp_feed_add_samples. Since 0.1.
     pub fn hbbp_feed_add_events(feed: *mut hbbp_feed, events: *const hbbp_feed_event, count: usize, event_size: usize, error: *mut hbbp_error) -> hbbp_status;
+
+    /// Reads what /proc/PID shows of a process, 0 the calling one, as events: what executable memory it
+    /// has (HBBP_FEED_MAPPING), and the names of its threads (HBBP_FEED_THREAD_NAME), at time 0. For a
+    /// host that begins to observe a process which runs already: first its events are opened, then this
+    /// is called, and then come its samples; what it maps from then on comes in records or events.
+    /// Errors:
+    /// HBBP_ERROR_NOT_FOUND         no such process, or one without memory: it has ended, or is of the
+    /// kernel
+    /// HBBP_ERROR_PERMISSION        it is another user's, or its memory is protected (ptrace)
+    /// HBBP_ERROR_UNSUPPORTED       /proc is not mounted
+    /// HBBP_ERROR_INVALID_ARGUMENT  NULL; not a process id
+    /// HBBP_ERROR_IO, HBBP_ERROR_NO_MEMORY
+    /// Since 0.1.
+    pub fn hbbp_feed_process(feed: *mut hbbp_feed, pid: u32, error: *mut hbbp_error) -> hbbp_status;
 
     /// Every ring was emptied once since the last round. Counts what had come by the end of the round
     /// before that: what is in a ring now is later than anything that was in another one then. Records
@@ -2276,13 +2314,14 @@ extern "C" {
 pub struct hbbp_session_options {
     /// set by the caller
     pub struct_size: u32,
-    /// HBBP_SOURCE_EBS; HBBP_SOURCE_LBR, which is EBS at the same time;
-    /// HBBP_SOURCE_IBS; HBBP_SOURCE_SWBT; HBBP_SOURCE_NONE: LBR if this machine
-    /// has it, else EBS; HBBP_SOURCE_AUTO: LBR, else SWBT, which needs signal
-    /// handlers, and no debugger (ptrace) at the call of hbbp_session_create,
-    /// else EBS; HBBP_SOURCE_EBS_AND_SWBT: both at once;
-    /// HBBP_SOURCE_EXTERNAL: only those of hbbp_session_add_source.
-    /// The notes of the profile's sources say what was unavailable and why
+    /// 0 or HBBP_SOURCE_AUTO: LBR, else SWBT, which needs signal handlers,
+    /// and no debugger (ptrace) at the call of hbbp_session_create, but no perf
+    /// events; else EBS. HBBP_SOURCE_PERF: LBR, else EBS, for hosts that want no
+    /// signal handlers. HBBP_SOURCE_EBS; HBBP_SOURCE_LBR, which is EBS at the
+    /// same time; HBBP_SOURCE_IBS; HBBP_SOURCE_SWBT; HBBP_SOURCE_EBS_AND_SWBT:
+    /// both at once; HBBP_SOURCE_EXTERNAL: only those of
+    /// hbbp_session_add_source. The notes of the profile's sources say what was
+    /// unavailable and why
     pub source: hbbp_source_kind,
     /// `hbbp_event event` in C.
     pub event: hbbp_event,
@@ -2301,8 +2340,8 @@ pub struct hbbp_session_options {
     /// of each CPU's ring buffer; rounded up to a power of two of pages;
     /// 0: the default, 256 KiB
     pub buffer_bytes: u32,
-    /// HBBP_SOURCE_SWBT, alone or with EBS, has these; HBBP_SOURCE_AUTO with one of them is SWBT; 0
-    /// for other sources:
+    /// HBBP_SOURCE_SWBT, alone or with EBS, has these; HBBP_SOURCE_AUTO (or 0) with one of them is
+    /// SWBT; 0 for other sources:
     pub trace_mode: hbbp_trace_mode,
     /// taken branches a burst, at most HBBP_MAX_BURST_BRANCHES; 0: the
     /// default of the mode, which look-ahead has in instructions (6000)
@@ -2310,7 +2349,7 @@ pub struct hbbp_session_options {
     pub burst_branches: u32,
     /// Hardware events have these:
     /// taken branches between branch stacks; 0: the default. Of
-    /// HBBP_SOURCE_LBR, \_NONE and \_AUTO; 0 for others
+    /// HBBP_SOURCE_LBR, \_PERF and \_AUTO; 0 for others
     pub branch_period: u64,
     /// how long the program will run, from which default periods follow;
     /// 0: not known. Below 30 s 1,000,037 instructions and 100,003 taken
@@ -2368,6 +2407,12 @@ pub struct hbbp_session_options {
     /// for counts. Copied; used until hbbp_session_destroy returns.
     /// NULL: operator new
     pub allocator: *const hbbp_allocator,
+    /// 1: the session starts no thread, and the host calls hbbp_session_drain again and again. A
+    /// program with one thread keeps one: glibc's malloc and stdio are faster in such programs, and
+    /// their profile is what it is without a session.
+    pub drained_by_host: u32,
+    /// 0
+    pub reserved: u32,
 }
 
 sized!(hbbp_session_options);
@@ -2417,6 +2462,9 @@ pub struct hbbp_session {
     _not_send_nor_sync: PhantomData<(*mut u8, PhantomPinned)>,
 }
 
+/// A function to be profiled.
+pub type hbbp_call = Option<unsafe extern "C" fn(user_data: *mut c_void)>;
+
 extern "C" {
     /// \`options\` may be NULL: all defaults. Opens nothing yet.
     /// Errors:
@@ -2432,14 +2480,15 @@ extern "C" {
     pub fn hbbp_session_destroy(session: *mut hbbp_session);
 
     /// Samples every thread of the process, those that exist and those that start later, until stop.
-    /// Starts one thread of its own, with all signals blocked, which is not sampled. A stopped session
-    /// may be started again; its counts go on.
+    /// Starts one thread of its own, with all signals blocked, which is not sampled; none with
+    /// hbbp_session_options.drained_by_host. A stopped session may be started again; its counts go on.
     /// In a child made by fork the session is stopped and holds no samples. Any thread; of several at
     /// once, one starts it.
     /// Errors:
     /// HBBP_ERROR_INVALID_STATE  it runs, or its log or a host's source called; HBBP_SOURCE_EXTERNAL,
     /// and no source was added
-    /// HBBP_ERROR_PERMISSION     perf_event_open refused; the message names the setting
+    /// HBBP_ERROR_PERMISSION     perf_event_open refused; the message names the setting, and a source
+    /// that works here if there is one
     /// HBBP_ERROR_INVALID_ARGUMENT  HBBP_SOURCE_SWBT, and frequency_hz of another event than a clock
     /// HBBP_ERROR_UNSUPPORTED    no such event here, or it happens in the kernel, which is left out;
     /// no /proc
@@ -2449,6 +2498,22 @@ extern "C" {
     /// HBBP_ERROR_NO_MEMORY
     /// and what the \`start\` of a host's source returns, with its name in the message. Since 0.1.
     pub fn hbbp_session_start(session: *mut hbbp_session, error: *mut hbbp_error) -> hbbp_status;
+
+    /// Does once, in the calling thread, what the thread of a session without drained_by_host does again
+    /// and again: collects what is in the buffers, looks for new threads and mappings, calls the \`drain\`
+    /// of the host's sources, keeps the budgets, and gives the log what there is to say. \*next_ms, if
+    /// next_ms is not NULL, is set to the milliseconds until it should be called again: 1 to 1000. Later
+    /// is allowed; what finds no room in the buffers meanwhile is dropped and counted
+    /// (hbbp_session_info), and threads that start are found late where the notes of the source say so.
+    /// Snapshot, info and stop collect, too. Its time is in overhead_ns; its code is sampled as any code
+    /// of the calling thread.
+    /// Errors:
+    /// HBBP_ERROR_INVALID_ARGUMENT  session is NULL
+    /// HBBP_ERROR_INVALID_STATE     no drained_by_host; it does not run, or its log or a host's source
+    /// called
+    /// HBBP_ERROR_NO_MEMORY         samples are missing
+    /// Any thread; of several at once, one after the other. Since 0.1.
+    pub fn hbbp_session_drain(session: *mut hbbp_session, next_ms: *mut u32, error: *mut hbbp_error) -> hbbp_status;
 
     /// Collects what is in the buffers and closes events and buffers: no thread is left, and of
     /// descriptors only those of files whose code has samples, for blocks to be found in what ran even
@@ -2474,6 +2539,13 @@ extern "C" {
     /// HBBP_ERROR_INVALID_ARGUMENT  NULL
     /// Any thread. Since 0.1.
     pub fn hbbp_session_get_info(session: *mut hbbp_session, info: *mut hbbp_session_info, error: *mut hbbp_error) -> hbbp_status;
+
+    /// Makes a session, starts it, calls \`call\` with \`user_data\`, stops the session, and gives a
+    /// snapshot of it: a profile of every thread of the process during the call. \`call\` runs in the
+    /// calling thread, once if the session starts and else not at all; an exception that it throws ends
+    /// the session and goes on to the caller. \`options\` may be NULL.
+    /// Errors: those of hbbp_session_create, \_start and \_snapshot. Any thread. Since 0.1.
+    pub fn hbbp_profile_call(call: hbbp_call, user_data: *mut c_void, options: *const hbbp_session_options, profile: *mut *mut hbbp_profile, error: *mut hbbp_error) -> hbbp_status;
 }
 
 // slices.h ----------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ use crate::host::{Cancel, Work};
 use crate::import::MovedFiles;
 use crate::kernel::KernelFiles;
 use crate::lines::{self, DebugHost, DebugOptions, LineRange};
-use crate::list::{fill, read, read_of, CopyPart, Record};
+use crate::list::{copy, fill, read, read_of, CopyPart, Record};
 use crate::loops::Loops;
 use crate::mix::{Mix, MixKeys};
 use crate::pivot::{Pivot, PivotQuery};
@@ -23,6 +23,30 @@ use std::ffi::CString;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::ptr;
+
+values! {
+    /// What the hottest blocks and functions have most of.
+    Order: i32 {
+        /// Executed instructions.
+        Instructions = HBBP_ORDER_INSTRUCTIONS,
+        /// Executions, of blocks only.
+        Executions = HBBP_ORDER_EXECUTIONS,
+        /// Samples.
+        Samples = HBBP_ORDER_SAMPLES,
+    }
+}
+
+/// Reads a part of the sorted list of blocks or functions.
+type CopyHottest<Raw> = unsafe extern "C" fn(
+    *const sys::hbbp_analysis,
+    sys::hbbp_order,
+    usize,
+    usize,
+    usize,
+    *mut Raw,
+    *mut usize,
+    *mut sys::hbbp_error,
+) -> sys::hbbp_status;
 
 /// Options of the analysis of a profile. Everything has a default.
 ///
@@ -213,6 +237,54 @@ impl Analysis {
             sys::hbbp_analysis_function_count,
             sys::hbbp_analysis_copy_functions,
         )
+    }
+
+    /// Returns the hottest blocks first, at most `count`.
+    pub fn hottest_blocks(&self, count: usize, order: Order) -> Result<Vec<Block>> {
+        self.hottest(
+            count,
+            order,
+            sys::hbbp_analysis_block_count,
+            sys::hbbp_analysis_copy_hottest_blocks,
+        )
+    }
+
+    /// Returns the hottest functions first, at most `count`, by instructions or samples.
+    pub fn hottest_functions(&self, count: usize, order: Order) -> Result<Vec<Function<'_>>> {
+        self.hottest(
+            count,
+            order,
+            sys::hbbp_analysis_function_count,
+            sys::hbbp_analysis_copy_hottest_functions,
+        )
+    }
+
+    fn hottest<T: Record>(
+        &self,
+        wanted: usize,
+        order: Order,
+        count: unsafe extern "C" fn(*const sys::hbbp_analysis) -> usize,
+        copy_part: CopyHottest<T::Raw>,
+    ) -> Result<Vec<T>> {
+        // SAFETY: as for `list`.
+        unsafe {
+            copy(
+                wanted.min(count(self.raw())),
+                |raw| T::from_raw(raw),
+                |first, count, size, array, copied, error| {
+                    copy_part(
+                        self.raw(),
+                        order.raw(),
+                        first,
+                        count,
+                        size,
+                        array,
+                        copied,
+                        error,
+                    )
+                },
+            )
+        }
     }
 
     /// Returns taken branches. Only SWBT and LBR observe them.

@@ -560,6 +560,13 @@ impl Feed {
         })
     }
 
+    /// Adds the mappings and names of threads of a process that runs, as /proc shows them; 0 is the
+    /// calling one.
+    pub fn process(&self, pid: u32) -> Result<()> {
+        // SAFETY: the feed is alive.
+        call(|error| unsafe { sys::hbbp_feed_process(self.raw(), pid, error) })
+    }
+
     /// Ends a round: call it after every ring was emptied once since the last round. It counts what
     /// was added by the end of the round before that.
     pub fn end_round(&self) -> Result<()> {

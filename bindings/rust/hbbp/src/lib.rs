@@ -78,7 +78,7 @@ mod walk;
 
 use hbbp_sys as sys;
 
-pub use analysis::{Analysis, AnalysisOptions};
+pub use analysis::{Analysis, AnalysisOptions, Order};
 pub use capabilities::{Capabilities, Capability, CapabilityState, EventCode};
 pub use code::{demangle, Disassembly, Flow};
 pub use error::{Error, Result, Status};
@@ -103,7 +103,7 @@ pub use records::{
     SourceResult, Thread, TripBasis,
 };
 pub use samples::{EbsMethod, Event, PeriodMode, SourceKind, TraceMode, Unit};
-pub use session::{Session, SessionInfo, SessionOptions, MIN_MEMORY};
+pub use session::{profile_call, Session, SessionInfo, SessionOptions, MIN_MEMORY};
 pub use source::Source;
 pub use taxonomy::Taxonomy;
 pub use version::{abi_version, feature, version, version_number};

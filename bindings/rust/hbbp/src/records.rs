@@ -263,7 +263,7 @@ records! {
         start: u64 = raw.start,
         /// End address, exclusive.
         end: u64 = raw.end,
-        /// Symbol; [`demangle`](crate::demangle) gives the readable name. "0x1234" if it has none.
+        /// Symbol; "0x1234" if it has none.
         name: Cow<'p, str> = text(raw.name),
         /// Instructions executed in it.
         instructions: f64 = raw.instructions,
@@ -271,6 +271,8 @@ records! {
         standard_error: f64 = raw.standard_error,
         /// EBS: samples in it; SWBT: streams into it.
         samples: u64 = raw.samples,
+        /// Its name in C++ or Rust; `name` if that is not mangled.
+        demangled_name: Cow<'p, str> = text(raw.demangled_name),
     }
 
     /// An instruction of a module.

@@ -3,7 +3,7 @@
 values! {
     /// The kind of a source.
     SourceKind: i32 {
-        /// None. As an option: branch records of the hardware, else event-based sampling.
+        /// None. As an option: `Auto`.
         None = HBBP_SOURCE_NONE,
         /// Event-based sampling: an instruction pointer per period.
         Ebs = HBBP_SOURCE_EBS,
@@ -15,7 +15,8 @@ values! {
         Swbt = HBBP_SOURCE_SWBT,
         /// Exact counts from instrumentation.
         Truth = HBBP_SOURCE_TRUTH,
-        /// Only in options: the best source of this machine.
+        /// Only in options: the best source of this machine, which is branch records of the
+        /// hardware, else software branch tracing, else event-based sampling.
         Auto = HBBP_SOURCE_AUTO,
         /// Only in options: both at once, with the same period.
         EbsAndSwbt = HBBP_SOURCE_EBS_AND_SWBT,
@@ -23,6 +24,9 @@ values! {
         Combined = HBBP_SOURCE_COMBINED,
         /// Only in options: nothing but sources of the host.
         External = HBBP_SOURCE_EXTERNAL,
+        /// Only in options: branch records of the hardware, else event-based sampling, and never
+        /// signal handlers.
+        Perf = HBBP_SOURCE_PERF,
     }
 }
 

@@ -59,9 +59,8 @@ impl SessionOptions {
     }
 
     setters! {
-        /// Sets the kind of source. Default: branch records of the hardware, else event-based
-        /// sampling. What was unavailable, and why, is in
-        /// [`SourceInfo::note`](crate::SourceInfo::note).
+        /// Sets the kind of source. Default: [`SourceKind::Auto`]. What was unavailable, and why, is
+        /// in [`SourceInfo::note`](crate::SourceInfo::note).
         source(source: SourceKind): raw.source = source.raw();
         /// Sets the event that a period counts.
         event(event: Event): raw.event = event.raw();
@@ -115,6 +114,8 @@ impl SessionOptions {
         /// Limits the bytes for counts, buffers, names and copied code, at least [`MIN_MEMORY`].
         /// Samples that do not fit after all other measures are dropped and counted.
         max_memory(bytes: u64): raw.max_memory = bytes;
+        /// Starts no thread: [`Session::drain`] must be called again and again.
+        drained_by_host(drained: bool): raw.drained_by_host = drained.into();
         /// Sets the least urgent level of messages. Default: [`LogLevel::Info`].
         log_level(level: LogLevel): raw.log_level = level.raw();
     }
@@ -185,6 +186,20 @@ impl SessionOptions {
         session.stop()?;
         Ok((result, session.snapshot()?))
     }
+}
+
+/// Runs a closure in a session with all defaults; see [`SessionOptions::profile`].
+///
+/// ```no_run
+/// let (sum, profile) = hbbp::profile_call(|| (1..1 << 30).sum::<u64>())?;
+/// for block in profile.analyze()?.hottest_blocks(10, hbbp::Order::Instructions)? {
+///     println!("{:x} {}", block.start, block.count);
+/// }
+/// # println!("{sum}");
+/// # Ok::<(), hbbp::Error>(())
+/// ```
+pub fn profile_call<R>(work: impl FnOnce() -> R) -> Result<(R, Profile)> {
+    SessionOptions::new().profile(work)
 }
 
 impl Default for SessionOptions {
@@ -302,10 +317,21 @@ impl Session {
     }
 
     /// Starts to observe; a stopped session may be started again, and its counts continue. It
-    /// starts one thread of its own, which is not sampled.
+    /// starts one thread of its own, which is not sampled, unless the host drains it.
     pub fn start(&mut self) -> Result<()> {
         // SAFETY: the session is alive, and no other thread starts or stops it.
         call(|error| unsafe { sys::hbbp_session_start(self.parts.handle.get_mut(), error) })
+    }
+
+    /// Collects what is in the buffers of a session with [`SessionOptions::drained_by_host`].
+    /// Returns the time until it should be called again.
+    pub fn drain(&self) -> Result<Duration> {
+        let mut next_ms = 0;
+        // SAFETY: the session is alive; any thread may do this at any time.
+        call(|error| unsafe {
+            sys::hbbp_session_drain(self.parts.handle.get_mut(), &mut next_ms, error)
+        })?;
+        Ok(Duration::from_millis(next_ms.into()))
     }
 
     /// Collects what is in the buffers, closes events and buffers, and ends the thread. The files

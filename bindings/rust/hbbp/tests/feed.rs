@@ -71,6 +71,22 @@ fn decoded_samples_become_counts() {
 }
 
 #[test]
+fn a_process_is_as_proc_shows_it() {
+    let feed = Feed::new().unwrap();
+    feed.process(0).unwrap();
+    let source = ebs(&feed);
+    let pid = std::process::id();
+    let address = a_process_is_as_proc_shows_it as fn() as usize as u64;
+    let sample = FeedSample::new(pid, pid).ip(address).time_ns(1);
+    feed.add_samples(source, &[sample]).unwrap();
+    feed.flush().unwrap();
+    let profile = feed.snapshot().unwrap();
+    assert_eq!(profile.info().unwrap().samples, 1);
+    assert_eq!(profile.info().unwrap().unmapped, 0);
+    assert!(feed.process(u32::MAX).is_err());
+}
+
+#[test]
 fn branch_stacks_become_counts() {
     let feed = Feed::new().unwrap();
     let lbr = FeedSource::of_samples(SourceKind::Lbr, Event::TakenBranches).period(100);

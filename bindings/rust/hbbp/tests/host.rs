@@ -54,6 +54,22 @@ fn a_panic_of_a_log_goes_on_in_a_call_or_ends_with_the_session() {
     assert!(hbbp::Session::new().unwrap().info().is_ok());
 }
 
+#[test]
+fn the_host_drains_a_session_without_a_thread() {
+    let mut session = match started(ebs().drained_by_host(true)) {
+        Some(session) => session,
+        None => return,
+    };
+    for _ in 0..3 {
+        work(Duration::from_millis(50));
+        let next = session.drain().unwrap();
+        assert!((1..=1000).contains(&next.as_millis()), "{next:?}");
+    }
+    session.stop().unwrap();
+    assert!(session.info().unwrap().samples > 0);
+    assert_eq!(session.drain().unwrap_err().status(), Status::InvalidState);
+}
+
 /// Samples a clock, so that the worker reports longer periods.
 fn with_messages_of_the_worker() -> SessionOptions {
     SessionOptions::new()

@@ -7,8 +7,9 @@ use common::{
     usual_profile, work,
 };
 use hbbp::{
-    demangle, AnalysisOptions, Cancel, Estimator, KernelFiles, LabelKind, MixKeys, PivotQuery,
-    Profile, Selection, SessionOptions, SourceKind, Status, Taxonomy, TripBasis, Unit, Work,
+    demangle, AnalysisOptions, Block, Cancel, Estimator, KernelFiles, LabelKind, MixKeys, Order,
+    PivotQuery, Profile, Selection, SessionOptions, SourceKind, Status, Taxonomy, TripBasis, Unit,
+    Work,
 };
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
@@ -51,6 +52,46 @@ fn mix_and_functions_are_of_what_ran() {
         .sum();
     assert!(of_sort > 0.01 * all, "{of_sort} of {all}");
     assert!(read_all(&profile).unwrap() > 100);
+}
+
+#[test]
+fn hottest_come_first() {
+    let analysis = match usual_analysis() {
+        Some(analysis) => analysis,
+        None => return,
+    };
+    let heat = |block: &Block| block.count * f64::from(block.instruction_count);
+    let all = analysis.blocks().unwrap();
+    let sorted = analysis
+        .hottest_blocks(usize::MAX, Order::Instructions)
+        .unwrap();
+    assert_eq!(sorted.len(), all.len());
+    assert!(sorted
+        .windows(2)
+        .all(|pair| heat(&pair[0]) >= heat(&pair[1])));
+    let first = analysis.hottest_blocks(3, Order::Samples).unwrap();
+    assert_eq!(first.len(), 3.min(all.len()));
+    assert!(all.iter().all(|block| block.samples <= first[0].samples));
+
+    let functions = analysis
+        .hottest_functions(usize::MAX, Order::Samples)
+        .unwrap();
+    assert!(functions
+        .windows(2)
+        .all(|pair| pair[0].samples >= pair[1].samples));
+    for function in &functions {
+        assert_eq!(function.demangled_name, demangle(&function.name));
+    }
+    let refusal = analysis.hottest_functions(1, Order::Executions);
+    assert_eq!(refusal.unwrap_err().status(), Status::InvalidArgument);
+}
+
+#[test]
+fn a_call_is_profiled() {
+    if let Ok((result, profile)) = hbbp::profile_call(|| 3) {
+        assert_eq!(result, 3);
+        assert_eq!(profile.info().unwrap().pid, std::process::id());
+    }
 }
 
 #[test]

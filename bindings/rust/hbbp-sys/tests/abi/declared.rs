@@ -15,7 +15,7 @@ declared! {
         hbbp_source_result { struct_size, reserved, unexplained, superseded, is_other_event, reserved2 }
         hbbp_module_result { struct_size, code, problem, patched_bytes }
         hbbp_block { struct_size, module, start, end, instruction_count, function, source, flags, count, standard_error, samples, bias_ratio, bias_chance }
-        hbbp_function { struct_size, module, start, end, name, instructions, standard_error, samples }
+        hbbp_function { struct_size, module, start, end, name, instructions, standard_error, samples, demangled_name }
         hbbp_branch { struct_size, from_module, from, to, to_module, reserved, samples, count, oldest, oldest_expected }
         hbbp_capability { struct_size, state, name, detail, advice }
         hbbp_event_code { struct_size, event, type_, config }
@@ -44,7 +44,7 @@ declared! {
         hbbp_pivot_label { struct_size, kind, text, number, index, reserved }
         hbbp_pivot_cell { struct_size, reserved, value, standard_error, share, share_error }
         hbbp_ratio { struct_size, is_known, group, name, value, unit, standard_error }
-        hbbp_session_options { struct_size, source, event, period_mode, period, frequency_hz, include_kernel, buffer_bytes, trace_mode, burst_branches, branch_period, expected_seconds, pid, event_name, event_type, event_config, ebs_method, imprecise, slice_ns, log, log_user_data, log_level, thread_count, threads, max_overhead, max_memory, allocator }
+        hbbp_session_options { struct_size, source, event, period_mode, period, frequency_hz, include_kernel, buffer_bytes, trace_mode, burst_branches, branch_period, expected_seconds, pid, event_name, event_type, event_config, ebs_method, imprecise, slice_ns, log, log_user_data, log_level, thread_count, threads, max_overhead, max_memory, allocator, drained_by_host, reserved }
         hbbp_session_info { struct_size, running, samples, lost, throttled, duration_ns, dropped, cpu_ns, overhead_ns, recent_overhead, period_factor, period_changes, memory_bytes, peak_memory_bytes }
         hbbp_slice { struct_size, reserved, start_ns, end_ns, samples }
         hbbp_source_ops { struct_size, reserved, name, start, drain, stop, destroy }
@@ -92,6 +92,7 @@ declared! {
         HBBP_SOURCE_EBS_AND_SWBT
         HBBP_SOURCE_COMBINED
         HBBP_SOURCE_EXTERNAL
+        HBBP_SOURCE_PERF
         HBBP_EVENT_AUTO
         HBBP_EVENT_TASK_CLOCK
         HBBP_EVENT_CPU_CLOCK
@@ -134,6 +135,9 @@ declared! {
         HBBP_BLOCK_BIASED
         HBBP_BIAS_RATIO
         HBBP_BIAS_CHANCE
+        HBBP_ORDER_INSTRUCTIONS
+        HBBP_ORDER_EXECUTIONS
+        HBBP_ORDER_SAMPLES
         HBBP_CAPABILITY_UNKNOWN
         HBBP_CAPABILITY_SUPPORTED
         HBBP_CAPABILITY_MISSING
@@ -224,6 +228,8 @@ declared! {
         hbbp_analysis_copy_blocks(_, _, _, _, _, _, _)
         hbbp_analysis_function_count(_)
         hbbp_analysis_copy_functions(_, _, _, _, _, _, _)
+        hbbp_analysis_copy_hottest_blocks(_, _, _, _, _, _, _, _)
+        hbbp_analysis_copy_hottest_functions(_, _, _, _, _, _, _, _)
         hbbp_analysis_branch_count(_)
         hbbp_analysis_copy_branches(_, _, _, _, _, _, _)
         hbbp_analysis_module_count(_)
@@ -252,6 +258,7 @@ declared! {
         hbbp_feed_add_perf_records(_, _, _, _, _)
         hbbp_feed_add_samples(_, _, _, _, _, _)
         hbbp_feed_add_events(_, _, _, _, _)
+        hbbp_feed_process(_, _, _)
         hbbp_feed_end_round(_, _)
         hbbp_feed_flush(_, _, _)
         hbbp_feed_snapshot(_, _, _, _)
@@ -306,9 +313,11 @@ declared! {
         hbbp_session_create(_, _, _)
         hbbp_session_destroy(_)
         hbbp_session_start(_, _)
+        hbbp_session_drain(_, _, _)
         hbbp_session_stop(_, _)
         hbbp_session_snapshot(_, _, _, _)
         hbbp_session_get_info(_, _, _)
+        hbbp_profile_call(_, _, _, _, _)
         hbbp_profile_slice_count(_)
         hbbp_profile_copy_slices(_, _, _, _, _, _, _)
         hbbp_session_add_source(_, _, _, _)

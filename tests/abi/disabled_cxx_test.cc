@@ -1,0 +1,2 @@
+// Compiles the same program as C++17.
+#include "disabled_test.c"
