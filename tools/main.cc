@@ -4,7 +4,9 @@
 #include <exception>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/nearest_name.h"
 #include "command.h"
 
 namespace hbbp::tools {
@@ -62,7 +64,10 @@ int RunCommand(int argc, char** argv) {
       return Fail(word, error.what());
     }
   }
-  return Fail("", "unknown command " + std::string(word) + "; see hbbp --help");
+  std::vector<std::string_view> names;
+  for (const Command& command : kCommands) names.push_back(command.name);
+  return Fail(
+      "", "unknown command " + std::string(word) + DidYouMean(word, names) + "; see hbbp --help");
 }
 
 int Run(int argc, char** argv) {

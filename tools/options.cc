@@ -1,31 +1,72 @@
+// The command line of one sub-command, by CLI11. CLI11 sees neither "--" nor what follows the first
+// word of a command to run; Parse keeps these apart. Help is wrapped after CLI11 has written it.
 #include "options.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
+#include <map>
 #include <utility>
 
 #include "base/nearest_name.h"
 #include "command.h"
+#include "quantity.h"
 
 namespace hbbp::tools {
 
 namespace {
 
-// CLI11 writes "FILE(1x)" where people expect "FILE...".
+constexpr size_t kHelpColumn = 34;
+
+// CLI11 writes "FILE(1x)" where people expect "FILE...", and "--no-source{false}" for a flag that
+// switches something off.
 class UsageFormatter : public CLI::Formatter {
  public:
+  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
+    const std::string name = CLI::Formatter::make_option_name(option, is_positional);
+    return CLI::detail::find_and_replace(name, "{false}", "");
+  }
   std::string make_option_usage(const CLI::Option* option) const override {
     return option->get_name() + (option->get_expected_max() > 1 ? "..." : "");
   }
 };
 
-// Returns "unknown option --tpo; did you mean '--top'?" for the first word that looks like an
-// option and is not one; empty if there is none.
-std::string UnknownOption(const CLI::App& app, const std::vector<std::string>& words) {
+std::vector<std::string> LongNames(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
+  return names;
+}
+
+// Returns the width of --help: COLUMNS, as shells have it, or 100.
+size_t HelpColumns() {
+  constexpr size_t kUsual = 100, kNarrowest = 60;
+  const char* const columns = std::getenv("COLUMNS");
+  const size_t given = columns == nullptr ? 0 : std::strtoul(columns, nullptr, 10);
+  return given == 0 ? kUsual : std::max(given, kNarrowest);
+}
+
+// Breaks a long line of --help at spaces, and between choices. Text of options continues at
+// `column`.
+std::string WrapLine(std::string line, size_t column, size_t columns) {
+  const size_t indent = line.starts_with("  ") ? column : 0;
+  std::string wrapped;
+  while (line.size() > columns) {
+    size_t end = line.find_last_of(" |", columns - 1);
+    const bool is_in_indent = end == std::string::npos || end < indent + 2;
+    if (is_in_indent) break;
+    const bool is_space = line[end] == ' ';
+    wrapped += line.substr(0, is_space ? end : end + 1) + '\n';
+    line = std::string(indent, ' ') + line.substr(end + 1);
+  }
+  return wrapped + line;
+}
+
+// Returns "unknown option --tpo; did you mean '--top'?" for the first word that looks like an
+// option and is not one; empty if there is none.
+std::string UnknownOption(const CLI::App& app, const std::vector<std::string>& words) {
+  const std::vector<std::string> names = LongNames(app);
   for (const std::string& word : words) {
     if (word == "--") break;
     const std::string name = word.substr(0, word.find('='));
@@ -36,9 +77,24 @@ std::string UnknownOption(const CLI::App& app, const std::vector<std::string>& w
   return {};
 }
 
-// Without this check, -1 would be a very large number.
-std::string NegativeProblem(const std::string& text) {
-  return text.starts_with('-') ? text + " is negative" : "";
+// Adds an option whose value `parse` makes of its text; if it cannot, that is an error.
+template <typename T>
+CLI::Option* AddParsed(CLI::App* app, const std::string& names, const std::string& help,
+                       StatusOr<T> (*parse)(const std::string&), T* value) {
+  const auto problem = [parse, value](const std::string& text) -> std::string {
+    if (text.starts_with('-')) return text + " is negative";
+    const StatusOr<T> parsed = parse(text);
+    if (!parsed.ok()) return parsed.status().message();
+    *value = *parsed;
+    return "";
+  };
+  return app->add_option(names, help)->expected(1)->check(problem);
+}
+
+StatusOr<uint64_t> ParsePositive(const std::string& text) {
+  HBBP_ASSIGN_OR_RETURN(const uint64_t number, ParseNumber(text));
+  if (number != 0) return number;
+  return MakeStatus(StatusCode::kInvalidArgument, "%s is none: give 1 or more", text.c_str());
 }
 
 }  // namespace
@@ -47,13 +103,14 @@ struct Options::Impl {
   explicit Impl(const std::string& name, const std::string& summary)
       : app(summary, "hbbp " + name), command(name) {
     app.formatter(std::make_shared<UsageFormatter>());
-    app.get_formatter()->column_width(34);
+    app.get_formatter()->column_width(kHelpColumn);
   }
 
   CLI::App app;
   std::string command;
   std::vector<std::string>* rest = nullptr;
   const uint64_t* instead_of_rest = nullptr;
+  std::map<std::string, std::string> refused;  // what to say of options
   std::string rest_placeholder;
 };
 
@@ -73,18 +130,22 @@ void Options::Value(const std::string& names, std::string* value, const std::str
 
 void Options::Value(const std::string& names, uint64_t* value, const std::string& placeholder,
                     const std::string& help) {
-  impl_->app.add_option(names, *value, help)->check(NegativeProblem)->option_text(placeholder);
+  AddParsed(&impl_->app, names, help, ParseNumber, value)->option_text(placeholder);
 }
 
 void Options::Count(const std::string& names, uint64_t* value, const std::string& help) {
-  const auto zero_problem = [](const std::string& text) {
-    const bool is_zero = text.find_first_not_of('0') == std::string::npos;
-    return std::string(is_zero ? text + " is none: give 1 or more" : "");
-  };
-  impl_->app.add_option(names, *value, help)
-      ->check(NegativeProblem)
-      ->check(zero_problem)
-      ->option_text("N");
+  AddParsed(&impl_->app, names, help, ParsePositive, value)->option_text("N");
+}
+
+void Options::Seconds(const std::string& names, double* value, const std::string& placeholder,
+                      const std::string& help) {
+  AddParsed(&impl_->app, names, help, ParseSeconds, value)->option_text(placeholder);
+}
+
+void Options::Refuse(const std::string& names, const std::string& reason) {
+  for (const std::string& name : CLI::detail::split(names, ',')) {
+    impl_->refused[name] = name + ": " + reason;
+  }
 }
 
 void Options::Value(const std::string& names, double* value, const std::string& placeholder,
@@ -149,7 +210,12 @@ std::optional<int> Options::Parse(int argc, char** argv) {
   try {
     impl_->app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::CallForHelp&) {
-    return WriteOutput(impl_->command, impl_->app.help());
+    std::string help;
+    for (const std::string& line : CLI::detail::split(impl_->app.help(), '\n')) {
+      help += WrapLine(line, kHelpColumn, HelpColumns()) + '\n';
+    }
+    help.pop_back();  // the text ends with a new line itself
+    return WriteOutput(impl_->command, help);
   } catch (const CLI::ParseError& error) {
     // CLI11 may complain about the value of an option that it does not know.
     const std::string unknown =
@@ -160,7 +226,12 @@ std::optional<int> Options::Parse(int argc, char** argv) {
 
   std::vector<std::string> rest = impl_->app.remaining();
   if (!rest.empty() && rest.front().starts_with('-')) {
-    return Fail(impl_->command, "unknown option " + rest.front() + see_help);
+    const std::string name = rest.front().substr(0, rest.front().find('='));
+    const auto refused = impl_->refused.find(name);
+    if (refused != impl_->refused.end()) return Fail(impl_->command, refused->second);
+    const std::vector<std::string> names = LongNames(impl_->app);
+    return Fail(impl_->command, "unknown option " + rest.front() +
+                                    DidYouMean(name, {names.begin(), names.end()}) + see_help);
   }
   // In `hbbp record make -- x` the dashes belong to make.
   if (!rest.empty() && has_dashes) rest.push_back("--");

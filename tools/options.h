@@ -31,12 +31,19 @@ class Options {
   void Flag(const std::string& names, bool* value, const std::string& help);
   void Value(const std::string& names, std::string* value, const std::string& placeholder,
              const std::string& help);
+  // The number may be 250k, 1M or 1e6, also below.
   void Value(const std::string& names, uint64_t* value, const std::string& placeholder,
              const std::string& help);
   // The number must not be 0.
   void Count(const std::string& names, uint64_t* value, const std::string& help);
   void Value(const std::string& names, double* value, const std::string& placeholder,
              const std::string& help);
+  // The time may be 10, 500ms, 1.5s, 5m or 1h.
+  void Seconds(const std::string& names, double* value, const std::string& placeholder,
+               const std::string& help);
+  // Says why these options, which people know from elsewhere, are not here. Of commands that
+  // take a Command only.
+  void Refuse(const std::string& names, const std::string& reason);
   // The option may be repeated, with a value each.
   void Values(const std::string& names, std::vector<std::string>* values,
               const std::string& placeholder, const std::string& help);

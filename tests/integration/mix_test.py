@@ -2,6 +2,8 @@
 import csv
 import io
 import json
+import os
+import re
 import shutil
 import subprocess
 
@@ -375,7 +377,18 @@ class MixTest(record_support.RecordTest):
         for command in ('mix', 'record'):
             self.assertEqual(self.run_tool('help', command).stdout, self.run_tool(command, '--help').stdout)
         self.assertIn('unknown command nothing', self.run_tool('help', 'nothing').stderr)
+        self.assertIn("unknown command recrod; did you mean 'record'?", self.run_tool('recrod').stderr)
         self.assertIn('Commands:', self.run_tool('help').stdout)
+
+    def test_help_is_as_wide_as_a_terminal(self):
+        listed = re.search(r'Commands:\n(.*?)\n\n', self.run_tool('help').stdout, re.DOTALL).group(1)
+        environment = {name: value for name, value in os.environ.items() if name != 'COLUMNS'}
+        for command in (line.split()[0] for line in listed.splitlines()):
+            with self.subTest(command):
+                help_text = self.run_tool(command, '--help', env=environment).stdout
+                self.assertEqual([line for line in help_text.splitlines() if len(line) > 100], [])
+                wide = self.run_tool(command, '--help', env={**environment, 'COLUMNS': '10000'}).stdout
+                self.assertEqual(re.sub(r'\s', '', help_text), re.sub(r'\s', '', wide))
 
     def test_diff_of_a_profile_with_itself_is_nothing(self):
         self.record_floats()

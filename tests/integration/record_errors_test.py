@@ -82,6 +82,28 @@ class RecordErrorsTest(record_support.RecordTest):
                        ('--source', 'swbt', '--burst', '65537'), ('--source', 'swbt', '--kernel')):
             self.refused_record(*option)
 
+    def test_options_of_perf_are_refused_with_a_reason(self):
+        for option, word in (('-g', 'perf record -g'), ('--call-graph=dwarf', 'callers'), ('-a', '-p'),
+                             ('-j', '--source lbr'), ('-b', '--source lbr'), ('-t', '-p'), ('-u', '-p')):
+            with self.subTest(option):
+                message = self.refused_record(option)
+                self.assertIn(f'{option.split("=")[0]}: ', message)
+                self.assertIn(word, message)
+        self.assertIn("did you mean '--duration'?", self.refused_record('--durration', '1'))
+
+    def test_numbers_and_times_as_people_type_them(self):
+        for number in ('1M', '1e6', '1000k'):
+            with self.subTest(number):
+                self.trace_for_a_moment('-c', number, '--duration', '100ms')
+                self.assertEqual({source['period'] for source in self.info()['sources']}, {1000000})
+        self.assertIn('such as', self.refused_record('-c', '1.5'))
+        self.assertIn('such as', self.refused_record('--duration', '5x'))
+
+    def trace_for_a_moment(self, *options):
+        result = self.run_tool('record', '-o', self.file, '--source', 'ebs', '-e', 'task-clock', '--period-mode', 'fixed',
+                               *options, '--', program('ends'), 'return', 50)
+        self.assertEqual(result.returncode, 0, result)
+
     def test_more_sources_than_one(self):
         self.assertIn('ibs,swbt', self.refused_record('--source', 'ibs,swbt'))
 

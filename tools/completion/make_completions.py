@@ -5,6 +5,7 @@ usage: make_completions.py HBBP DIRECTORY
 
 Writes DIRECTORY/hbbp for bash and DIRECTORY/_hbbp for zsh.
 """
+import os
 import pathlib
 import re
 import subprocess
@@ -29,7 +30,8 @@ class Command(NamedTuple):
 
 
 def run(*words):
-    return subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    return subprocess.run(words, capture_output=True, text=True, check=True,
+                          env={**os.environ, 'COLUMNS': '10000'}).stdout
 
 
 def listed_words(help_text, placeholder):
@@ -48,8 +50,7 @@ def parse_options(help_text):
         if started:
             names, placeholder, text = started.groups()
             words = listed_words(help_text, placeholder) if placeholder else []
-            # A flag that switches off what is on without it has {false} behind its name.
-            options.append(Option(re.sub(r'\{\w+\}', '', names).split(','), placeholder, words,
+            options.append(Option(names.split(','), placeholder, words,
                                   re.search('FILE|DIR|OUT|HERE', placeholder) is not None,
                                   placeholder.endswith(('[,..]', ',...')), text or ''))
         elif line.startswith('     ') and options and not options[-1].text:

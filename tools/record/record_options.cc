@@ -178,8 +178,9 @@ std::optional<int> ParseRecordOptions(int argc, char** argv, RecordOptions* reco
       "taken-branches, another event of perf (cache-misses, page-faults), a code (r20c4) or a "
       "name of libpfm4; auto: instructions where there is a PMU that does not "
       "make context switches slow, else task-clock");
-  options.Value("-c,--period", &record->period, "N",
-                "occurrences of the event between samples (ns for clocks)");
+  options.Value(
+      "-c,--period", &record->period, "N",
+      "occurrences of the event between samples (ns for clocks), such as 250000, 1M or 1e6");
   options.Value("--branch-period", &record->branch_period, "N",
                 "lbr: taken branches between branch stacks");
   options.Value("--expect", &record->expected_seconds, "S",
@@ -202,8 +203,9 @@ std::optional<int> ParseRecordOptions(int argc, char** argv, RecordOptions* reco
                  "or both and compared (verify)");
   options.Value("--time-quantum", &record->time_quantum, "TIME",
                 "keep counts by slices of time, such as 100ms or 1s, for hbbp phases");
-  options.Value("--duration", &record->duration_s, "S",
-                "stop profiling after S seconds; the program goes on to its end");
+  options.Seconds("--duration", &record->duration_s, "TIME",
+                  "stop profiling after that time, such as 10 (seconds), 500ms or 5m; the program "
+                  "goes on to its end");
   options.Flag("--kernel", &record->kernel, "count kernel code too");
   options.Flag("--per-thread", &record->per_thread, "list the threads in the summary");
   options.Value("-p,--pid", &record->pid, "PID",
@@ -213,6 +215,17 @@ std::optional<int> ParseRecordOptions(int argc, char** argv, RecordOptions* reco
       "observe CMD from outside: nothing is loaded into it, so it may be static or setuid; "
       "not its children");
   options.Command(&record->command, "CMD ARG...", "the program to profile", &record->pid);
+  options.Refuse("-g,--call-graph",
+                 "callers are not recorded; hbbp import reads recordings of perf record -g");
+  options.Refuse("-a,--all-cpus,-C,--cpu",
+                 "one program is profiled, or a process (-p); hbbp import reads recordings of perf "
+                 "record -a");
+  options.Refuse("-j,-b,--branch-filter,--branch-any",
+                 "--source lbr takes branch stacks; --source swbt traces branches without a PMU");
+  options.Refuse("-t,--tid",
+                 "processes are profiled as wholes (-p), and listed by thread "
+                 "(--per-thread, hbbp info)");
+  options.Refuse("-u,--uid", "profile a process (-p) or a command");
   options.Footer(
       "The profile of CMD goes to FILE, those of processes that it starts to FILE.PID.\n"
       "The exit status is that of CMD; 2 if it was not run, because it could not be profiled.");

@@ -7,6 +7,7 @@ Writes hbbp.1 and hbbp-COMMAND.1 for every command into DIRECTORY. Examples, whi
 have, are in examples.txt next to this file: a paragraph for each command, lines
 "COMMAND-LINE # what it does".
 """
+import os
 import pathlib
 import re
 import subprocess
@@ -16,7 +17,8 @@ from roff import bold, escaped, page_start
 
 
 def run(hbbp, *words):
-    return subprocess.run([hbbp, *words], capture_output=True, text=True, check=True).stdout
+    return subprocess.run([hbbp, *words], capture_output=True, text=True, check=True,
+                          env={**os.environ, 'COLUMNS': '10000'}).stdout
 
 
 def commands(help_text):
