@@ -209,16 +209,16 @@ std::vector<std::optional<size_t>> MatchModules(const std::vector<ReferenceModul
   const auto match_by = [&](const std::function<bool(size_t, size_t)>& same) {
     for (size_t r = 0; r < references.size(); ++r) {
       if (match[r]) continue;
-      std::optional<size_t> found;
-      size_t candidates = 0;
+      std::vector<size_t> found;
       for (size_t e = 0; e < estimates.size(); ++e) {
-        if (used[e] || !same(r, e)) continue;
-        found = e;
-        ++candidates;
+        if (!used[e] && same(r, e)) found.push_back(e);
       }
-      if (candidates != 1) continue;
-      match[r] = found;
-      used[*found] = true;
+      // A file that was mapped before the process executed another one may be there twice.
+      const bool has_several = found.size() > 1;
+      if (has_several) std::erase_if(found, [&](size_t e) { return estimates[e].blocks.empty(); });
+      if (found.size() != 1) continue;
+      match[r] = found.front();
+      used[found.front()] = true;
     }
   };
   const auto build_ids_differ = [&](size_t r, size_t e) {

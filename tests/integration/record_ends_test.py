@@ -141,7 +141,7 @@ class RecordEndsTest(record_support.RecordTest):
             time.sleep(delay_ms / 1000)
             os.kill(child, signal.SIGKILL)
             _, err = process.communicate(timeout=record_support.TIMEOUT_S)
-            self.assertIn('killed by Killed', err)
+            self.assertIn('killed by SIGKILL', err)
             if 'was not run' in err:
                 self.assertEqual(process.returncode, 2, err)
             else:

@@ -263,7 +263,7 @@ class RecordErrorsTest(record_support.RecordTest):
         self.assertIn('seccomp', message)
 
     def test_seccomp_kills(self):
-        self.assertIn('killed by Bad system call', self.run_without_perf(0))
+        self.assertIn('killed by SIGSYS', self.run_without_perf(0))
 
     @needs_root
     def test_disk_full(self):

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 
 #include "base/clock.h"
@@ -94,7 +93,7 @@ Environment EnvironmentFor(const RecordOptions& record, const std::string& prelo
 }
 
 std::string HowItEnded(const ProgramEnd& end) {
-  return end.signal != 0 ? std::string("was killed by ") + strsignal(end.signal)
+  return end.signal != 0 ? std::string("was killed by ") + SignalName(end.signal)
                          : "ended with status " + std::to_string(end.exit_status);
 }
 

@@ -5,6 +5,7 @@
 #include "record/summary.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
@@ -81,6 +82,18 @@ std::string DescribeSources(const std::vector<SourceView>& sources) {
   return text;
 }
 
+}  // namespace
+
+std::string SignalName(int signal) {
+  if (signal >= SIGRTMIN && signal <= SIGRTMAX) {
+    return signal == SIGRTMIN ? "SIGRTMIN" : "SIGRTMIN+" + std::to_string(signal - SIGRTMIN);
+  }
+  const char* const name = sigabbrev_np(signal);
+  return name == nullptr ? "signal " + std::to_string(signal) : std::string("SIG") + name;
+}
+
+namespace {
+
 // Describes what was not saved. Empty if everything was.
 std::string DescribeLoss(const RecordOptions& record, const ProgramEnd& end,
                          const ProcessProfile& root) {
@@ -94,7 +107,8 @@ std::string DescribeEnd(const RecordOptions& record, const ProgramEnd& end,
   if (record.pid != 0) return "process " + std::to_string(record.pid);
   const std::string loss = DescribeLoss(record, end, root);
   if (end.signal != 0) {
-    return std::string("killed by ") + strsignal(end.signal) + (loss.empty() ? "" : ", so " + loss);
+    return std::string("killed by ") + SignalName(end.signal) +
+           (loss.empty() ? "" : ", so " + loss);
   }
   return "exit status " + std::to_string(end.exit_status) +
          (loss.empty() ? "" : " by a system call of its own, unseen by the profiler, so " + loss);

@@ -16,6 +16,9 @@ namespace hbbp::tools {
 void PrintRecordSummary(const RecordOptions& record, const ProgramEnd& end,
                         const std::vector<ProcessProfile>& stored);
 
+// Returns "SIGKILL" for 9.
+std::string SignalName(int signal);
+
 }  // namespace hbbp::tools
 
 #endif  // HBBP_TOOLS_RECORD_SUMMARY_H_

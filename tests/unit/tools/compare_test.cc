@@ -208,6 +208,15 @@ TEST_CASE("compare: build IDs decide where both sides have one") {
   CHECK(MatchModules(references, estimates) == std::vector<std::optional<size_t>>{0, std::nullopt});
 }
 
+TEST_CASE("compare: of modules with one name, that which has counts matches") {
+  const std::vector<ReferenceModule> references = {{"/a/x", "", {}}};
+  const EstimatedModule without = {"/a/x", "", 0, {}};
+  const EstimatedModule with = {"/a/x", "11", 2, {{0x10, 0x14, 2, 1, 0}}};
+  CHECK(MatchModules(references, {without, with}) == std::vector<std::optional<size_t>>{1});
+  CHECK(MatchModules(references, {with, without}) == std::vector<std::optional<size_t>>{0});
+  CHECK(MatchModules(references, {with, with}) == std::vector<std::optional<size_t>>{std::nullopt});
+}
+
 Comparison ExampleComparison() {
   const ModuleCounts counts =
       CountModule(Reference(kExampleCounts), Estimate(kExampleBlocks), ExampleCode());
