@@ -1,5 +1,6 @@
 """Tests damaged profiles, and programs that changed after they were recorded."""
 import os
+import pathlib
 import random
 import re
 import shutil
@@ -129,6 +130,20 @@ class RecordFilesTest(record_support.RecordTest):
             'os.kill(os.getpid(), signal.SIGKILL)', status=128 + signal.SIGKILL)
         self.assertGreaterEqual(self.info()['duration_ns'],
                                 self.info(self.directory / 'later')['duration_ns'])
+
+    def test_an_earlier_profile_is_kept(self):
+        old = pathlib.Path(f'{self.file}.old')
+        for options in ((), ('--outside',)):
+            with self.subTest(options):
+                old.unlink(missing_ok=True)
+                self.file.write_text('notes')
+                for _ in range(2):
+                    earlier = self.file.read_bytes()
+                    self.assertFalse(old.exists())  # notes are not a profile
+                    result = self.run_tool('record', '-o', self.file, *options, '--', program('ends'), 'return', 50)
+                    self.assertEqual(result.returncode, 0, result)
+                self.assertEqual(old.read_bytes(), earlier)
+                self.assertEqual(old.stat().st_mode & 0o777, 0o600)
 
     def test_profiles_and_their_parts_are_for_one_user(self):
         modes = self.directory / 'modes'

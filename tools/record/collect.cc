@@ -322,6 +322,13 @@ StatusOr<std::optional<ProcessProfile>> StoreProcessAsItIsNow(const PartsDirecto
 
 }  // namespace
 
+void KeepEarlierProfile(const std::string& output) {
+  std::error_code error;
+  const bool is_file = fs::is_regular_file(fs::symlink_status(output, error));
+  const bool is_profile = is_file && CatchError([&] { (void)hbbp::profile::load(output); }).ok();
+  if (is_profile) fs::rename(output, output + ".old", error);
+}
+
 StatusOr<std::vector<ProcessProfile>> StoreProfiles(const PartsDirectory& directory, pid_t root,
                                                     const std::string& output,
                                                     std::map<pid_t, ProcessParts>* parts) {
@@ -330,6 +337,7 @@ StatusOr<std::vector<ProcessProfile>> StoreProfiles(const PartsDirectory& direct
   std::error_code ignored;
   if (!parts->empty() && !fs::exists(mark, ignored)) {
     RemoveEarlierChildren(output);
+    KeepEarlierProfile(output);
     const std::string probe = directory.path() + "/" + preload::kProbeFile;
     if (std::rename(probe.c_str(), mark.c_str()) != 0) (void)WriteFileAtomically(mark, {});
   }

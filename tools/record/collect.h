@@ -69,6 +69,10 @@ struct ProcessProfile {
   uint64_t partial_since_ns = 0;
 };
 
+// If there is a profile of an earlier run at the path of the output, renames it to output.old, as
+// perf record does. What is not a profile stays, and is replaced.
+void KeepEarlierProfile(const std::string& output);
+
 // Stores the profile of `root` at `output` and those of other processes with samples at output.PID,
 // after removing such files of an earlier run. The root's comes first, if it has one. The keeper
 // continues where a killed process stopped. `parts` gets the parts in `directory`.

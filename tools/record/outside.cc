@@ -41,6 +41,7 @@ Status Store(const RecordOptions& record, Session* session, pid_t pid, OutsideRu
   Stop(session);
   return CatchError([&] {
     run->stored.push_back({pid, record.output, (*session)->snapshot()});
+    KeepEarlierProfile(record.output);
     run->stored.back().profile.save(record.output);
   });
 }
