@@ -166,7 +166,8 @@ hbbp_session_options SessionOptionsOf(const RecordOptions& record) {
 
 std::optional<int> ParseRecordOptions(int argc, char** argv, RecordOptions* record) {
   Options options("record", "Profile a program and the processes that it starts");
-  options.Value("-o,--output", &record->output, "FILE", "where the profile goes (hbbp.data); a profile that is there becomes FILE.old");
+  options.Value("-o,--output", &record->output, "FILE",
+                "where the profile goes (hbbp.data); a profile that is there becomes FILE.old");
   options.Choice("--source", &record->source, NamesOf(kSources),
                  "what observes the program: samples of its instruction pointer (ebs), these and "
                  "the branch records of the hardware (lbr), ops of AMD (ibs), software branch "
