@@ -4,7 +4,9 @@
 #include <exception>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/nearest_name.h"
 #include "command.h"
 
 namespace hbbp::tools {
@@ -20,6 +22,7 @@ constexpr Command kCommands[] = {
     {"record", "profile a program", RunRecord},
     {"info", "what is in a profile: sources, losses, threads, modules", RunInfo},
     {"mix", "executed instructions, bytes and operations by any keys", RunMix},
+    {"report", "the functions that executed most, as hbbp mix --by module,function", RunMix},
     {"diff", "what changed between two mixes, and how sure that is", RunDiff},
     {"blocks", "how often each basic block ran", RunBlocks},
     {"annotate", "instructions of functions with counts and source lines", RunAnnotate},
@@ -62,7 +65,10 @@ int RunCommand(int argc, char** argv) {
       return Fail(word, error.what());
     }
   }
-  return Fail("", "unknown command " + std::string(word) + "; see hbbp --help");
+  std::vector<std::string_view> names;
+  for (const Command& command : kCommands) names.emplace_back(command.name);
+  return Fail(
+      "", "unknown command " + std::string(word) + DidYouMean(word, names) + "; see hbbp --help");
 }
 
 int Run(int argc, char** argv) {

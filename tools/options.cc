@@ -1,3 +1,6 @@
+// Wraps CLI11: Options declares options by its face in options.h, and Parse reads the command line,
+// prints --help within 100 columns, and reports what is wrong of a line with the option that was
+// probably meant. A command that runs another one gets the words of that one untouched.
 #include "options.h"
 
 #include <CLI/CLI.hpp>
@@ -11,11 +14,39 @@ namespace hbbp::tools {
 
 namespace {
 
-// CLI11 writes "FILE(1x)" where people expect "FILE...".
+constexpr size_t kHelpWidth = 100;
+constexpr size_t kTermWidth = 34;  // of the column with the names of options
+
+// Breaks lines between words, so that none is longer unless a word is.
+std::string Wrapped(std::string_view text, size_t width) {
+  std::string wrapped;
+  size_t line_start = 0;
+  while (!text.empty()) {
+    const size_t word_end = std::min(text.find_first_of(" \n"), text.size());
+    const bool is_first = wrapped.size() == line_start;
+    if (!is_first && wrapped.size() - line_start + word_end > width) {
+      wrapped.erase(wrapped.find_last_not_of(' ') + 1);
+      wrapped += '\n';
+      line_start = wrapped.size();
+    }
+    wrapped += text.substr(0, word_end);
+    text.remove_prefix(word_end);
+    if (text.empty()) break;
+    wrapped += text.front();
+    if (text.front() == '\n') line_start = wrapped.size();
+    text.remove_prefix(1);
+  }
+  return wrapped;
+}
+
+// CLI11 writes "FILE(1x)" where people expect "FILE...", and does not break lines.
 class UsageFormatter : public CLI::Formatter {
  public:
   std::string make_option_usage(const CLI::Option* option) const override {
     return option->get_name() + (option->get_expected_max() > 1 ? "..." : "");
+  }
+  std::string make_option_desc(const CLI::Option* option) const override {
+    return Wrapped(CLI::Formatter::make_option_desc(option), kHelpWidth - kTermWidth);
   }
 };
 
@@ -47,7 +78,7 @@ struct Options::Impl {
   explicit Impl(const std::string& name, const std::string& summary)
       : app(summary, "hbbp " + name), command(name) {
     app.formatter(std::make_shared<UsageFormatter>());
-    app.get_formatter()->column_width(34);
+    app.get_formatter()->column_width(kTermWidth);
   }
 
   CLI::App app;
@@ -121,6 +152,11 @@ void Options::Positionals(const std::string& placeholder, std::vector<std::strin
       ->required(min_words != 0);
 }
 
+void Options::Profiles(std::vector<std::string>* paths, const std::string& help) {
+  *paths = {kDefaultProfile};
+  Positionals("FILE", paths, 0, kAny, help + " (" + kDefaultProfile + ")");
+}
+
 void Options::Command(std::vector<std::string>* words, const std::string& placeholder,
                       const std::string& help, const uint64_t* instead) {
   impl_->rest = words;
@@ -132,7 +168,7 @@ void Options::Command(std::vector<std::string>* words, const std::string& placeh
                          " [OPTIONS] [--] " + placeholder + ": " + help);
 }
 
-void Options::Footer(const std::string& text) { impl_->app.footer(text); }
+void Options::Footer(const std::string& text) { impl_->app.footer(Wrapped(text, kHelpWidth)); }
 
 std::optional<int> Options::Parse(int argc, char** argv) {
   const std::string see_help = "; see hbbp " + impl_->command + " --help";
@@ -160,7 +196,9 @@ std::optional<int> Options::Parse(int argc, char** argv) {
 
   std::vector<std::string> rest = impl_->app.remaining();
   if (!rest.empty() && rest.front().starts_with('-')) {
-    return Fail(impl_->command, "unknown option " + rest.front() + see_help);
+    const std::string unknown = UnknownOption(impl_->app, rest);
+    return Fail(impl_->command,
+                (unknown.empty() ? "unknown option " + rest.front() : unknown) + see_help);
   }
   // In `hbbp record make -- x` the dashes belong to make.
   if (!rest.empty() && has_dashes) rest.push_back("--");

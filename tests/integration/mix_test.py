@@ -2,6 +2,8 @@
 import csv
 import io
 import json
+import pathlib
+import re
 import shutil
 import subprocess
 
@@ -375,7 +377,31 @@ class MixTest(record_support.RecordTest):
         for command in ('mix', 'record'):
             self.assertEqual(self.run_tool('help', command).stdout, self.run_tool(command, '--help').stdout)
         self.assertIn('unknown command nothing', self.run_tool('help', 'nothing').stderr)
+        self.assertIn("unknown command mxi; did you mean 'mix'?", self.run_tool('mxi').stderr)
         self.assertIn('Commands:', self.run_tool('help').stdout)
+
+    def test_help_fits_into_100_columns(self):
+        commands = re.findall(r'^  ([a-z]+) ', self.run_tool('--help').stdout, re.MULTILINE)
+        self.assertIn('report', commands)
+        for command in commands:
+            for line in self.run_tool(command, '--help').stdout.splitlines():
+                self.assertLessEqual(len(line), 100, f'{command}: {line}')
+
+    def test_default_file_and_standard_output(self):
+        self.record_floats()
+        directory = pathlib.Path(self.directory)
+        default = directory / 'hbbp.data'
+        self.assertIn('make it with hbbp record', self.run_tool('mix').stderr)
+        summed = subprocess.run([record_support.TOOL, 'merge', '-o', '-', self.file], capture_output=True, check=True)
+        default.write_bytes(summed.stdout)
+        for command in ('mix', 'report', 'info', 'blocks', 'annotate', 'loops'):
+            with self.subTest(command):
+                named = subprocess.run([record_support.TOOL, command, default.name], capture_output=True, cwd=directory,
+                                       check=True)
+                unnamed = subprocess.run([record_support.TOOL, command], capture_output=True, cwd=directory, check=True)
+                self.assertEqual(named.stdout, unnamed.stdout)
+        report = self.run_tool('report', default, '--format', 'csv').stdout
+        self.assertEqual(report, self.run_tool('mix', default, '--by', 'module,function', '--format', 'csv').stdout)
 
     def test_diff_of_a_profile_with_itself_is_nothing(self):
         self.record_floats()

@@ -37,8 +37,8 @@ def listed_words(help_text, placeholder):
     placeholder = placeholder.replace('[,..]', '')
     if '|' in placeholder and placeholder.islower():
         return placeholder.split('|')
-    listed = re.search(rf'^{placeholder.split(",")[0].capitalize()}s: (.*?)[.;]$', help_text, re.MULTILINE)
-    return re.findall(r'(?:^|, )([a-z0-9-]+)(?=,|$)', listed.group(1)) if listed else []
+    listed = re.search(rf'^{placeholder.split(",")[0].capitalize()}s: (.*?)[.;]$', help_text, re.MULTILINE | re.DOTALL)
+    return re.findall(r'(?:^|, )([a-z0-9-]+)(?=,|$)', listed.group(1).replace('\n', ' ')) if listed else []
 
 
 def parse_options(help_text):
@@ -52,8 +52,8 @@ def parse_options(help_text):
             options.append(Option(re.sub(r'\{\w+\}', '', names).split(','), placeholder, words,
                                   re.search('FILE|DIR|OUT|HERE', placeholder) is not None,
                                   placeholder.endswith(('[,..]', ',...')), text or ''))
-        elif line.startswith('     ') and options and not options[-1].text:
-            options[-1] = options[-1]._replace(text=line.strip())
+        elif line.startswith('     ') and options:
+            options[-1] = options[-1]._replace(text=f'{options[-1].text} {line.strip()}'.strip())
     return options
 
 
