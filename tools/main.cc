@@ -22,6 +22,7 @@ constexpr Command kCommands[] = {
     {"record", "profile a program", RunRecord},
     {"info", "what is in a profile: sources, losses, threads, modules", RunInfo},
     {"mix", "executed instructions, bytes and operations by any keys", RunMix},
+    {"report", "the functions that executed most, as hbbp mix --by module,function", RunMix},
     {"diff", "what changed between two mixes, and how sure that is", RunDiff},
     {"blocks", "how often each basic block ran", RunBlocks},
     {"annotate", "instructions of functions with counts and source lines", RunAnnotate},

@@ -182,6 +182,11 @@ void Options::Positionals(const std::string& placeholder, std::vector<std::strin
       ->required(min_words != 0);
 }
 
+void Options::Profiles(std::vector<std::string>* paths, const std::string& help) {
+  *paths = {kDefaultProfile};
+  Positionals("FILE", paths, 0, kAny, help + " (" + kDefaultProfile + ")");
+}
+
 void Options::Command(std::vector<std::string>* words, const std::string& placeholder,
                       const std::string& help, const uint64_t* instead) {
   impl_->rest = words;

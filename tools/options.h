@@ -19,6 +19,11 @@
 
 namespace hbbp::tools {
 
+// The file that commands read and write if none is named.
+inline constexpr char kDefaultProfile[] = "hbbp.data";
+// Stands for stdout where a file is written.
+inline constexpr char kStandardOutput[] = "-";
+
 class Options {
  public:
   // `command` is the word after hbbp; `summary` one sentence for --help.
@@ -58,6 +63,8 @@ class Options {
   // Takes words without a dash, between `min_words` and `max_words` of them.
   void Positionals(const std::string& placeholder, std::vector<std::string>* values,
                    size_t min_words, size_t max_words, const std::string& help);
+  // Takes any number of paths of profiles; kDefaultProfile if there is none.
+  void Profiles(std::vector<std::string>* paths, const std::string& help);
   // Takes the rest of the line, from "--" or the first word without a dash on. At least one word is
   // required unless the option that sets `instead` was given.
   void Command(std::vector<std::string>* words, const std::string& placeholder,

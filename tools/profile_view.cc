@@ -13,6 +13,7 @@
 
 #include "estimator_option.h"
 #include "format.h"
+#include "options.h"
 
 namespace hbbp::tools {
 namespace {
@@ -194,9 +195,16 @@ hbbp::profile LoadProfile(const std::string& path) {
     return hbbp::profile::load(path);
   } catch (const hbbp::error& error) {
     const std::string message = error.what();
+    if (error.status() == HBBP_ERROR_NOT_FOUND && path == kDefaultProfile) {
+      throw hbbp::error(error.status(), message + "; make it with hbbp record, or name a file");
+    }
     if (message.find(path) != std::string::npos) throw;
     throw hbbp::error(error.status(), path + ": " + message);
   }
+}
+
+void SaveProfile(const hbbp::profile_view& profile, const std::string& path) {
+  profile.save(path == kStandardOutput ? "/dev/stdout" : path);
 }
 
 hbbp::profile LoadProfiles(const std::vector<std::string>& paths) {

@@ -27,6 +27,8 @@ Status CatchError(Body&& body) {
 
 // The message of a failure contains the path.
 hbbp::profile LoadProfile(const std::string& path);
+// Writes it to a file, or to stdout if the path is kStandardOutput.
+void SaveProfile(const hbbp::profile_view& profile, const std::string& path);
 // Loads one profile as it is, or several merged. Throws hbbp::error if their counts cannot be
 // added, because they sampled events of different units.
 hbbp::profile LoadProfiles(const std::vector<std::string>& paths);

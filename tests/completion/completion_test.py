@@ -94,7 +94,7 @@ def check(shell, texts):
         if found != expected:
             problems.append(f'{" ".join(words)}: {sorted(found)}, expected {sorted(expected)}')
 
-    expect(['hbbp', 're'], {'record'})
+    expect(['hbbp', 're'], {'record', 'report'})
     for command, text in texts.items():
         long = {name for name in options(text) if name.startswith('--')}
         expect(['hbbp', command, '--'], long)

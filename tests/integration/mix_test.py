@@ -3,6 +3,7 @@ import csv
 import io
 import json
 import os
+import pathlib
 import re
 import shutil
 import subprocess
@@ -389,6 +390,22 @@ class MixTest(record_support.RecordTest):
                 self.assertEqual([line for line in help_text.splitlines() if len(line) > 100], [])
                 wide = self.run_tool(command, '--help', env={**environment, 'COLUMNS': '10000'}).stdout
                 self.assertEqual(re.sub(r'\s', '', help_text), re.sub(r'\s', '', wide))
+
+    def test_default_file_and_standard_output(self):
+        self.record_floats()
+        directory = pathlib.Path(self.directory)
+        default = directory / 'hbbp.data'
+        self.assertIn('make it with hbbp record', self.run_tool('mix').stderr)
+        summed = subprocess.run([record_support.TOOL, 'merge', '-o', '-', self.file], capture_output=True, check=True)
+        default.write_bytes(summed.stdout)
+        for command in ('mix', 'report', 'info', 'blocks', 'annotate', 'loops'):
+            with self.subTest(command):
+                named = subprocess.run([record_support.TOOL, command, default.name], capture_output=True, cwd=directory,
+                                       check=True)
+                unnamed = subprocess.run([record_support.TOOL, command], capture_output=True, cwd=directory, check=True)
+                self.assertEqual(named.stdout, unnamed.stdout)
+        report = self.run_tool('report', default, '--format', 'csv').stdout
+        self.assertEqual(report, self.run_tool('mix', default, '--by', 'module,function', '--format', 'csv').stdout)
 
     def test_diff_of_a_profile_with_itself_is_nothing(self):
         self.record_floats()

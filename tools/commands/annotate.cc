@@ -82,7 +82,7 @@ int RunAnnotate(int argc, char** argv) {
   bool with_source = true;
   std::string format = "text";
   Options options(kName, "List the instructions of functions with how often each was executed");
-  options.Positionals("FILE", &files, 1, Options::kAny, "profiles; several are added up");
+  options.Profiles(&files, "profiles; several are added up");
   options.Value("--function", &choice.function, "NAME",
                 "of this name, mangled or not, with or without parameters");
   options.Value("--address", &choice.address, "ADDRESS",

@@ -128,7 +128,7 @@ int RunBlocks(int argc, char** argv) {
   std::string format = "table";
   BiasThresholds thresholds;
   Options options(kName, "List basic blocks by the instructions that they executed");
-  options.Positionals("FILE", &files, 1, Options::kAny, "profiles; several are added up");
+  options.Profiles(&files, "profiles; several are added up");
   options.Count("--top", &top, "only the first N; a table has 20 by default");
   options.Value(
       "--bias-ratio", &thresholds.ratio, "R",

@@ -35,7 +35,7 @@ int RunExport(int argc, char** argv) {
   std::string output;
   ExportRequest request;
   Options options(kName, "Write a profile in another format");
-  options.Positionals("FILE", &request.files, 1, Options::kAny, "profiles; several are added up");
+  options.Profiles(&request.files, "profiles; several are added up");
   options.Choice("--format", &format, names, "what to write (" + format + ")");
   options.Value("-o,--output", &output, "OUT", "where to; without it, standard output");
   options.Count("--functions", &request.functions,

@@ -216,7 +216,7 @@ int RunIbs(int argc, char** argv) {
   std::string histogram, data;
   std::string format = "table";
   Options options(kName, "Show what instruction-based sampling (IBS) reports of instructions");
-  options.Positionals("FILE", &files, 1, Options::kAny, "profiles; several are added up");
+  options.Profiles(&files, "profiles; several are added up");
   options.Choice("--by", &wanted.by, {"instruction", "function", "module"},
                  "what a row is (instruction)");
   options.Values("--event", &events, "NAME,..",

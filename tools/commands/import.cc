@@ -73,6 +73,7 @@ void Report(const hbbp::profile& profile, const std::string& output) {
                     FormatCount(source.lost) + ", unmapped " + FormatCount(source.unmapped));
     for (const std::string& line : SplitNotes(source.note)) Note(kName, line);
   }
+  if (output == kStandardOutput) return;
   Note(kName, "wrote " + output + "; next: hbbp info " + output + ", hbbp mix " + output);
 }
 
@@ -84,18 +85,18 @@ hbbp::profile Import(const std::string& recording, const hbbp_import_options& op
 
 // Analyses the profile first, which stores the files of the kernel that the options name in it.
 void Save(const hbbp::profile& profile, const KernelOptions& kernel, const std::string& output) {
-  if (!kernel.HasFiles()) return profile.save(output);
+  if (!kernel.HasFiles()) return SaveProfile(profile, output);
   const hbbp_kernel_files files = kernel.Files();
   hbbp_analysis_options options = {};
   options.kernel = &files;
-  hbbp::analysis(profile, options).get_profile().save(output);
+  SaveProfile(hbbp::analysis(profile, options).get_profile(), output);
 }
 
 }  // namespace
 
 int RunImport(int argc, char** argv) {
   std::vector<std::string> recordings;
-  std::string output = "hbbp.out";
+  std::string output = kDefaultProfile;
   std::string binary;
   std::string ebs_method = "auto";
   std::string time_quantum;
@@ -104,7 +105,7 @@ int RunImport(int argc, char** argv) {
       "FILE", &recordings, 1, 1,
       "what perf record has written, text of perf script with branch stacks, or text that was\n"
       "added up for perf2bolt -pa (- is stdin)");
-  options.Value("-o,--output", &output, "FILE", "where the profile goes (hbbp.out)");
+  options.Value("-o,--output", &output, "FILE", "where the profile goes (hbbp.data); - is stdout");
   FileOptions files;
   files.AddTo(&options);
   options.Value("--binary", &binary, "FILE",

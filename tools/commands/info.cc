@@ -355,7 +355,7 @@ int RunInfo(int argc, char** argv) {
   std::vector<std::string> paths;
   std::string format = "table";
   Options options(kName, "Show what is in a profile: sources, losses, threads, modules");
-  options.Positionals("FILE", &paths, 1, Options::kAny, "profiles; each is shown");
+  options.Profiles(&paths, "profiles; each is shown");
   options.Choice("--format", &format, FormatNames(),
                  "how to print (table); csv has a row for each source");
   FileOptions moved;

@@ -150,7 +150,7 @@ int RunLoops(int argc, char** argv) {
   Wanted wanted;
   std::string format = "table";
   Options options(kName, "List loops by the instructions that they executed");
-  options.Positionals("FILE", &files, 1, Options::kAny, "profiles; several are added up");
+  options.Profiles(&files, "profiles; several are added up");
   options.Count("--top", &wanted.rows, "only the first N; a table has 20 by default");
   options.Value("--module", &wanted.functions.module, "M",
                 "only those of the module, path or last part of it");

@@ -20,7 +20,7 @@
 namespace hbbp::tools {
 namespace {
 
-constexpr char kName[] = "mix";
+constexpr std::string_view kReport = "report";
 constexpr uint64_t kTableRows = 20;
 constexpr char kInstructions[] = "instructions";
 
@@ -44,6 +44,7 @@ struct Shown {
 };
 
 struct Request {
+  std::vector<std::string> default_keys = {"mnemonic"};
   PivotRequest pivot;
   std::vector<Shown> shown;
   size_t instructions = 0;  // index of the instructions among the values of the pivot
@@ -94,7 +95,7 @@ void SetValues(const std::vector<std::string>& names, Request* request) {
 Status SetKeysAndValues(const std::vector<std::string>& by, const std::vector<std::string>& columns,
                         const std::vector<std::string>& values, Request* request) {
   HBBP_ASSIGN_OR_RETURN(request->pivot.rows, SplitLists("--by", by));
-  if (by.empty()) request->pivot.rows = {"mnemonic"};
+  if (by.empty()) request->pivot.rows = request->default_keys;
   AddModuleOfAddresses(&request->pivot.rows);
   HBBP_ASSIGN_OR_RETURN(request->pivot.columns, SplitLists("--columns", columns));
   HBBP_ASSIGN_OR_RETURN(std::vector<std::string> names, SplitLists("--values", values));
@@ -400,9 +401,14 @@ int RunMix(int argc, char** argv) {
   std::string format = "table";
   bool summary = false;
   Request request;
-  Options options(kName, "Sum executed instructions, and what follows from them, by any keys");
-  options.Positionals("FILE", &files, 1, Options::kAny, "profiles; several are added up");
-  options.Values("--by", &by, "KEY,...", "what a row stands for (mnemonic)");
+  const char* const name = argv[0];
+  const bool is_report = name == kReport;
+  if (is_report) request.default_keys = {"module", "function"};
+  Options options(name, "Sum executed instructions, and what follows from them, by any keys");
+  options.Profiles(&files, "profiles; several are added up");
+  options.Values(
+      "--by", &by, "KEY,...",
+      std::string("what a row stands for (") + (is_report ? "module,function)" : "mnemonic)"));
   options.Values("--columns", &columns, "KEY,...", "what a column stands for (none)");
   options.Values("--values", &values, "VALUE,...",
                  "what to show: instructions, executions, bytes, read-bytes, written-bytes, flops, "
@@ -418,7 +424,7 @@ int RunMix(int argc, char** argv) {
   ProfileOptions profiles;
   profiles.AddOthersTo(&options);
   options.Choice("--format", &format, FormatNames(), "how to print (table)");
-  DebugInfoOptions debug_info(kName);
+  DebugInfoOptions debug_info(name);
   debug_info.AddTo(&options);
   profiles.AddTo(&options);
   std::string keys = "Keys:";
@@ -438,19 +444,19 @@ int RunMix(int argc, char** argv) {
         {pivot.top != 0, "--top"},       {request.totals, "--totals"},
         {profiles.HasOthers(), "--also"}};
     for (const auto& [is_given, option] : given) {
-      if (is_given) return Fail(kName, std::string(option) + " is not for --summary");
+      if (is_given) return Fail(name, std::string(option) + " is not for --summary");
     }
   }
   if (profiles.HasOthers() && !columns.empty()) {
-    return Fail(kName, "--also is a column itself, and not for --columns");
+    return Fail(name, "--also is a column itself, and not for --columns");
   }
   const Status understood = SetKeysAndValues(by, columns, values, &request);
-  if (!understood.ok()) return Fail(kName, understood.message());
+  if (!understood.ok()) return Fail(name, understood.message());
   if (request.pivot.top == 0 && request.format == Format::kTable) request.pivot.top = kTableRows;
   const std::optional<hbbp::taxonomy> taxonomy = LoadGroups(groups);
   if (taxonomy) request.pivot.taxonomy = &*taxonomy;
   const StatusOr<hbbp::analysis> analysis = profiles.Analyse(files, &debug_info);
-  if (!analysis.ok()) return Fail(kName, analysis.status().message());
+  if (!analysis.ok()) return Fail(name, analysis.status().message());
   Table table =
       summary ? MakeSummary(*analysis, request)
               : MakeListing(*analysis, profiles.AnalyseOthers(*analysis, &debug_info), request);
@@ -458,7 +464,7 @@ int RunMix(int argc, char** argv) {
     for (const std::string& problem : DebugInfoOptions::Problems(*analysis)) table.AddNote(problem);
   }
   debug_info.EndProgress();
-  return table.Print(kName, request.format);
+  return table.Print(name, request.format);
 }
 
 }  // namespace hbbp::tools

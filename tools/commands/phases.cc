@@ -120,8 +120,7 @@ int RunPhases(int argc, char** argv) {
   uint64_t leading = kLeading;
   std::string format = "table";
   Options options(kName, "List what ran in each slice of time");
-  options.Positionals("FILE", &files, 1, Options::kAny,
-                      "profiles recorded with --time-quantum; several are added up");
+  options.Profiles(&files, "profiles recorded with --time-quantum; several are added up");
   options.Value("--top", &leading, "N", "name the N leading mnemonics and functions of each (3)");
   options.Choice("--format", &format, FormatNames(), "how to print (table)");
   ProfileOptions profiles;

@@ -61,6 +61,17 @@ TEST_CASE("options: values keep their defaults and take what is given") {
   CHECK(Parse({"-n", "0", "--top", "10", "f"}, false).top == 10);
 }
 
+TEST_CASE("options: profiles are those that are named, else the default one") {
+  for (const Words& words : {Words{}, Words{"a", "b"}}) {
+    Words paths;
+    Options options("test", "A test");
+    options.Profiles(&paths, "profiles");
+    Line line(words);
+    CHECK_FALSE(options.Parse(line.count(), line.pointers.data()).has_value());
+    CHECK(paths == (words.empty() ? Words{kDefaultProfile} : words));
+  }
+}
+
 TEST_CASE("options: usage errors end with 2, help with 0") {
   CHECK(Parse({"--what", "f"}, false).status == 2);
   CHECK(Parse({}, false).status == 2);
