@@ -1,8 +1,10 @@
 #include "format.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 
 #include "base/linux_constants.h"
 #include "symbols/demangle.h"
@@ -32,6 +34,32 @@ std::string FormatCount(uint64_t count) { return SeparateThousands(std::to_strin
 std::string FormatCount(double count) {
   if (!std::isfinite(count)) return "-";
   return SeparateThousands(Printed("%.0f", count));
+}
+
+MeasuredText FormatMeasured(double value, double error) {
+  if (!std::isfinite(value) || !std::isfinite(error) || error < 1) {
+    return {FormatCount(value), FormatCount(error)};
+  }
+  static constexpr const char* kUnits[] = {"", " k", " M", " G", " T", " P", " E"};
+  const double larger = std::max(std::fabs(value), error);
+  size_t unit = 0;
+  double scale = 1;
+  // 999.95 k would be printed as 1000.0 k.
+  while (larger / scale >= 999.5 && unit + 1 < std::size(kUnits)) {
+    scale *= 1000;
+    ++unit;
+  }
+  const int max_decimals = static_cast<int>(3 * unit);
+  const int decimals =
+      std::clamp(1 - static_cast<int>(std::floor(std::log10(error / scale))), 0, max_decimals);
+  // 1,234,567 ± 12 reads better than 1.234567 M ± 0.000012 M.
+  if (decimals > 3) return {FormatCount(value), FormatCount(error)};
+  const auto text = [&](double number) {
+    char digits[400];
+    const int size = std::snprintf(digits, sizeof digits, "%.*f", decimals, number / scale);
+    return std::string(digits, static_cast<size_t>(size)) + kUnits[unit];
+  };
+  return {text(value), text(error)};
 }
 
 std::string FormatShare(double share) {

@@ -15,6 +15,14 @@ namespace hbbp::tools {
 std::string FormatCount(uint64_t count);
 std::string FormatCount(double count);
 
+// A number and its standard error, with the digits that the error allows and in the same unit:
+// "163.6 M" and "3.7 M". Both are as of FormatCount if the error is very small.
+struct MeasuredText {
+  std::string value;
+  std::string error;
+};
+MeasuredText FormatMeasured(double value, double error);
+
 // Returns "12.34 %" for 0.1234; "-" for infinity.
 std::string FormatShare(double share);
 

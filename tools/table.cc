@@ -1,3 +1,6 @@
+// Prints a table as text for people, CSV or JSON. ToText turns cells into words first, and then
+// pads them to columns; CSV and JSON go out in pieces (Start, Rows, End), so that long lists can be
+// written as they are made.
 #include "table.h"
 
 #include <algorithm>
@@ -26,6 +29,20 @@ std::string HumanCell(const Cell& cell, Column::Kind kind, const ShortNames& pat
     return kind == Column::kError ? "± " + FormatCount(*number) : FormatCount(*number);
   }
   return "";
+}
+
+// Rounds each count that is followed by its error.
+void RoundToErrors(const std::vector<Cell>& row, const std::vector<Column>& columns,
+                   std::vector<std::string>* texts) {
+  for (size_t i = 0; i + 1 < row.size(); ++i) {
+    const auto* const value = std::get_if<double>(&row[i]);
+    const auto* const error = std::get_if<double>(&row[i + 1]);
+    const bool is_pair = columns[i].kind == Column::kCount && columns[i + 1].kind == Column::kError;
+    if (!is_pair || value == nullptr || error == nullptr) continue;
+    const MeasuredText measured = FormatMeasured(*value, *error);
+    (*texts)[i] = measured.value;
+    (*texts)[i + 1] = "± " + measured.error;
+  }
 }
 
 std::string CsvText(const std::string& text) {
@@ -106,6 +123,7 @@ std::string Table::ToText() const {
     for (size_t i = 0; i < row.size(); ++i) {
       line.push_back(HumanCell(row[i], columns_[i].kind, paths[i]));
     }
+    RoundToErrors(row, columns_, &line);
   }
   std::vector<size_t> widths(columns_.size());
   for (const std::vector<std::string>& line : lines) {

@@ -7,10 +7,10 @@
 //   table.AddNote("3 samples were lost");      // under the table; with CSV on stderr
 //   return table.Print("mix", Format::kTable);
 //
-// A table is for people: numbers are rounded, paths are cut to their last part where that is
-// unique, and control characters, which names of symbols may have, are not sent to a terminal. CSV
-// and JSON have everything in full. JSON: {field: value, ..., "rows": [{key: value, ...}, ...],
-// "notes": [...]}.
+// A table is for people: numbers are rounded (those before a column of errors to what these allow),
+// paths are cut to their last part where that is unique, and control characters, which names of
+// symbols may have, are not sent to a terminal. CSV and JSON have everything in full. JSON: {field:
+// value, ..., "rows": [{key: value, ...}, ...], "notes": [...]}.
 #ifndef HBBP_TOOLS_TABLE_H_
 #define HBBP_TOOLS_TABLE_H_
 

@@ -75,5 +75,22 @@ TEST_CASE("format: paths are short where that is unique") {
   CHECK(deleted.Of("/lib/x.so (deleted)") == "/lib/x.so (deleted)");
 }
 
+TEST_CASE("format: numbers have the digits that their errors allow") {
+  const auto measured = [](double value, double error) {
+    const MeasuredText text = FormatMeasured(value, error);
+    return text.value + " ± " + text.error;
+  };
+  CHECK(measured(163'612'345, 3'712'345) == "163.6 M ± 3.7 M");
+  CHECK(measured(142.8e9, 1.2e9) == "142.8 G ± 1.2 G");
+  CHECK(measured(34'599'621, 25'313'591) == "35 M ± 25 M");
+  CHECK(measured(5250, 30) == "5.250 k ± 0.030 k");
+  CHECK(measured(123'456, 1) == "123.456 k ± 0.001 k");
+  CHECK(measured(0, 4200) == "0.0 k ± 4.2 k");
+  CHECK(measured(-1500, 120) == "-1.50 k ± 0.12 k");
+  CHECK(measured(250, 12) == "250 ± 12");
+  CHECK(measured(999'960, 9'000) == "999,960 ± 9,000");
+  CHECK(measured(1'234'567, 0) == "1,234,567 ± 0");
+}
+
 }  // namespace
 }  // namespace hbbp::tools
