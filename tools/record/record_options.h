@@ -9,11 +9,12 @@
 #include <vector>
 
 #include "base/status.h"
+#include "options.h"
 
 namespace hbbp::tools {
 
 struct RecordOptions {
-  std::string output = "hbbp.data";
+  std::string output = kDefaultProfile;
   std::string source = "auto";
   std::string event = "auto";
   hbbp_event_code event_code = {};  // set if `event` is not one of hbbp_event

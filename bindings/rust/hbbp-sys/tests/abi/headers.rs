@@ -63,6 +63,7 @@ fn is_of_the_preprocessor(word: &str) -> bool {
     word.ends_with("_H_")
         || ["HBBP_API", "HBBP_BUILDING_LIBRARY", "HBBP_INIT"].contains(&word)
         || word.starts_with("HBBP_EXTERN_C_")
+        || word.starts_with("HBBP_DISABLE")
 }
 
 fn without_comments(text: &str) -> String {
