@@ -121,7 +121,7 @@ class RecordTest(unittest.TestCase):
     def children(self):
         prefix = self.file.name + '.'
         return {int(path.name[len(prefix):]): path for path in self.directory.iterdir()
-                if path.name.startswith(prefix)}
+                if path.name.startswith(prefix) and path.name != prefix + 'old'}
 
     def assert_close(self, found, expected):
         self.assertLess(abs(found - expected), max(TOLERANCE * expected, TOLERANCE_MS),
