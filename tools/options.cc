@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "base/nearest_name.h"
+#include "base/quantity.h"
 #include "command.h"
-#include "quantity.h"
 
 namespace hbbp::tools {
 
@@ -80,7 +80,7 @@ std::string UnknownOption(const CLI::App& app, const std::vector<std::string>& w
 // Adds an option whose value `parse` makes of its text; if it cannot, that is an error.
 template <typename T>
 CLI::Option* AddParsed(CLI::App* app, const std::string& names, const std::string& help,
-                       StatusOr<T> (*parse)(const std::string&), T* value) {
+                       StatusOr<T> (*parse)(std::string_view), T* value) {
   const auto problem = [parse, value](const std::string& text) -> std::string {
     if (text.starts_with('-')) return text + " is negative";
     const StatusOr<T> parsed = parse(text);
@@ -91,10 +91,11 @@ CLI::Option* AddParsed(CLI::App* app, const std::string& names, const std::strin
   return app->add_option(names, help)->expected(1)->check(problem);
 }
 
-StatusOr<uint64_t> ParsePositive(const std::string& text) {
+StatusOr<uint64_t> ParsePositive(std::string_view text) {
   HBBP_ASSIGN_OR_RETURN(const uint64_t number, ParseNumber(text));
   if (number != 0) return number;
-  return MakeStatus(StatusCode::kInvalidArgument, "%s is none: give 1 or more", text.c_str());
+  return MakeStatus(StatusCode::kInvalidArgument, "%s is none: give 1 or more",
+                    std::string(text).c_str());
 }
 
 }  // namespace

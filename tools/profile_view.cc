@@ -4,13 +4,20 @@
 // profiles call it.
 #include "profile_view.h"
 
+#include <stdlib.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
 #include <iterator>
 #include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "base/files.h"
 #include "estimator_option.h"
 #include "format.h"
 #include "options.h"
@@ -204,7 +211,25 @@ hbbp::profile LoadProfile(const std::string& path) {
 }
 
 void SaveProfile(const hbbp::profile_view& profile, const std::string& path) {
-  profile.save(path == kStandardOutput ? "/dev/stdout" : path);
+  if (path != kStandardOutput) return profile.save(path);
+  // A file is replaced when it is saved, and what stdout was redirected to must not be.
+  const char* const parent = ::getenv("TMPDIR");
+  std::string directory = std::string(parent != nullptr ? parent : "/tmp") + "/hbbp-XXXXXX";
+  if (::mkdtemp(directory.data()) == nullptr) {
+    throw hbbp::error(HBBP_ERROR_IO, directory + ": " + std::strerror(errno));
+  }
+  const std::string file = directory + "/profile";
+  std::vector<uint8_t> bytes;
+  const Status status = CatchError([&] {
+    profile.save(file);
+    bytes = ReadFile(file).value();
+  });
+  std::error_code ignored;
+  std::filesystem::remove_all(directory, ignored);
+  if (!status.ok()) throw hbbp::error(HBBP_ERROR_IO, status.message());
+  const bool is_written = std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size();
+  if (is_written && std::fflush(stdout) == 0) return;
+  throw hbbp::error(HBBP_ERROR_IO, std::string("standard output: ") + std::strerror(errno));
 }
 
 hbbp::profile LoadProfiles(const std::vector<std::string>& paths) {

@@ -4,10 +4,12 @@
 
 #include <charconv>
 #include <iterator>
+#include <limits>
 #include <span>
 #include <vector>
 
 #include "base/nearest_name.h"
+#include "base/quantity.h"
 #include "capi/boundary.h"
 
 namespace hbbp::capi {
@@ -56,10 +58,19 @@ Status ReadName(std::span<const Named> list, std::string_view value, int32_t* to
 
 template <typename Number>
 Status ReadNumber(std::string_view value, Number* to) {
+  const StatusOr<uint64_t> number = ParseNumber(value);
+  if (!number.ok() || *number > std::numeric_limits<Number>::max()) {
+    return Wrong(value, "a number that it can be, such as 250000, 250k or 1e6");
+  }
+  *to = static_cast<Number>(*number);
+  return OkStatus();
+}
+
+Status ReadNumber(std::string_view value, double* to) {
   const char* const end = value.data() + value.size();
   const auto [rest, error] = std::from_chars(value.data(), end, *to);
   if (error == std::errc() && rest == end && !value.empty()) return OkStatus();
-  return Wrong(value, std::is_integral_v<Number> ? "a number that it can be" : "a fraction");
+  return Wrong(value, "a fraction");
 }
 
 struct Option {

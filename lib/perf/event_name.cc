@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <linux/perf_event.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <optional>
@@ -61,7 +62,9 @@ constexpr NamedEvent kKernelEvents[] = {
     {"emulation-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_EMULATION_FAULTS},
 };
 
-std::optional<EventCode> FindKernelEvent(const std::string& name) {
+// Capabilities are named task_clock, where events are named task-clock.
+std::optional<EventCode> FindKernelEvent(std::string name) {
+  std::replace(name.begin(), name.end(), '_', '-');
   for (const NamedEvent& event : kKernelEvents) {
     if (name == event.name) return EventCode{event.type, event.config};
   }

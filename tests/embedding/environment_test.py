@@ -57,7 +57,7 @@ class EnvironmentTest(unittest.TestCase):
 
     def test_options(self):
         self.assertEqual(self.run_with(
-            HOST, 'work', HBBP_OPTIONS='source=swbt,period=2000003,period_mode=fixed,max_overhead=0.5'), [])
+            HOST, 'work', HBBP_OPTIONS='source=swbt,period=2.000003M,period_mode=fixed,max_overhead=0.5'), [])
         source, = self.info()['sources']
         self.assertEqual((source['kind'], source['period']), ('swbt', 2000003))
 

@@ -398,6 +398,14 @@ class MixTest(record_support.RecordTest):
         self.assertIn('make it with hbbp record', self.run_tool('mix').stderr)
         summed = subprocess.run([record_support.TOOL, 'merge', '-o', '-', self.file], capture_output=True, check=True)
         default.write_bytes(summed.stdout)
+        # What stdout is redirected to is written, and not replaced.
+        redirected = directory / 'redirected'
+        with redirected.open('wb') as out:
+            out.write(b'before')
+            out.flush()
+            subprocess.run([record_support.TOOL, 'merge', '-o', '-', self.file], stdout=out, check=True)
+            self.assertEqual(os.fstat(out.fileno()).st_ino, redirected.stat().st_ino)
+        self.assertEqual(redirected.read_bytes(), b'before' + summed.stdout)
         for command in ('mix', 'report', 'info', 'blocks', 'annotate', 'loops'):
             with self.subTest(command):
                 named = subprocess.run([record_support.TOOL, command, default.name], capture_output=True, cwd=directory,

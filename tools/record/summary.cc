@@ -58,6 +58,12 @@ uint64_t FindCounter(const SourceView& source, std::string_view name) {
   return 0;
 }
 
+// Returns how many samples made no burst because there was nothing free to keep one.
+uint64_t DroppedBursts(const SourceView& source) {
+  return FindCounter(source, "no-free-slot") + FindCounter(source, "no-free-buffer") +
+         FindCounter(source, "no-free-interpreter");
+}
+
 std::string DescribeSources(const std::vector<SourceView>& sources) {
   std::string text;
   for (const SourceView& source : sources) {
@@ -76,6 +82,8 @@ std::string DescribeSources(const std::vector<SourceView>& sources) {
       text += ", " + FormatCount(source.taken_branches) + " taken branches, " +
               FormatCount(source.breakpoints) + " breakpoints (" + source.mode + ")";
     }
+    const uint64_t dropped = DroppedBursts(source);
+    if (dropped != 0) text += ", " + FormatCount(dropped) + " samples dropped for want of a buffer";
     text += "; lost " + FormatCount(source.lost) + ", throttled " + FormatCount(source.throttled) +
             ", unmapped " + FormatCount(source.unmapped);
   }

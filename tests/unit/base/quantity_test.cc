@@ -1,10 +1,10 @@
-#include "quantity.h"
+#include "base/quantity.h"
 
 #include <string>
 
 #include "support/catch.h"
 
-namespace hbbp::tools {
+namespace hbbp {
 namespace {
 
 TEST_CASE("numbers may have a multiple, an exponent or the base 16") {
@@ -15,6 +15,8 @@ TEST_CASE("numbers may have a multiple, an exponent or the base 16") {
   CHECK(number("250K") == 250'000);
   CHECK(number("1M") == 1'000'000);
   CHECK(number("2.5M") == 2'500'000);
+  CHECK(number("1.005k") == 1005);
+  CHECK(number("2.000003M") == 2'000'003);
   CHECK(number("3G") == 3'000'000'000);
   CHECK(number("1T") == 1'000'000'000'000);
   CHECK(number("1e6") == 1'000'000);
@@ -50,4 +52,4 @@ TEST_CASE("times may have a unit, and are seconds without one") {
 }
 
 }  // namespace
-}  // namespace hbbp::tools
+}  // namespace hbbp
