@@ -135,4 +135,9 @@ std::string Printable(std::string_view text) {
   return printable;
 }
 
+size_t DisplayWidth(std::string_view text) {
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
 }  // namespace hbbp::tools

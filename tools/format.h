@@ -2,6 +2,7 @@
 #ifndef HBBP_TOOLS_FORMAT_H_
 #define HBBP_TOOLS_FORMAT_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -61,6 +62,9 @@ class ShortNames {
 // Replaces tabs by spaces, and other control characters, also those of UTF-8 (U+009B), by question
 // marks.
 std::string Printable(std::string_view text);
+
+// Returns the number of columns that a text takes on a terminal: one for each character of UTF-8.
+size_t DisplayWidth(std::string_view text);
 
 }  // namespace hbbp::tools
 

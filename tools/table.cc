@@ -77,19 +77,13 @@ std::string JsonCell(const Cell& cell, Column::Kind kind) {
   return "null";
 }
 
-// Counts columns on a terminal by the bytes that begin a UTF-8 character.
-size_t Width(std::string_view text) {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
 // The last column of text is not padded, because function names are long.
 void AppendLine(const std::vector<std::string>& cells, const std::vector<Column>& columns,
                 const std::vector<size_t>& widths, std::string* out) {
   std::string line;
   for (size_t i = 0; i < cells.size(); ++i) {
     if (i != 0) line += "  ";
-    const std::string padding(widths[i] - Width(cells[i]), ' ');
+    const std::string padding(widths[i] - DisplayWidth(cells[i]), ' ');
     const bool is_left = columns[i].kind == Column::kText || columns[i].kind == Column::kPath;
     line += is_left ? cells[i] + padding : padding + cells[i];
   }
@@ -127,7 +121,7 @@ std::string Table::ToText() const {
   }
   std::vector<size_t> widths(columns_.size());
   for (const std::vector<std::string>& line : lines) {
-    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], Width(line[i]));
+    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], DisplayWidth(line[i]));
   }
   std::string out;
   for (const std::vector<std::string>& line : lines) AppendLine(line, columns_, widths, &out);

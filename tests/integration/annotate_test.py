@@ -128,15 +128,15 @@ class AnnotateTest(record_support.RecordTest):
 
     def test_text_has_source_labels_and_inlining(self):
         self.record(self.program)
-        text = self.annotate('--function', FUNCTION)
+        text = self.annotate('--function', FUNCTION, '--all')
         self.assertIn('sum += Mix(i + j);  // the hot line', text)
         self.assertIn(f'[Mix inlined into {FUNCTION}(unsigned long) (loop.cc:13)]', text)
-        self.assertIn('+-', text)
-        labels = re.findall(r'^ +(L[0-9]+):$', text, re.M)
+        self.assertIn(' ± ', text)
+        labels = re.findall(r'^[ │]+(L[0-9]+):$', text, re.M)
         self.assertGreater(len(labels), 1)
         self.assertLessEqual(set(re.findall(r'# (L[0-9]+)', text)), set(labels))
         self.assertRegex(text, r'jne 0x[0-9a-f]+  # L[0-9]+ \(back\)')
-        plain = self.annotate('--function', FUNCTION, '--no-source')
+        plain = self.annotate('--function', FUNCTION, '--all', '--no-source')
         self.assertNotIn('loop.cc', plain)
         self.assertEqual(re.findall(r'0x[0-9a-f]+:', plain), re.findall(r'0x[0-9a-f]+:', text))
 
@@ -157,32 +157,94 @@ class AnnotateTest(record_support.RecordTest):
                   if row['header'] == inner[0]['loop_header']]
         self.assertAlmostEqual(listed[0]['trip_count'], trips)
         text = self.annotate('--function', FUNCTION)
-        self.assertRegex(text, r'\[loop of depth 2: [67][.0-9]* \+-[.0-9e-]+ trips on average\]')
-        self.assertRegex(text, r' \|\|   0x')
+        self.assertRegex(text, r'\[loop of depth 2: [67][.0-9]* ± [.0-9e-]+ trips on average\]')
+        # The arrow of the inner loop is nearer to the code than that of the outer one.
+        self.assertRegex(text, f'│╭→ {inner[0]["loop_header"]}:')
+        self.assertRegex(text, r'│╰─ 0x[0-9a-f]+:  jne')
+
+    def on_terminal(self, *arguments, **environment):
+        """Returns what hbbp annotate prints on a terminal."""
+        main, terminal = pty.openpty()
+        process = subprocess.Popen([record_support.TOOL, 'annotate', self.file, *arguments],
+                                   stdin=terminal, stdout=terminal, stderr=subprocess.DEVNULL,
+                                   env={**os.environ, 'TERM': 'xterm', **environment})
+        os.close(terminal)
+        out = b''
+        try:
+            while chunk := os.read(main, 65536):
+                out += chunk
+        except OSError:  # the other end is closed
+            pass
+        os.close(main)
+        self.assertEqual(process.wait(), 0)
+        return out.decode()
 
     def test_colour_is_for_terminals(self):
         self.record(self.program)
         self.assertNotIn(ESCAPE, self.annotate())
+        self.assertIn(ESCAPE + '[31m', self.on_terminal('--no-pager', NO_COLOR=''))
+        self.assertNotIn(ESCAPE, self.on_terminal('--no-pager', NO_COLOR='1'))
+        self.assertNotIn(ESCAPE, self.on_terminal('--no-pager', NO_COLOR='', TERM='dumb'))
 
-        def on_terminal(**environment):
-            main, terminal = pty.openpty()
-            process = subprocess.Popen([record_support.TOOL, 'annotate', self.file],
-                                       stdout=terminal, stderr=subprocess.DEVNULL,
-                                       env={**os.environ, 'TERM': 'xterm', **environment})
-            os.close(terminal)
-            out = b''
-            try:
-                while chunk := os.read(main, 65536):
-                    out += chunk
-            except OSError:  # the other end is closed
-                pass
-            os.close(main)
-            self.assertEqual(process.wait(), 0)
-            return out.decode()
+    def test_pagers_are_for_terminals(self):
+        self.record(self.program)
+        plain = self.annotate()
+        shown = self.directory / 'shown'
+        chosen = {'HBBP_PAGER': f'cat > {shown}', 'PAGER': 'false', 'NO_COLOR': '1'}
+        self.assertEqual(self.on_terminal(**chosen), '')
+        self.assertEqual(shown.read_text(), plain)
+        for others in ({'HBBP_PAGER': ''}, {'HBBP_PAGER': 'cat'}, {'TERM': 'dumb'},
+                       {'HBBP_PAGER': 'no-such-pager 2>/dev/null'}):
+            with self.subTest(**others):
+                self.assertEqual(self.on_terminal(**{**chosen, **others}).replace('\r\n', '\n'), plain)
+        # A pager that is left at once is not a failure (on_terminal checks the exit status).
+        self.assertEqual(self.on_terminal(HBBP_PAGER='true'), '')
 
-        self.assertIn(ESCAPE + '[31m', on_terminal(NO_COLOR=''))
-        self.assertNotIn(ESCAPE, on_terminal(NO_COLOR='1'))
-        self.assertNotIn(ESCAPE, on_terminal(NO_COLOR='', TERM='dumb'))
+        # less is found by its name, and begins a little above the hottest block.
+        less = self.directory / 'less'
+        less.write_text(f'#!/bin/sh\necho "$LESS $*" > {shown}\ncat > {shown}.text\n')
+        less.chmod(0o755)
+        path = {'PATH': f'{self.directory}:{os.environ["PATH"]}', 'NO_COLOR': '1', 'LESS': 'R'}
+        for pager in ({}, {'PAGER': 'less'}, {'PAGER': f'{less} -i'}):
+            with self.subTest(**pager):
+                self.on_terminal('--function', FUNCTION, **path, **pager)
+                line = int(re.fullmatch(r'R (?:-i )?\+([0-9]+)\n', shown.read_text())[1])
+                text = (self.directory / 'shown.text').read_text()
+                start = re.search('hottest block (0x[0-9a-f]+) to', text)[1]
+                below = text.splitlines()[line - 1:line + 10]
+                self.assertTrue(any(f' {start}:' in each for each in below), (line, start, below))
+
+    def test_hottest_block_is_that_of_hbbp_blocks(self):
+        self.record(self.program)
+        text = self.annotate('--function', FUNCTION)
+        hottest = max((row for row in self.rows('blocks', self.file)
+                       if row['function'].startswith(FUNCTION)),
+                      key=lambda row: row['count'] * row['instructions'])
+        self.assertIn(f'  hottest block {hottest["start"]} to {hottest["end"]}, ', text)
+        # Its bar is the longest, as it is the inner loop.
+        self.assertRegex(text, f'█████ .* {hottest["start"]}:')
+
+    def test_code_that_was_not_seen_is_folded(self):
+        self.build('-O1', '-g', '-DWITH_LIBRARY')
+        self.record(self.program)
+        choice = ('--top', '2')
+        rows = self.instructions(*choice)
+        seen = [row['address'] for row in rows if float(row['count'] or 0) > 0]
+        self.assertLess(len(seen), len(rows))
+        text = self.annotate(*choice, '--no-source')
+        listed = re.findall(r' (0x[0-9a-f]+):  ', text)
+        self.assertLessEqual(set(seen), set(listed))
+        folds = [(int(count), start, end) for count, start, end in re.findall(
+            r'\.\.\. ([0-9]+) instructions were not seen to run, (0x[0-9a-f]+) to (0x[0-9a-f]+)\n', text)]
+        self.assertTrue(folds)
+        folded = sum(count for count, _, _ in folds)
+        self.assertEqual(folded + len(listed), len(rows))
+        self.assertIn(f'note: {folded:,} instructions that were not seen to run are left out; --all', text)
+        for _, start, _ in folds:
+            self.assertNotIn(start, listed)
+        whole = self.annotate(*choice, '--no-source', '--all')
+        self.assertEqual(re.findall(r' (0x[0-9a-f]+):  ', whole), [row['address'] for row in rows])
+        self.assertNotIn('not seen to run', whole)
 
     def test_json_has_the_same_rows(self):
         self.record(self.program)
@@ -247,7 +309,7 @@ class AnnotateTest(record_support.RecordTest):
                        check=True)
         self.assertIn('the hot line', self.annotate('--function', FUNCTION))
         debug.unlink()
-        text = self.annotate('--function', FUNCTION)
+        text = self.annotate('--function', FUNCTION, '--all')
         self.assertNotIn('the hot line', text)
         self.assertIn(f'note: {self.program}: no debug information', text)
         self.assertIn(str(debug), text)

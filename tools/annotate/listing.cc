@@ -1,18 +1,24 @@
 // Prints annotated functions. ListFunction writes a heading, then each instruction with its counts,
-// the bars of the loops around it, and the target of a branch; a source line comes before its first
-// instruction. AddInstructions adds the same data to a table. hbbp annotate calls both for each
+// arrows from branches to their targets, and the names of these; a source line comes before its
+// first instruction. The lines are made first (ListingLines), since arrows and columns depend on
+// all of them. AddInstructions adds the same data to a table. hbbp annotate calls both for each
 // chosen function.
 #include "annotate/listing.h"
 
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
+#include <vector>
 
+#include "annotate/jump_arrows.h"
 #include "format.h"
 #include "profile_view.h"
 
@@ -28,17 +34,8 @@ constexpr char kHeading[] = "\033[1m";
 constexpr double kHotShare = 0.05;
 constexpr double kWarmShare = 0.005;
 
-constexpr int kShareWidth = 8;
-constexpr int kCountWidth = 16;
-constexpr int kErrorWidth = 14;
-constexpr int kSourceWidth = 9;
-constexpr int kMargin = kShareWidth + kCountWidth + kErrorWidth + kSourceWidth;
-
-std::string PadLeft(std::string text, int width) {
-  const auto wanted = static_cast<size_t>(width);
-  if (text.size() < wanted) text.insert(0, wanted - text.size(), ' ');
-  return text;
-}
+// Shorter runs of code that was not seen take as little room as a line that stands for them.
+constexpr size_t kMinFolded = 3;
 
 std::string Coloured(const std::string& text, const char* colour, const ListingStyle& style) {
   return style.has_colour && colour != nullptr ? colour + text + kReset : text;
@@ -74,33 +71,47 @@ bool IsSameInlining(const std::vector<CodeFrame>& a, const std::vector<CodeFrame
   return true;
 }
 
-std::string Counts(const AnnotatedFunction& function, const AnnotatedInstruction& instruction,
-                   const ListingStyle& style) {
-  const hbbp_block* const block = instruction.block;
-  if (block == nullptr) return std::string(static_cast<size_t>(kMargin), ' ');
-  const double share =
-      function.function.instructions > 0 ? block->count / function.function.instructions : 0;
-  char percent[32];
-  std::snprintf(percent, sizeof(percent), "%.2f", 100 * share);
-  return Coloured(PadLeft(percent, kShareWidth), ColourOf(share), style) +
-         PadLeft(FormatCount(block->count), kCountWidth) +
-         PadLeft("+-" + FormatCount(block->standard_error), kErrorWidth) +
-         PadLeft(SourceName(block->source), kSourceWidth);
+bool WasSeen(const AnnotatedInstruction& instruction) {
+  return instruction.block != nullptr && instruction.block->count > 0;
 }
 
-// Draws a bar for each loop around the instruction.
-std::string Nesting(const hbbp_loop* loop) {
-  constexpr size_t kBars = 4;
-  std::string bars(loop == nullptr ? 0 : std::min<size_t>(loop->depth, kBars), '|');
-  bars.resize(kBars, ' ');
-  return bars;
+double InstructionsOf(const hbbp_block& block) { return block.count * block.instruction_count; }
+
+// Returns null if none was seen.
+const hbbp_block* HottestBlock(const AnnotatedFunction& function) {
+  const hbbp_block* hottest = nullptr;
+  for (const AnnotatedInstruction& instruction : function.instructions) {
+    if (!WasSeen(instruction)) continue;
+    const bool is_hotter =
+        hottest == nullptr || InstructionsOf(*instruction.block) > InstructionsOf(*hottest);
+    if (is_hotter) hottest = instruction.block;
+  }
+  return hottest;
+}
+
+double HighestCount(const AnnotatedFunction& function) {
+  double highest = 0;
+  for (const AnnotatedInstruction& instruction : function.instructions) {
+    if (instruction.block != nullptr) highest = std::max(highest, instruction.block->count);
+  }
+  return highest;
+}
+
+// Draws a fraction as a bar of at most five characters, in steps of an eighth of one.
+std::string Bar(double fraction) {
+  constexpr int kBarWidth = 5;
+  static constexpr const char* kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const auto eighths = std::max(1, static_cast<int>(std::lround(fraction * kBarWidth * 8)));
+  std::string bar;
+  for (int full = 0; full < eighths / 8; ++full) bar += "█";
+  return bar + kEighths[eighths % 8];
 }
 
 std::string LoopText(const hbbp_loop& loop) {
   std::string text = "loop of depth " + std::to_string(loop.depth);
   if (loop.trip_basis != HBBP_TRIPS_UNKNOWN) {
     char trips[96];
-    std::snprintf(trips, sizeof(trips), ": %.4g +-%.2g trips on average", loop.trip_count,
+    std::snprintf(trips, sizeof(trips), ": %.4g ± %.2g trips on average", loop.trip_count,
                   loop.trip_count_error);
     text += trips;
   } else {
@@ -110,29 +121,23 @@ std::string LoopText(const hbbp_loop& loop) {
   return text;
 }
 
-// Describes the target of a branch in words.
-std::string DescribeTarget(const AnnotatedFunction& function, const hbbp_disassembly& code,
-                           const AnalysedCode& names) {
-  if (code.target == HBBP_NO_ADDRESS) return {};
-  if (const auto label = function.labels.find(code.target);
-      label != function.labels.end() && code.flow != HBBP_FLOW_CALL) {
-    return "  # " + label->second + (code.target <= code.address ? " (back)" : "");
-  }
-  const std::string name = names.NameAt(function.function.module, code.target);
-  return name.empty() ? "" : "  # " + Printable(name);
-}
-
 std::string Heading(const AnnotatedFunction& function, const AnalysedCode& code,
                     const ListingStyle& style) {
   const hbbp_function& counted = function.function;
   const double total = code.total_instructions();
+  const MeasuredText instructions = FormatMeasured(counted.instructions, counted.standard_error);
   std::string text = Coloured(Printable(function.name), kHeading, style) + "\n  " +
                      Printable(function.module) + " " + FormatAddress(counted.start) + " to " +
-                     FormatAddress(counted.end) + "\n  " + FormatCount(counted.instructions) +
-                     " +-" + FormatCount(counted.standard_error) + " instructions, " +
-                     FormatShare(total > 0 ? counted.instructions / total : 0) + " of all\n\n";
-  return text + PadLeft("%", kShareWidth) + PadLeft("executions", kCountWidth) +
-         PadLeft("std. error", kErrorWidth) + PadLeft("source", kSourceWidth) + "  instruction\n";
+                     FormatAddress(counted.end) + "\n  " + instructions.value + " ± " +
+                     instructions.error + " instructions, " +
+                     FormatShare(total > 0 ? counted.instructions / total : 0) + " of all\n";
+  const hbbp_block* const hottest = HottestBlock(function);
+  if (hottest != nullptr) {
+    text += "  hottest block " + FormatAddress(hottest->start) + " to " +
+            FormatAddress(hottest->end) + ", " +
+            FormatShare(InstructionsOf(*hottest) / counted.instructions) + " of these\n";
+  }
+  return text + '\n';
 }
 
 std::string InlinedText(const std::vector<CodeFrame>& frames) {
@@ -144,6 +149,194 @@ std::string InlinedText(const std::vector<CodeFrame>& frames) {
   return text;
 }
 
+// The lines of a function, which are laid out when all of them are known.
+class ListingLines {
+ public:
+  ListingLines(const AnnotatedFunction& function, const AnalysedCode& code,
+               const ListingStyle& style, SourceText* source)
+      : function_(function),
+        code_(code),
+        style_(style),
+        source_(source),
+        highest_(HighestCount(function)),
+        expected_(function.listed_from) {
+    lines_.push_back({{"%", "executions", "std. error", "source", "heat"}, nullptr, "instruction"});
+    FindFolded();
+    AddLines();
+  }
+
+  // Returns the number of the first line of a block, or 0.
+  size_t LineOf(const hbbp_block* block) const {
+    const auto line =
+        block == nullptr ? lines_by_address_.end() : lines_by_address_.find(block->start);
+    return line == lines_by_address_.end() ? 0 : line->second;
+  }
+  size_t folded() const { return folded_.size(); }
+
+  std::string Text() const {
+    size_t widths[kCells] = {};
+    for (const Line& line : lines_) {
+      for (size_t i = 0; i < kCells; ++i) {
+        widths[i] = std::max(widths[i], DisplayWidth(line.cells[i]));
+      }
+    }
+    const std::vector<std::string> arrows = DrawJumps(Jumps(), lines_.size());
+    std::string text;
+    for (size_t i = 0; i < lines_.size(); ++i) text += LineText(lines_[i], widths, arrows[i]);
+    return text;
+  }
+
+ private:
+  enum Cells { kShare, kExecutions, kError, kSourceKind, kHeat, kCells };
+
+  struct Line {
+    std::string cells[kCells];
+    const char* heat = nullptr;  // colour
+    std::string text;
+    const char* colour = nullptr;  // of the text
+  };
+
+  // Chooses the instructions that a line stands for.
+  void FindFolded() {
+    if (!style_.folds) return;
+    const std::vector<AnnotatedInstruction>& all = function_.instructions;
+    for (size_t i = 0; i < all.size(); ++i) {
+      size_t end = i;
+      while (end < all.size() && !WasSeen(all[end])) ++end;
+      if (end - i < kMinFolded) continue;
+      for (; i < end; ++i) folded_.insert(all[i].code.address);
+    }
+  }
+
+  void AddLines() {
+    const std::vector<AnnotatedInstruction>& all = function_.instructions;
+    for (size_t i = 0; i < all.size();) {
+      size_t end = i;
+      while (end < all.size() && folded_.contains(all[end].code.address)) ++end;
+      if (end > i) {
+        AddFold(i, end);
+        i = end;
+      } else {
+        AddInstruction(all[i++]);
+      }
+    }
+  }
+
+  // Describes the target of a branch in words.
+  std::string TargetText(const hbbp_disassembly& code) const {
+    if (code.target == HBBP_NO_ADDRESS) return {};
+    if (code.flow != HBBP_FLOW_CALL) {
+      if (folded_.contains(code.target)) return "  # not seen to run";
+      const auto label = function_.labels.find(code.target);
+      if (label != function_.labels.end()) {
+        return "  # " + label->second + (code.target <= code.address ? " (back)" : "");
+      }
+    }
+    const std::string name = code_.NameAt(function_.function.module, code.target);
+    return name.empty() ? "" : "  # " + Printable(name);
+  }
+
+  void AddText(std::string text, const char* colour = nullptr) {
+    lines_.push_back({{}, nullptr, std::move(text), colour});
+  }
+
+  void AddFold(size_t begin, size_t end) {
+    const std::vector<AnnotatedInstruction>& all = function_.instructions;
+    for (size_t i = begin; i < end; ++i) {
+      lines_by_address_.emplace(all[i].code.address, lines_.size());
+    }
+    expected_ = all[end - 1].code.address + all[end - 1].code.length;
+    AddText("... " + std::to_string(end - begin) + " instructions were not seen to run, " +
+            FormatAddress(all[begin].code.address) + " to " + FormatAddress(expected_));
+    last_frames_ = nullptr;
+  }
+
+  void AddSource(const std::vector<CodeFrame>& frames) {
+    const bool is_same_inlining = last_frames_ != nullptr && IsSameInlining(*last_frames_, frames);
+    if (!is_same_inlining && frames.size() > 1) {
+      AddText("[" + Printable(InlinedInto(frames)) + "]", kSource);
+    }
+    const CodeFrame& frame = frames.front();
+    const bool is_new_line = last_frames_ == nullptr || last_frames_->front().line != frame.line ||
+                             last_frames_->front().file != frame.file || !is_same_inlining;
+    if (is_new_line && frame.line != 0) {
+      const std::string line = source_->Line(frame.file, frame.line);
+      AddText(Printable(LocationOf(frame)) + (line.empty() ? "" : "  " + line), kSource);
+    }
+    last_frames_ = &frames;
+  }
+
+  void AddInstruction(const AnnotatedInstruction& instruction) {
+    const hbbp_disassembly& code = instruction.code;
+    if (code.address > expected_) AddText("(no instructions)");
+    expected_ = code.address + code.length;
+    if (style_.has_source && !instruction.frames.empty()) AddSource(instruction.frames);
+    const auto label = function_.labels.find(code.address);
+    if (label != function_.labels.end()) AddText(label->second + ":");
+    const hbbp_loop* const loop = instruction.loop;
+    if (loop != nullptr && loop->header == code.address) {
+      AddText("[" + LoopText(*loop) + "]", kSource);
+    }
+    lines_by_address_.emplace(code.address, lines_.size());
+    Line line;
+    if (instruction.block != nullptr) AddCounts(*instruction.block, &line);
+    line.text = FormatAddress(code.address) + ":  " + code.text + TargetText(code);
+    lines_.push_back(std::move(line));
+  }
+
+  void AddCounts(const hbbp_block& block, Line* line) const {
+    const double of_function = function_.function.instructions;
+    const double share = of_function > 0 ? block.count / of_function : 0;
+    char percent[32];
+    std::snprintf(percent, sizeof(percent), "%.2f", 100 * share);
+    const MeasuredText count = FormatMeasured(block.count, block.standard_error);
+    line->cells[kShare] = percent;
+    line->cells[kExecutions] = count.value;
+    line->cells[kError] = "± " + count.error;
+    line->cells[kSourceKind] = SourceName(block.source);
+    if (block.count > 0) line->cells[kHeat] = Bar(block.count / highest_);
+    line->heat = ColourOf(share);
+  }
+
+  // Of the branches that were seen, those whose targets are listed.
+  std::vector<Jump> Jumps() const {
+    std::vector<Jump> jumps;
+    for (const AnnotatedInstruction& instruction : function_.instructions) {
+      const hbbp_disassembly& code = instruction.code;
+      const bool is_branch = code.target != HBBP_NO_ADDRESS && code.flow != HBBP_FLOW_CALL;
+      if (!WasSeen(instruction) || !is_branch) continue;
+      const auto target = lines_by_address_.find(code.target);
+      if (target == lines_by_address_.end()) continue;
+      jumps.push_back({lines_by_address_.at(code.address), target->second});
+    }
+    return jumps;
+  }
+
+  std::string LineText(const Line& line, const size_t* widths, const std::string& arrows) const {
+    std::string text;
+    for (size_t i = 0; i < kCells; ++i) {
+      const std::string& cell = line.cells[i];
+      const std::string padding(widths[i] - DisplayWidth(cell), ' ');
+      const bool is_heat = i == kHeat || i == kShare;
+      const std::string shown = is_heat ? Coloured(cell, line.heat, style_) : cell;
+      text += (i == kHeat ? shown + padding : padding + shown) + "  ";
+    }
+    text += arrows + (arrows.empty() ? "" : " ") + Coloured(line.text, line.colour, style_);
+    return text + '\n';
+  }
+
+  const AnnotatedFunction& function_;
+  const AnalysedCode& code_;
+  const ListingStyle& style_;
+  SourceText* const source_;
+  const double highest_;  // count of a block
+  uint64_t expected_;     // address of the next instruction
+  std::vector<Line> lines_;
+  std::unordered_map<uint64_t, size_t> lines_by_address_;  // in lines_
+  std::unordered_set<uint64_t> folded_;                    // addresses
+  const std::vector<CodeFrame>* last_frames_ = nullptr;    // of the line before; null: unknown
+};
+
 }  // namespace
 
 bool WantsColour() {
@@ -154,48 +347,20 @@ bool WantsColour() {
   return ::isatty(STDOUT_FILENO) == 1 && !is_refused && !is_dumb;
 }
 
-std::string ListFunction(const AnnotatedFunction& function, const AnalysedCode& code,
-                         const ListingStyle& style, SourceText* text) {
-  std::string out = Heading(function, code, style);
-  if (!function.problem.empty()) return out + "no instructions: " + function.problem + "\n\n";
-  const std::string margin(static_cast<size_t>(kMargin + 2), ' ');
-  const std::vector<CodeFrame>* last = nullptr;
-  uint64_t expected = function.listed_from;
-  for (const AnnotatedInstruction& instruction : function.instructions) {
-    const hbbp_disassembly& disassembly = instruction.code;
-    if (disassembly.address > expected) out += margin + "(no instructions)\n";
-    expected = disassembly.address + disassembly.length;
-    const std::vector<CodeFrame>& frames = instruction.frames;
-    if (style.has_source && !frames.empty()) {
-      const bool is_same_inlining = last != nullptr && IsSameInlining(*last, frames);
-      if (!is_same_inlining && frames.size() > 1) {
-        out += margin + Coloured("[" + Printable(InlinedInto(frames)) + "]", kSource, style) + "\n";
-      }
-      const CodeFrame& frame = frames.front();
-      const bool is_new_line = last == nullptr || last->front().line != frame.line ||
-                               last->front().file != frame.file || !is_same_inlining;
-      if (is_new_line && frame.line != 0) {
-        const std::string line = text->Line(frame.file, frame.line);
-        out += margin +
-               Coloured(Printable(LocationOf(frame)) + (line.empty() ? "" : "  " + line), kSource,
-                        style) +
-               "\n";
-      }
-      last = &frames;
-    }
-    if (const auto label = function.labels.find(disassembly.address);
-        label != function.labels.end()) {
-      out += margin + label->second + ":\n";
-    }
-    const hbbp_loop* const loop = instruction.loop;
-    if (loop != nullptr && loop->header == disassembly.address) {
-      out += margin + Coloured("[" + LoopText(*loop) + "]", kSource, style) + "\n";
-    }
-    out += Counts(function, instruction, style) + "  " + Nesting(loop) + " " +
-           FormatAddress(disassembly.address) + ":  " + disassembly.text +
-           DescribeTarget(function, disassembly, code) + "\n";
+Listing ListFunction(const AnnotatedFunction& function, const AnalysedCode& code,
+                     const ListingStyle& style, SourceText* text) {
+  Listing listing;
+  listing.text = Heading(function, code, style);
+  if (!function.problem.empty()) {
+    listing.text += "no instructions: " + function.problem + "\n\n";
+    return listing;
   }
-  return out + "\n";
+  const ListingLines lines(function, code, style, text);
+  const auto heading_lines = std::count(listing.text.begin(), listing.text.end(), '\n');
+  listing.hottest_line = static_cast<size_t>(heading_lines) + lines.LineOf(HottestBlock(function));
+  listing.folded = lines.folded();
+  listing.text += lines.Text() + '\n';
+  return listing;
 }
 
 Table InstructionTable() {

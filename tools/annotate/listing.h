@@ -2,6 +2,7 @@
 #ifndef HBBP_TOOLS_ANNOTATE_LISTING_H_
 #define HBBP_TOOLS_ANNOTATE_LISTING_H_
 
+#include <cstddef>
 #include <string>
 
 #include "annotate/annotated_code.h"
@@ -13,6 +14,13 @@ namespace hbbp::tools {
 struct ListingStyle {
   bool has_colour = false;
   bool has_source = true;
+  bool folds = true;  // code that was not seen to run
+};
+
+struct Listing {
+  std::string text;
+  size_t hottest_line = 0;  // of text, from 0 on: where the hottest block begins
+  size_t folded = 0;        // number of instructions
 };
 
 // Returns whether stdout is a terminal that accepts colours and NO_COLOR is not set.
@@ -20,8 +28,8 @@ bool WantsColour();
 
 // Lists one function: a heading, then its instructions with share (of the function), count,
 // standard error and source of the count, each under its source line.
-std::string ListFunction(const AnnotatedFunction& function, const AnalysedCode& code,
-                         const ListingStyle& style, SourceText* text);
+Listing ListFunction(const AnnotatedFunction& function, const AnalysedCode& code,
+                     const ListingStyle& style, SourceText* text);
 
 // Has a row per instruction.
 Table InstructionTable();

@@ -11,6 +11,7 @@
 #include "debug_info_options.h"
 #include "format.h"
 #include "options.h"
+#include "pager.h"
 #include "profile_options.h"
 #include "profile_view.h"
 
@@ -19,6 +20,7 @@ namespace {
 
 constexpr char kName[] = "annotate";
 constexpr uint64_t kTextFunctions = 3;
+constexpr size_t kLinesAbove = 8;  // of the hottest block, in a pager
 
 std::vector<std::string> Notes(const AnalysedCode& code, const SourceText& text) {
   std::vector<std::string> notes = code.SourceProblems();
@@ -58,20 +60,43 @@ int PrintTable(const Request& request, Format format, AnalysedCode* code,
   return table.Print(kName, format);
 }
 
-int PrintText(const Request& request, AnalysedCode* code, DebugInfoOptions* debug_info) {
-  SourceText text;
-  const ListingStyle style{WantsColour(), request.with_source};
+std::string TextNotes(const Request& request, const AnalysedCode& code, const SourceText& source,
+                      size_t folded) {
+  std::string text;
+  const auto add = [&](const std::string& note) { text += "note: " + Printable(note) + '\n'; };
+  if (folded > 0) {
+    add(FormatCount(uint64_t{folded}) +
+        " instructions that were not seen to run are left out; --all lists them");
+  }
+  for (const std::string& note : Caveats(request.sources)) add(note);
+  for (const std::string& note : Notes(code, source)) add(note);
+  return text;
+}
+
+// A pager needs the whole text, and begins at the hottest block of the hottest function. Otherwise
+// functions are written one by one.
+int PrintText(const Request& request, const ListingStyle& style, bool pages, AnalysedCode* code,
+              DebugInfoOptions* debug_info) {
+  SourceText source;
+  std::string text;
+  size_t hottest_line = 0;
+  size_t folded = 0;
   for (const hbbp_function& function : request.functions) {
     const AnnotatedFunction annotated = code->Annotate(function, request.with_source);
     debug_info->EndProgress();
-    const int status = WriteOutput(kName, ListFunction(annotated, *code, style, &text));
+    const Listing listing = ListFunction(annotated, *code, style, &source);
+    folded += listing.folded;
+    if (text.empty()) hottest_line = listing.hottest_line;
+    text += listing.text;
+    if (pages) continue;
+    const int status = WriteOutput(kName, text);
     if (status != kExitSuccess) return status;
+    text.clear();
   }
-  std::string notes;
-  for (const std::string& note : Caveats(request.sources))
-    notes += "note: " + Printable(note) + '\n';
-  for (const std::string& note : Notes(*code, text)) notes += "note: " + Printable(note) + '\n';
-  return WriteOutput(kName, notes);
+  text += TextNotes(request, *code, source, folded);
+  if (!pages) return WriteOutput(kName, text);
+  const size_t first = hottest_line > kLinesAbove ? hottest_line - kLinesAbove : 0;
+  return ShowInPager(kName, text, first);
 }
 
 }  // namespace
@@ -80,6 +105,8 @@ int RunAnnotate(int argc, char** argv) {
   std::vector<std::string> files;
   FunctionChoice choice;
   bool with_source = true;
+  bool with_all = false;
+  bool with_pager = true;
   std::string format = "text";
   Options options(kName, "List the instructions of functions with how often each was executed");
   options.Profiles(&files, "profiles; several are added up");
@@ -92,6 +119,9 @@ int RunAnnotate(int argc, char** argv) {
                 "the N that executed most instructions (text: 3 if none is named; else all)");
   options.Flag("--source,!--no-source", &with_source,
                "with source lines and inlining, if there is debug information (default)");
+  options.Flag("--all", &with_all, "text: code that was not seen to run, too");
+  options.Flag("--pager,!--no-pager", &with_pager,
+               "on a terminal, text by HBBP_PAGER, PAGER or less, at the hottest block (default)");
   DebugInfoOptions debug_info(kName);
   debug_info.AddTo(&options);
   options.Choice("--format", &format, {"text", "csv", "json"}, "how to print (text)");
@@ -99,7 +129,8 @@ int RunAnnotate(int argc, char** argv) {
   profiles.AddTo(&options);
   options.Footer(
       "%: share of the function's instructions. std. error: one sigma of executions.\n"
-      "source: whose count it is. L1, L2: where branches of the function lead to.\n"
+      "source: whose count it is. heat: executions, by the most of any of its instructions.\n"
+      "L1, L2, arrows: where branches of the function lead to.\n"
       "In colour on a terminal, unless NO_COLOR is set.");
   if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
 
@@ -113,7 +144,8 @@ int RunAnnotate(int argc, char** argv) {
   if (!functions.ok()) return Fail(kName, functions.status().message());
 
   const Request request{*functions, Sources(*analysis), with_source};
-  return is_text ? PrintText(request, &code, &debug_info)
+  const ListingStyle style{WantsColour(), with_source, !with_all};
+  return is_text ? PrintText(request, style, with_pager && CanPage(), &code, &debug_info)
                  : PrintTable(request, FormatFromName(format), &code, &debug_info);
 }
 
