@@ -65,8 +65,9 @@ int ShowInPager(std::string_view command, std::string_view text, size_t line) {
   if (chosen != nullptr && (*chosen == '\0' || std::strcmp(chosen, "cat") == 0)) {
     return WriteOutput(command, text);
   }
-  // Colours are kept, the text stays on the screen, and one that fits needs no key to leave.
-  ::setenv("LESS", "FRX", 0);
+  // Colours are kept, long lines are cut, the text stays on the screen, and one that fits needs no
+  // key to leave.
+  ::setenv("LESS", "FRSX", 0);
   std::FILE* const pager = ::popen(CommandLine(chosen, line).c_str(), "w");
   if (pager == nullptr) return WriteOutput(command, text);
   int status;

@@ -30,9 +30,9 @@ constexpr char kHot[] = "\033[31m";
 constexpr char kWarm[] = "\033[32m";
 constexpr char kSource[] = "\033[36m";
 constexpr char kHeading[] = "\033[1m";
-// perf annotate has the same limits.
-constexpr double kHotShare = 0.05;
-constexpr double kWarmShare = 0.005;
+// Of the count of the instruction that ran most often.
+constexpr double kHotFraction = 0.5;
+constexpr double kWarmFraction = 0.05;
 
 // Shorter runs of code that was not seen take as little room as a line that stands for them.
 constexpr size_t kMinFolded = 3;
@@ -41,9 +41,9 @@ std::string Coloured(const std::string& text, const char* colour, const ListingS
   return style.has_colour && colour != nullptr ? colour + text + kReset : text;
 }
 
-const char* ColourOf(double share) {
-  if (share >= kHotShare) return kHot;
-  return share >= kWarmShare ? kWarm : nullptr;
+const char* ColourOf(double fraction) {
+  if (fraction >= kHotFraction) return kHot;
+  return fraction >= kWarmFraction ? kWarm : nullptr;
 }
 
 std::string LocationOf(const CodeFrame& frame) {
@@ -294,8 +294,9 @@ class ListingLines {
     line->cells[kExecutions] = count.value;
     line->cells[kError] = "± " + count.error;
     line->cells[kSourceKind] = SourceName(block.source);
-    if (block.count > 0) line->cells[kHeat] = Bar(block.count / highest_);
-    line->heat = ColourOf(share);
+    if (block.count <= 0) return;
+    line->cells[kHeat] = Bar(block.count / highest_);
+    line->heat = ColourOf(block.count / highest_);
   }
 
   // Of the branches that were seen, those whose targets are listed.
