@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <new>
 
 #include "backends/observing_backend.h"
@@ -27,12 +28,6 @@
 
 namespace hbbp {
 namespace {
-
-// The first checkpoints come sooner, for programs that are killed early.
-constexpr uint64_t kFirstCheckpointNs = 100'000'000;
-constexpr uint64_t kCheckpointIntervalNs = 1'000'000'000;
-// Checkpoints take at most one part in so many of the time.
-constexpr uint64_t kCheckpointCostDivisor = 1000;
 
 timespec DeadlineIn(int milliseconds) {
   constexpr uint64_t kSecondNs = 1'000'000'000;
@@ -520,11 +515,10 @@ void Session::DrainWhateverMemoryThereIs() {
 }
 
 void Session::DrainUntilEnd() {
-  uint64_t checkpoint_interval_ns = kFirstCheckpointNs;
-  uint64_t checkpoint_due_ns = ClockNs(CLOCK_MONOTONIC) + checkpoint_interval_ns;
+  CheckpointSchedule checkpoints(ClockNs(CLOCK_MONOTONIC));
   const uint64_t worker_begin_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID);
   while (!worker_should_end_) {
-    SleepUntilWoken(DrainIntervalMs());
+    SleepUntilWoken(std::min(DrainIntervalMs(), MsUntilDue(checkpoints)));
     if (end_note_ != nullptr) {
       (void)EndRun();  // whose failure is in the log
       TakeCheckpoint(CheckpointKind::kLast);
@@ -535,15 +529,12 @@ void Session::DrainUntilEnd() {
     const bool is_requested = asked != checkpoints_done_;
     const bool program_has_ended = SessionRegistry::Get().ProgramHasEnded();
     const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
-    const bool is_due = is_requested || program_has_ended || begin_ns >= checkpoint_due_ns;
+    const bool is_due = is_requested || program_has_ended || checkpoints.IsDue(begin_ns);
     if (settings_.observer != nullptr && is_due) {
       const uint64_t cost_begin_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID);
       TakeCheckpoint(is_requested || program_has_ended ? CheckpointKind::kLast
                                                        : CheckpointKind::kPeriodic);
-      const uint64_t cost_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID) - cost_begin_ns;
-      checkpoint_interval_ns = std::min(2 * checkpoint_interval_ns, kCheckpointIntervalNs);
-      checkpoint_due_ns = ClockNs(CLOCK_MONOTONIC) +
-                          std::max(checkpoint_interval_ns, cost_ns * kCheckpointCostDivisor);
+      checkpoints.Took(ClockNs(CLOCK_THREAD_CPUTIME_ID) - cost_begin_ns, ClockNs(CLOCK_MONOTONIC));
     } else {
       std::lock_guard data(data_);
       if (running_) DrainAsFarAsMemoryGoes();
@@ -566,6 +557,12 @@ void Session::DrainUntilEnd() {
 void Session::KeepBudgets() {
   RenumberedSources numbered(sources_, &recorder_);
   budget_.Keep(&numbered);
+}
+
+int Session::MsUntilDue(const CheckpointSchedule& checkpoints) const {
+  if (settings_.observer == nullptr) return INT_MAX;
+  const uint64_t ms = checkpoints.NsUntilDue(ClockNs(CLOCK_MONOTONIC)) / 1'000'000;
+  return static_cast<int>(std::min<uint64_t>(ms + 1, INT_MAX));
 }
 
 int Session::DrainIntervalMs() {

@@ -24,6 +24,7 @@
 #include "collect/recorder.h"
 #include "collect/session_log.h"
 #include "profile/profile_data.h"
+#include "session/checkpoint_schedule.h"
 #include "session/external_sources.h"
 #include "session/session_budget.h"
 #include "session/session_info.h"
@@ -153,6 +154,7 @@ class Session : private ForkParticipant {
   SessionInfo InfoLocked();
   Status AttachAndLog(pid_t excluded);
   int DrainIntervalMs();
+  int MsUntilDue(const CheckpointSchedule& checkpoints) const;
   void LockForFork() override;
   void UnlockAfterFork() override;
   void ResetInChild() override;

@@ -1,5 +1,9 @@
 """Tests processes that make others: each has its own profile, as large as its CPU time."""
+import os
+import pathlib
+import re
 import shutil
+import signal
 import time
 import unittest
 
@@ -51,16 +55,58 @@ class RecordForkTest(record_support.RecordTest):
     def test_fork_in_handler_that_blocks_no_signal(self):
         self.check_fork_in_handler('nodefer_handler')
 
-    def test_daemon_outlives_its_parent(self):
+    def leave(self, command):
+        """Records a shell that leaves one process behind, and returns the id of that."""
+        result = self.run_tool('record', '--source', 'ebs', '-e', 'task-clock', '-c', record_support.PERIOD_NS,
+                               '-o', self.file, 'sh', '-c', f'{command} > /dev/null 2>&1 &')
+        self.assertEqual(result.returncode, 0, result)
+        self.assertIn('exit status 0, ', result.stderr)
+        note = re.search(r'note: process ([0-9]+) \((ends|sh)\) still runs, .* its profile is in (.*)\n', result.stderr)
+        self.assertIsNotNone(note, result)
+        self.assertEqual(note[3], f'{self.file}.{note[1]}')
+        return int(note[1])
+
+    def test_daemon_keeps_its_profile(self):
         done = self.directory / 'done'
         self.record(program('forks'), 'daemon', 700, done)
-        deadline = time.monotonic() + record_support.TIMEOUT_S
-        while not done.exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
         self.assertTrue(done.exists())
-        time.sleep(0.3)
-        names = {path.name for path in self.directory.iterdir()} - {'done', self.file.name}
-        self.assertTrue(all(name.startswith(self.file.name + '.') for name in names), names)
+        daemon, = self.children()
+        self.assertEqual(self.info(self.children()[daemon])['pid'], daemon)
+        self.assert_close(self.milliseconds(self.children()[daemon]), 700)
+
+    def test_process_in_the_background_is_profiled_until_it_ends(self):
+        start = time.monotonic()
+        process = self.leave(f'"{program("ends")}" return 2000')
+        # Nor did what reads the output of hbbp record wait for it.
+        self.assertLess(time.monotonic() - start, 1.9)
+        self.wait_for(self.has_no_parts)
+        self.assert_close(self.milliseconds(self.children()[process]), 2000)
+        self.assertIn('ends return 2000', self.info(self.children()[process])['command'])
+
+    def test_process_in_the_background_may_execute_another_program(self):
+        busy = 'i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done'
+        process = self.leave(f'({busy}; exec "{program("ends")}" return 500)')
+        self.wait_for(self.has_no_parts)
+        profile = self.children()[process]
+        self.assertGreater(self.milliseconds(profile), 500)
+        self.assertIn('ends return 500', self.info(profile)['command'])
+        self.assertIn('sh', {pathlib.Path(row['module']).name.replace('dash', 'sh').replace('bash', 'sh')
+                             for row in self.rows('mix', '--by', 'module', profile)})
+
+    def test_process_in_the_background_that_is_killed_keeps_what_was_counted(self):
+        process = self.leave(f'exec "{program("ends")}" return 600000')
+        self.wait_for(lambda: any(self.milliseconds(path) > 50
+                                  for path in self.directory.glob(f'*.parts-*/*/{process}.*.partial')))
+        os.kill(process, signal.SIGKILL)
+        self.wait_for(self.has_no_parts)
+        self.assertGreater(self.milliseconds(self.children()[process]), 50)
+
+    def test_parts_of_a_process_in_the_background_outlast_another_run(self):
+        process = self.leave(f'"{program("ends")}" return 2000')
+        self.assertEqual(self.run_tool('record', '-o', self.file, 'true').returncode, 0)
+        self.wait_for(self.has_no_parts)
+        self.assert_close(self.milliseconds(self.children()[process]), 2000)
+        self.assertEqual(self.info()['command'], 'true')
 
     def test_children_that_save_while_profiles_are_stored(self):
         children = f'for i in $(seq 40); do "{program("ends")}" return 20 > /dev/null & done'

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 TOOL = os.environ['HBBP_TOOL']
@@ -93,6 +94,8 @@ class RecordTest(unittest.TestCase):
         result = self.run_tool('record', '--source', 'ebs', '-e', 'task-clock', '-c', period_ns, *options, '-o', self.file, '--',
                                *command, **run_options)
         self.assertEqual(result.returncode, status, result)
+        if ' still run' in result.stderr:
+            self.wait_for(self.has_no_parts)
         self.assert_no_parts()
         return result
 
@@ -104,6 +107,15 @@ class RecordTest(unittest.TestCase):
         self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
         self.assertTrue(result.stderr.startswith(f'hbbp {arguments[0]}: '), result.stderr)
         return result.stderr
+
+    def wait_for(self, condition):
+        deadline = time.monotonic() + TIMEOUT_S
+        while not condition() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        self.assertTrue(condition())
+
+    def has_no_parts(self):
+        return not any('.parts-' in path.name for path in self.directory.iterdir())
 
     def assert_no_parts(self):
         self.assertEqual([path.name for path in self.directory.iterdir() if '.parts-' in path.name],

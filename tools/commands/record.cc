@@ -17,6 +17,7 @@
 #include "record/collect.h"
 #include "record/keeper.h"
 #include "record/launch.h"
+#include "record/live_processes.h"
 #include "record/outside.h"
 #include "record/record_options.h"
 #include "record/summary.h"
@@ -121,7 +122,7 @@ void FinishForKilledCommand(const std::string& output, const std::string& path, 
   PartsDirectory directory(path);
   std::map<pid_t, ProcessParts> parts;
   const StatusOr<std::vector<ProcessProfile>> stored =
-      StoreProfiles(directory, program, output, &parts);
+      StoreProfiles(directory, program, output, {}, &parts);
   if (!parts[program].was_started) {
     Note(kName, "the command was killed before it profiled the program");
     return;
@@ -136,11 +137,21 @@ void FinishForKilledCommand(const std::string& output, const std::string& path, 
                                      directory.KeepIfAnyProfile()));
 }
 
+// Runs in the keeper.
+void FinishForRunningProcesses(const std::string& output, const std::string& path, pid_t program) {
+  PartsDirectory directory(path);
+  StatusOr<LiveProcesses> live = LiveProcesses::Open(path);
+  if (live.ok()) live->WaitForAll();
+  std::map<pid_t, ProcessParts> parts;
+  if (!StoreProfiles(directory, program, output, {}, &parts).ok()) directory.KeepIfAnyProfile();
+}
+
 // Returns the exit status of hbbp record, which is that of the program if it was run.
-int StoreAndReport(const RecordOptions& record, const ProgramEnd& end, PartsDirectory* directory) {
+int StoreAndReport(const RecordOptions& record, const ProgramEnd& end,
+                   const std::vector<pid_t>& running, PartsDirectory* directory) {
   std::map<pid_t, ProcessParts> parts;
   const StatusOr<std::vector<ProcessProfile>> stored =
-      StoreProfiles(*directory, end.pid, record.output, &parts);
+      StoreProfiles(*directory, end.pid, record.output, {running.begin(), running.end()}, &parts);
   if (!stored.ok()) {
     (void)Fail(kName, stored.status().message() + directory->KeepIfAnyProfile());
     return end.exit_status;
@@ -157,6 +168,7 @@ int StoreAndReport(const RecordOptions& record, const ProgramEnd& end, PartsDire
   }
   const Status status = CatchError([&] { PrintRecordSummary(record, end, *stored); });
   if (!status.ok()) (void)Fail(kName, status.message());
+  ReportRunningProcesses(record, running);
   return end.exit_status;
 }
 
@@ -167,19 +179,29 @@ int RecordInside(const RecordOptions& record) {
   if (!parts_path.ok()) return Fail(kName, parts_path.status().message());
   // The keeper starts before there is anything to clean up.
   StatusOr<Keeper> keeper = Keeper::Start(
-      [&](pid_t program) { FinishForKilledCommand(record.output, *parts_path, program); });
+      [&](pid_t program) { FinishForKilledCommand(record.output, *parts_path, program); },
+      [&](pid_t program) { FinishForRunningProcesses(record.output, *parts_path, program); });
   if (!keeper.ok()) return Fail(kName, keeper.status().message());
   StatusOr<PartsDirectory> directory = PartsDirectory::Create(*parts_path);
   if (!directory.ok()) return Fail(kName, directory.status().message());
   const Status writable = directory->TryToWrite();
   if (!writable.ok()) return Fail(kName, writable.message());
+  StatusOr<LiveProcesses> live = LiveProcesses::Create(directory->path());
+  if (!live.ok()) return Fail(kName, live.status().message());
   LaunchHooks hooks;
   hooks.before_exec = [&keeper](pid_t program) { keeper->Watch(program); };
   StatusOr<ProgramEnd> end =
       RunProgram(record.command, EnvironmentFor(record, *preload_library, directory->path()),
                  preload::kRootVariable, hooks);
   if (!end.ok()) return Fail(kName, end.status().message());
-  return StoreAndReport(record, *end, &*directory);
+  const std::vector<pid_t> running = live->Find(end->pid);
+  const int status = StoreAndReport(record, *end, running, &*directory);
+  if (!running.empty()) {
+    live->PassOn(running);
+    keeper->HandOver();
+    directory->Release();
+  }
+  return status;
 }
 
 int RecordOutside(const RecordOptions& record) {

@@ -148,12 +148,24 @@ bool ImageProfile::IsOwner() const { return ::getpid() == owner_; }
 void ImageProfile::OnWorkerStarted() {
   const bool is_there = ::syscall(SYS_unshare, CLONE_FS) == 0 && ::chdir(directory_.c_str()) == 0;
   if (is_there) path_ = name_;
-  (void)::syscall(SYS_close_range, 0u, UINT_MAX, CLOSE_RANGE_UNSHARE);
+  const bool has_own_files = ::syscall(SYS_close_range, 0u, UINT_MAX, CLOSE_RANGE_UNSHARE) == 0;
+  if (is_there && has_own_files) HoldLiveFifo();
+}
+
+// The descriptor is closed when the worker ends, which no end of a process comes before.
+void ImageProfile::HoldLiveFifo() const {
+  const int fifo = ::open(kLiveFifo, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
+  if (fifo >= 0) (void)!::write(fifo, &owner_, sizeof(owner_));
 }
 
 void ImageProfile::OnNoMemory() { WriteNoMemory(path_.c_str()); }
 
 void ImageProfile::OnCheckpoint(ProfileData data, CheckpointKind kind) {
+  if (has_forked_ && !is_fork_marked_) {
+    is_fork_marked_ = true;
+    const std::string mark = path_.substr(0, path_.size() - name_.size()) + kForkedMark;
+    ::close(::open(mark.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  }
   FollowUserOfProgram();
   for (ModuleRecord& module : data.modules) EmbedIfUnreachable(&module);
   const bool is_last = kind == CheckpointKind::kLast;

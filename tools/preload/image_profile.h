@@ -55,10 +55,14 @@ class ImageProfile : private SessionObserver {
   // profiling continues. It preserves errno, and may be called in a signal handler.
   void Save();
 
+  // Says with the next counts that there may be a child that is not yet profiled.
+  void SetHasForked() { has_forked_ = true; }
+
  private:
   Status StartSession();
   bool HasWorker() const;
   void OnWorkerStarted() override;
+  void HoldLiveFifo() const;
   void OnCheckpoint(ProfileData data, CheckpointKind kind) override;
   void OnNoMemory() override;
 
@@ -68,6 +72,8 @@ class ImageProfile : private SessionObserver {
   std::string path_;  // path of name_ from the worker's directory
   const ImageSettings settings_;
   const pid_t owner_;
+  std::atomic<bool> has_forked_{false};
+  bool is_fork_marked_ = false;       // of the worker
   std::unique_ptr<Session> session_;  // null: the source is unavailable here
 };
 
@@ -76,6 +82,9 @@ class ImageProfile : private SessionObserver {
 void SaveImage();
 // Does the same where the process ends, apart from the rest of the C library: signals stay blocked.
 void SaveImageAtEnd();
+
+// Call it where a child is made.
+void SetImageHasForked();
 
 // These call the current image. SuspendImage() returns false if there is none.
 bool SuspendImage();

@@ -99,6 +99,7 @@ class PrepareSpawn {
  public:
   PrepareSpawn() {
     LookUpAll();
+    hbbp::preload::SetImageHasForked();
     is_changed_ = hbbp::preload::PrepareSignalsForSpawn();
   }
   ~PrepareSpawn() {

@@ -88,7 +88,10 @@ auto CallAsTwoThreads(const char* name, Arguments... arguments) {
 
 extern "C" {
 
+// The C library ends the parent by itself, once it has forked.
 HBBP_INTERPOSE int daemon(int keeps_directory, int keeps_files) noexcept {
+  hbbp::preload::SetImageHasForked();
+  hbbp::preload::SaveImage();
   HBBP_CALL_AS_TWO_THREADS(daemon, keeps_directory, keeps_files);
 }
 

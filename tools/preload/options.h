@@ -35,6 +35,13 @@ inline constexpr char kSessionVariable[] = "HBBP_PRELOAD_SESSION";
 // links to it, because a link costs much less than a new file.
 inline constexpr char kProbeFile[] = "probe";
 
+// A FIFO in the directory. Each image has it open while it is profiled, and writes its process id.
+inline constexpr char kLiveFifo[] = "live";
+
+// An empty file in the directory: a process has forked, so that there may be one that is not yet
+// profiled.
+inline constexpr char kForkedMark[] = "forked";
+
 inline constexpr char kProfileSuffix[] = ".hbbp";
 inline constexpr char kPartialSuffix[] = ".partial";
 inline constexpr char kErrorSuffix[] = ".error";

@@ -156,7 +156,7 @@ void StartInForkedChild() {
 
 __attribute__((constructor)) void OnLoad() {
   StartImageIfMemoryAllows();
-  if (current != nullptr) ::pthread_atfork(nullptr, nullptr, &StartInForkedChild);
+  if (current != nullptr) ::pthread_atfork(nullptr, &SetImageHasForked, &StartInForkedChild);
 }
 
 void SetSignalMask(uint64_t mask) {
@@ -247,9 +247,15 @@ void PrepareForFilter(bool is_of_all_threads) {
 
 void SaveImage() {
   if (current == nullptr || HasFilter()) return;
+  // This is the child of a vfork, which shares memory with its parent.
+  if (!current->IsOwner()) return current->SetHasForked();
   const uint64_t mask = BlockSignals();
   current->Save();
   SetSignalMask(mask);
+}
+
+void SetImageHasForked() {
+  if (current != nullptr) current->SetHasForked();
 }
 
 void SaveImageAtEnd() {

@@ -26,6 +26,7 @@
 #include "format.h"
 #include "preload/options.h"
 #include "profile_view.h"
+#include "record/live_processes.h"
 
 namespace hbbp::tools {
 namespace {
@@ -105,8 +106,9 @@ bool IsOfThisUser(const std::string& path) {
 }
 
 // Stores the merged parts of one process at `path`.
-Status Store(const ProcessParts& parts, const hbbp::profile& profile, const std::string& path) {
-  if (parts.profiles.size() == 1 && !HasKernelSamples(profile) &&
+Status Store(const ProcessParts& parts, const hbbp::profile& profile, bool is_running,
+             const std::string& path) {
+  if (parts.profiles.size() == 1 && !is_running && !HasKernelSamples(profile) &&
       IsOfThisUser(parts.profiles[0].path)) {
     const fs::path target = WithoutLinks(path);
     if (std::rename(parts.profiles[0].path.c_str(), target.c_str()) != 0) {
@@ -114,7 +116,12 @@ Status Store(const ProcessParts& parts, const hbbp::profile& profile, const std:
     }
     return OkStatus();
   }
-  return CatchError([&] { profile.save(path); });
+  HBBP_RETURN_IF_ERROR(CatchError([&] { profile.save(path); }));
+  std::error_code ignored;
+  for (const ProcessParts::Profile& part : parts.profiles) {
+    if (!is_running) fs::remove(part.path, ignored);
+  }
+  return OkStatus();
 }
 
 constexpr char kPartsInfix[] = ".parts-";
@@ -129,6 +136,15 @@ StatusOr<std::string> RandomName() {
   return FormatHex(bytes, sizeof(bytes));
 }
 
+// A process that ended may have left it to its keeper.
+bool IsObservedByAnother(const fs::path& outer) {
+  const StatusOr<std::vector<fs::path>> directories = ListFiles(outer, "");
+  return directories.ok() &&
+         std::any_of(directories->begin(), directories->end(), [](const fs::path& directory) {
+           return LiveProcesses::IsObserved(directory.string());
+         });
+}
+
 // Removes "PATH.parts-PID" of other processes that no longer exist.
 void RemoveAbandonedParts(const fs::path& own) {
   const std::string own_name = own.filename().string();
@@ -141,6 +157,7 @@ void RemoveAbandonedParts(const fs::path& own) {
     if (!IsNumber(name.substr(prefix.size()))) continue;
     const pid_t pid = std::atoi(name.c_str() + prefix.size());
     if (::kill(pid, 0) == 0 || errno != ESRCH || fs::is_symlink(entry, ignored)) continue;
+    if (IsObservedByAnother(entry)) continue;
     fs::remove_all(entry, ignored);
   }
 }
@@ -287,7 +304,8 @@ StatusOr<std::map<pid_t, ProcessParts>> ListParts(const PartsDirectory& director
 // Returns nothing for a process other than the root without samples, since no one would look for
 // its profile.
 StatusOr<std::optional<ProcessProfile>> StoreProcess(pid_t pid, const ProcessParts& process,
-                                                     pid_t root, const std::string& output) {
+                                                     pid_t root, bool is_running,
+                                                     const std::string& output) {
   if (process.profiles.empty()) return std::optional<ProcessProfile>();
   // The last image gives its name to the whole process.
   std::vector<std::string> latest_first;
@@ -300,18 +318,20 @@ StatusOr<std::optional<ProcessProfile>> StoreProcess(pid_t pid, const ProcessPar
   const std::string path = pid == root ? output : output + "." + std::to_string(pid);
   const ProcessParts::Profile& last = process.profiles.back();
   const uint64_t partial_since_ns = last.is_partial ? last.begin_ns + DurationNs(last.path) : 0;
-  HBBP_RETURN_IF_ERROR(Store(process, *profile, path));
+  HBBP_RETURN_IF_ERROR(Store(process, *profile, is_running, path));
   return std::optional(ProcessProfile{pid, path, *std::move(profile), partial_since_ns});
 }
 
 // A process that outlives the root saves meanwhile: its last profile replaces the partial one.
 StatusOr<std::optional<ProcessProfile>> StoreProcessAsItIsNow(const PartsDirectory& directory,
                                                               pid_t pid, pid_t root,
+                                                              bool is_running,
                                                               const std::string& output,
                                                               ProcessParts* process) {
   constexpr int kMaxTries = 10;
   for (int i = 1;; ++i) {
-    StatusOr<std::optional<ProcessProfile>> stored = StoreProcess(pid, *process, root, output);
+    StatusOr<std::optional<ProcessProfile>> stored =
+        StoreProcess(pid, *process, root, is_running, output);
     if (stored.ok() || stored.status().code() != StatusCode::kNotFound || i == kMaxTries) {
       return stored;
     }
@@ -331,6 +351,7 @@ void KeepEarlierProfile(const std::string& output) {
 
 StatusOr<std::vector<ProcessProfile>> StoreProfiles(const PartsDirectory& directory, pid_t root,
                                                     const std::string& output,
+                                                    const std::set<pid_t>& running,
                                                     std::map<pid_t, ProcessParts>* parts) {
   HBBP_ASSIGN_OR_RETURN(*parts, ListParts(directory));
   const std::string mark = directory.path() + "/storing";
@@ -343,8 +364,9 @@ StatusOr<std::vector<ProcessProfile>> StoreProfiles(const PartsDirectory& direct
   }
   std::vector<ProcessProfile> stored;
   for (auto& [pid, process] : *parts) {
-    HBBP_ASSIGN_OR_RETURN(std::optional<ProcessProfile> entry,
-                          StoreProcessAsItIsNow(directory, pid, root, output, &process));
+    HBBP_ASSIGN_OR_RETURN(
+        std::optional<ProcessProfile> entry,
+        StoreProcessAsItIsNow(directory, pid, root, running.contains(pid), output, &process));
     if (entry) stored.insert(pid == root ? stored.begin() : stored.end(), *std::move(entry));
   }
   return stored;

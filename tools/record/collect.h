@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <hbbp/hbbp.hpp>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,9 @@ class PartsDirectory {
 
   // Returns why nothing can be written there.
   Status TryToWrite() const;
+
+  // Leaves the directory to another process, which removes it.
+  void Release() { path_.clear(); }
 
   // Keeps profiles that could not be stored. Returns what to do about them, for the end of a
   // message; empty if there are none.
@@ -75,9 +79,11 @@ void KeepEarlierProfile(const std::string& output);
 
 // Stores the profile of `root` at `output` and those of other processes with samples at output.PID,
 // after removing such files of an earlier run. The root's comes first, if it has one. The keeper
-// continues where a killed process stopped. `parts` gets the parts in `directory`.
+// continues where a killed process stopped. The parts of processes that still run stay in the
+// directory. `parts` gets the parts in `directory`.
 StatusOr<std::vector<ProcessProfile>> StoreProfiles(const PartsDirectory& directory, pid_t root,
                                                     const std::string& output,
+                                                    const std::set<pid_t>& running,
                                                     std::map<pid_t, ProcessParts>* parts);
 
 }  // namespace hbbp::tools

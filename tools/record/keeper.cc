@@ -14,6 +14,7 @@ namespace hbbp::tools {
 namespace {
 
 constexpr pid_t kDismissed = -1;
+constexpr pid_t kGoOn = -2;
 
 // Returns false at the end of file, which means that the writer was killed.
 bool Receive(const UniqueFd& reader, pid_t* pid) {
@@ -30,7 +31,15 @@ void WaitForEnd(const UniqueFd& process) {
   }
 }
 
-[[noreturn]] void Keep(const UniqueFd& reader, const std::function<void(pid_t)>& finish) {
+// Whoever reads what the command prints must not wait for this process.
+void DropStandardFiles() {
+  const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nothing.get(), file);
+  ::setsid();
+}
+
+[[noreturn]] void Keep(const UniqueFd& reader, const Keeper::Finish& finish,
+                       const Keeper::GoOn& go_on) {
   ::prctl(PR_SET_NAME, "hbbp-keeper");
   // Signals of the terminal and of process groups are for others; this process ends by itself.
   for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(number, SIG_IGN);
@@ -38,6 +47,11 @@ void WaitForEnd(const UniqueFd& process) {
   UniqueFd process;
   while (Receive(reader, &message)) {
     if (message == kDismissed) ::_exit(0);
+    if (message == kGoOn) {
+      DropStandardFiles();
+      go_on(program);
+      ::_exit(0);
+    }
     program = message;
     // Until the process that sent the id has waited for it, the id belongs to the program.
     process = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, program, 0)));
@@ -60,7 +74,7 @@ void WaitForEnd(const UniqueFd& process) {
 
 }  // namespace
 
-StatusOr<Keeper> Keeper::Start(const std::function<void(pid_t program)>& finish) {
+StatusOr<Keeper> Keeper::Start(const Finish& finish, const GoOn& go_on) {
   int ends[2], life_ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return ErrnoStatus(errno, "pipe");
   UniqueFd reader(ends[0]), writer(ends[1]);
@@ -69,7 +83,7 @@ StatusOr<Keeper> Keeper::Start(const std::function<void(pid_t program)>& finish)
   const pid_t pid = StartGrandchild([&] {
     writer.Reset();
     life_reader.Reset();
-    Keep(reader, finish);
+    Keep(reader, finish, go_on);
   });
   if (pid < 0) return ErrnoStatus(errno, "fork");
   int wait_status = 0;
@@ -86,6 +100,11 @@ Keeper::~Keeper() {
   char unused;
   while (::read(life_reader_.get(), &unused, 1) < 0 && errno == EINTR) {
   }
+}
+
+void Keeper::HandOver() {
+  (void)!::write(writer_.get(), &kGoOn, sizeof(kGoOn));
+  writer_.Reset();
 }
 
 void Keeper::Watch(pid_t program) { (void)!::write(writer_.get(), &program, sizeof(program)); }

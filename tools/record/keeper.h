@@ -1,4 +1,5 @@
-// A process that finishes the work of hbbp record if that is killed.
+// A process that finishes the work of hbbp record if that is killed, or if processes of the program
+// outlive it.
 #ifndef HBBP_TOOLS_RECORD_KEEPER_H_
 #define HBBP_TOOLS_RECORD_KEEPER_H_
 
@@ -14,12 +15,18 @@ namespace hbbp::tools {
 
 class Keeper {
  public:
-  // `finish` runs in the keeper, after the starting process was killed and the program that it
-  // watched has ended (0: there was none).
-  static StatusOr<Keeper> Start(const std::function<void(pid_t program)>& finish);
+  // Runs in the keeper, after the starting process was killed and the program that it watched has
+  // ended (0: there was none).
+  using Finish = std::function<void(pid_t program)>;
+  // Runs in the keeper after HandOver, without files of a terminal or a pipe.
+  using GoOn = std::function<void(pid_t program)>;
+
+  static StatusOr<Keeper> Start(const Finish& finish, const GoOn& go_on);
   Keeper(Keeper&&) noexcept = default;
-  // Dismisses it and waits for its end.
+  // Dismisses it and waits for its end, unless the work was handed over.
   ~Keeper();
+
+  void HandOver();
 
   // Call it before the program runs. The program must be a child of the starting process.
   void Watch(pid_t program);

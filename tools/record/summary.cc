@@ -13,6 +13,7 @@
 #include <set>
 #include <string_view>
 
+#include "base/files.h"
 #include "command.h"
 #include "format.h"
 #include "profile_view.h"
@@ -169,6 +170,16 @@ std::string BusiestProfile(const std::vector<ProcessProfile>& stored) {
   return busiest->path;
 }
 
+// Returns "4135 (redis-server)".
+std::string NameOfProcess(pid_t pid) {
+  const std::string id = std::to_string(pid);
+  constexpr uint64_t kMaxBytes = 4096;
+  StatusOr<std::string> name = ReadTextFile("/proc/" + id + "/comm", kMaxBytes);
+  if (!name.ok() || name->empty()) return id;
+  if (name->back() == '\n') name->pop_back();
+  return id + " (" + *name + ")";
+}
+
 // Returns nothing if the period does not count time, or is unknown.
 std::optional<uint64_t> ProfiledTimeNs(const std::vector<SourceView>& sources) {
   uint64_t max_ns = 0;
@@ -280,6 +291,24 @@ void PrintRecordSummary(const RecordOptions& record, const ProgramEnd& end,
               ": " + FormatCount(of_child.samples) + " samples, wrote " + child->path);
   }
   if (record.pid == 0) ReportUnprofiledTime(record, end, stored);
+}
+
+void ReportRunningProcesses(const RecordOptions& record, const std::vector<pid_t>& running) {
+  constexpr size_t kMaxNamed = 4;
+  if (running.empty()) return;
+  std::string names;
+  for (size_t i = 0; i < running.size() && i < kMaxNamed; ++i) {
+    names += (i == 0 ? " " : ", ") + NameOfProcess(running[i]);
+  }
+  if (running.size() > kMaxNamed) {
+    names += " and " + std::to_string(running.size() - kMaxNamed) + " more";
+  }
+  const bool is_one = running.size() == 1;
+  Note(kName, (is_one ? "process" : "processes") + names +
+                  (is_one ? " still runs, and is profiled until it ends: then its profile is in "
+                          : " still run, and are profiled until they end: then their profiles are "
+                            "in ") +
+                  record.output + "." + (is_one ? std::to_string(running.front()) : "PID"));
 }
 
 }  // namespace hbbp::tools

@@ -2,6 +2,8 @@
 #ifndef HBBP_TOOLS_RECORD_SUMMARY_H_
 #define HBBP_TOOLS_RECORD_SUMMARY_H_
 
+#include <sys/types.h>
+
 #include <string>
 #include <vector>
 
@@ -15,6 +17,9 @@ namespace hbbp::tools {
 // `stored` has the program's own profile first.
 void PrintRecordSummary(const RecordOptions& record, const ProgramEnd& end,
                         const std::vector<ProcessProfile>& stored);
+
+// Says where the profiles of processes that outlive the program will be.
+void ReportRunningProcesses(const RecordOptions& record, const std::vector<pid_t>& running);
 
 // Returns "SIGKILL" for 9.
 std::string SignalName(int signal);

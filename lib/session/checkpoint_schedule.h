@@ -1,0 +1,43 @@
+// Says when checkpoints are taken: soon and often at first, since programs may be killed early, and
+// each second later, unless their cost forbids it.
+#ifndef HBBP_LIB_SESSION_CHECKPOINT_SCHEDULE_H_
+#define HBBP_LIB_SESSION_CHECKPOINT_SCHEDULE_H_
+
+#include <algorithm>
+#include <cstdint>
+
+namespace hbbp {
+
+// Times are in nanoseconds; those of the clock may be of any clock that never goes back.
+class CheckpointSchedule {
+ public:
+  explicit CheckpointSchedule(uint64_t now_ns)
+      : begin_ns_(now_ns), interval_ns_(kFirstIntervalNs), due_ns_(now_ns + kFirstIntervalNs) {}
+
+  bool IsDue(uint64_t now_ns) const { return now_ns >= due_ns_; }
+  uint64_t NsUntilDue(uint64_t now_ns) const { return IsDue(now_ns) ? 0 : due_ns_ - now_ns; }
+
+  // A checkpoint has taken `cost_ns` of CPU time.
+  void Took(uint64_t cost_ns, uint64_t now_ns) {
+    cost_ns_ += cost_ns;
+    interval_ns_ = std::min(2 * interval_ns_, kIntervalNs);
+    const uint64_t charged_ns = cost_ns_ - std::min(cost_ns_, kFreeCostNs);
+    due_ns_ = std::max(now_ns + interval_ns_, begin_ns_ + charged_ns * kCostDivisor);
+  }
+
+ private:
+  static constexpr uint64_t kFirstIntervalNs = 20'000'000;
+  static constexpr uint64_t kIntervalNs = 1'000'000'000;
+  // Checkpoints take this at most, and one part in so many of the time.
+  static constexpr uint64_t kFreeCostNs = 2'000'000;
+  static constexpr uint64_t kCostDivisor = 1000;
+
+  uint64_t begin_ns_;
+  uint64_t interval_ns_;
+  uint64_t due_ns_;
+  uint64_t cost_ns_ = 0;
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_SESSION_CHECKPOINT_SCHEDULE_H_

@@ -1,0 +1,45 @@
+#include "session/checkpoint_schedule.h"
+
+#include <cstdint>
+#include <vector>
+
+#include "support/catch.h"
+
+namespace hbbp {
+namespace {
+
+constexpr uint64_t kMs = 1'000'000;
+
+// Returns when checkpoints of this cost are taken, in milliseconds.
+std::vector<uint64_t> FindTimes(uint64_t cost_ns, size_t count) {
+  constexpr uint64_t kStart = 12'345 * kMs;
+  CheckpointSchedule schedule(kStart);
+  std::vector<uint64_t> times;
+  for (uint64_t now = kStart; times.size() < count; now += kMs) {
+    if (!schedule.IsDue(now)) continue;
+    times.push_back((now - kStart) / kMs);
+    schedule.Took(cost_ns, now);
+  }
+  return times;
+}
+
+TEST_CASE("checkpoints are frequent at first, and come each second later") {
+  CHECK(FindTimes(kMs / 10, 9) ==
+        std::vector<uint64_t>{20, 60, 140, 300, 620, 1260, 2260, 3260, 4260});
+}
+
+TEST_CASE("checkpoints take two milliseconds and a thousandth of the time at most") {
+  CHECK(FindTimes(kMs, 5) == std::vector<uint64_t>{20, 60, 140, 1000, 2000});
+  CHECK(FindTimes(10 * kMs, 3) == std::vector<uint64_t>{20, 8000, 18000});
+}
+
+TEST_CASE("the time until the next checkpoint ends at none") {
+  const CheckpointSchedule schedule(0);
+  CHECK(schedule.NsUntilDue(5 * kMs) == 15 * kMs);
+  CHECK(schedule.NsUntilDue(20 * kMs) == 0);
+  CHECK(schedule.NsUntilDue(21 * kMs) == 0);
+  CHECK_FALSE(schedule.IsDue(20 * kMs - 1));
+}
+
+}  // namespace
+}  // namespace hbbp
