@@ -321,7 +321,9 @@ class PerfBackend::RingRecords : public RecordVisitor {
     if (IsOwn(mmap.pid)) sink_.OnMapping(MappingOf(mmap));
   }
   void OnComm(const CommRecord& comm) override {
-    if (IsOwn(comm.pid)) sink_.OnThreadName(comm.pid, comm.tid, comm.name);
+    if (!IsOwn(comm.pid)) return;
+    if (comm.is_exec) sink_.OnExec(comm.pid);
+    sink_.OnThreadName(comm.pid, comm.tid, comm.name);
   }
   void OnFork(const TaskRecord& fork) override {
     if (IsOwn(fork.pid)) backend_.RecordNewThread(fork.tid);

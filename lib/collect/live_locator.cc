@@ -17,7 +17,6 @@
 #include "collect/memory_use.h"
 #include "collect/module_capture.h"
 #include "events/current_mapping.h"
-#include "image/process_maps.h"
 #include "image/process_memory.h"
 #include "perf_data/jit_dump.h"
 
@@ -75,7 +74,24 @@ void LiveLocator::ChargeNextInterval() {
 }
 
 Status LiveLocator::AddCurrentMappings(uint64_t time_ns) {
-  HBBP_ASSIGN_OR_RETURN(const std::vector<Mapping> mappings, ReadProcessMaps(pid_));
+  HBBP_ASSIGN_OR_RETURN(std::vector<Mapping> mappings, ReadProcessMaps(pid_));
+  if (pid_ == 0) {
+    Add(mappings, time_ns);
+  } else {
+    AddWaitingMappings();
+    waiting_mappings_ = std::move(mappings);
+    waiting_since_ns_ = time_ns;
+  }
+  return OkStatus();
+}
+
+void LiveLocator::OnExec(uint32_t) { waiting_mappings_.clear(); }
+
+void LiveLocator::AddWaitingMappings() {
+  if (!waiting_mappings_.empty()) Add(std::exchange(waiting_mappings_, {}), waiting_since_ns_);
+}
+
+void LiveLocator::Add(const std::vector<Mapping>& mappings, uint64_t time_ns) {
   const Mapping* header = nullptr;
   for (const Mapping& mapping : mappings) {
     if (mapping.IsFile() && mapping.offset.value == 0) header = &mapping;
@@ -88,7 +104,6 @@ Status LiveLocator::AddCurrentMappings(uint64_t time_ns) {
                             header->inode == mapping.inode && header->path == mapping.path;
     if (is_unusual) module_states_[ModuleFor(event)].header = header->start;
   }
-  return OkStatus();
 }
 
 void LiveLocator::OnMapping(MappingEvent mapping) {
@@ -206,6 +221,7 @@ uint64_t LiveLocator::FindLocation(uint32_t, RuntimeAddress address, uint64_t ti
     }
     return LocationInKernel(address.value);
   }
+  AddWaitingMappings();
   const auto known = recent_locations_.Find(address_space_, address.value, time_ns);
   return known ? *known : FindUserLocation(address.value, time_ns);
 }

@@ -25,6 +25,7 @@
 #include "collect/generated_code.h"
 #include "collect/locator.h"
 #include "collect/recent_locations.h"
+#include "image/process_maps.h"
 
 namespace hbbp {
 
@@ -34,8 +35,11 @@ class LiveLocator : public Locator {
   // Process 0 is the calling one.
   LiveLocator(pid_t pid, CountedMemory* memory);
 
-  // Adds the current mappings as of `time_ns`.
+  // Adds the current mappings as of `time_ns`; those of another process when something is counted
+  // there, as it may be about to become another program.
   Status AddCurrentMappings(uint64_t time_ns);
+  // Forgets the mappings that were added, if nothing was counted there.
+  void OnExec(uint32_t pid) override;
   // A mapping is dropped, and counted, if there is no memory for it.
   void OnMapping(MappingEvent mapping) override;
   uint64_t dropped_mappings() const { return dropped_mappings_; }
@@ -77,6 +81,8 @@ class LiveLocator : public Locator {
     bool has_reported_code = false;  // its code was added by AddCode
   };
 
+  void Add(const std::vector<Mapping>& mappings, uint64_t time_ns);
+  void AddWaitingMappings();
   void ChargeNextInterval();
   void Map(MappingEvent mapping);
   void AddPlacement(const MappingEvent& mapping, const AddressSpace::Placement& placement,
@@ -96,6 +102,8 @@ class LiveLocator : public Locator {
   bool next_interval_is_charged_ = false;
   uint64_t dropped_mappings_ = 0;
   uint64_t code_beyond_limit_ = 0;
+  std::vector<Mapping> waiting_mappings_;  // as of waiting_since_ns_
+  uint64_t waiting_since_ns_ = 0;
   AddressSpace address_space_;
   RecentLocations recent_locations_;
   GeneratedCode generated_code_;

@@ -40,6 +40,13 @@ class RecordOutsideTest(record_support.RecordTest):
         self.assertEqual(os.path.basename(self.busiest()['name']), 'ends')
         self.assertIn('Work', ' '.join(self.functions()))
 
+    def test_modules_are_those_of_the_command(self):
+        self.outside(program('ends'), 'return', 200)
+        modules = [module['name'] for module in self.info()['modules']]
+        self.assertEqual(len([name for name in modules if name.endswith('/ends')]), 1, modules)
+        self.assertEqual([name for name in modules if os.path.basename(name) == 'hbbp'], [])
+        self.assertEqual(len(modules), len(set(modules)), modules)
+
     def test_nothing_is_loaded_into_it(self):
         result = self.outside('sh', '-c', 'cat /proc/$$/maps; echo "[$LD_PRELOAD]"')
         self.assertNotIn('hbbp', result.stdout)

@@ -260,6 +260,31 @@ TEST_CASE("the own program is found in the current mappings and pinned") {
                     32) == 0);
 }
 
+TEST_CASE("what was mapped before exec, and not counted in, is not in a profile") {
+  const auto ip = reinterpret_cast<uint64_t>(&SampleAt);
+  const bool is_counted_before = GENERATE(false, true);
+  Recorder recorder(::getpid());
+  recorder.AddSource(Source(100));
+  REQUIRE(recorder.locator().AddCurrentMappings(10).ok());
+  if (is_counted_before) {
+    recorder.OnSample(SampleAt(ip, 20));
+    recorder.Commit(25);
+  }
+  recorder.OnMapping(MakeMapping("/another/program", 0x10000, 0x20000, 40));
+  recorder.OnExec(static_cast<uint32_t>(::getpid()));
+  recorder.OnSample(SampleAt(0x10100, 50));
+  recorder.OnSample(SampleAt(ip, 60));
+  recorder.Commit(100);
+  const ProfileData data = recorder.Snapshot();
+  if (is_counted_before) {
+    CHECK(data.modules.size() > 1);
+  } else {
+    REQUIRE(data.modules.size() == 1);
+    CHECK(data.modules[0].path == "/another/program");
+    CHECK(data.sources[0].unmapped == 1);
+  }
+}
+
 TEST_CASE("the vdso is stored with its first sample") {
   const uint64_t vdso = ::getauxval(AT_SYSINFO_EHDR);
   if (vdso == 0) HBBP_SKIP("this kernel gives no vdso");
