@@ -108,7 +108,7 @@ std::string_view BaseName(std::string_view path) {
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
-std::string ShortNames::Of(std::string_view path) const {
+std::string ShortPaths::Of(std::string_view path) const {
   const std::string_view name = BaseName(path);
   const auto same = paths_.find(name);
   return std::string(same != paths_.end() && same->second.size() > 1 ? path : name);

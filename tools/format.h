@@ -49,7 +49,7 @@ std::string Demangle(const char* symbol);
 std::string_view BaseName(std::string_view path);
 
 // Shortens paths to their last parts, except those that share it with another path.
-class ShortNames {
+class ShortPaths {
  public:
   void Add(std::string_view path) { paths_[std::string(BaseName(path))].emplace(path); }
   // Takes a path that was added.

@@ -161,18 +161,19 @@ hbbp::ratios MakeRatios(const hbbp::analysis& analysis, const std::string& where
 
 Column::Kind KindOfKey(std::string_view key) {
   if (key == "module" || key == "file" || key == "line") return Column::kPath;
+  if (key == "function" || key == "inlined") return Column::kFunction;
   if (key == "address" || key == "block" || key == "loop") return Column::kAddress;
   return Column::kText;
 }
 
 Cell LabelCell(std::string_view key, const hbbp_pivot_label& label) {
   if (label.kind != HBBP_LABEL_TEXT) return label.number;
-  if (key == "function" || key == "inlined") return Demangle(label.text);
+  if (KindOfKey(key) == Column::kFunction) return Demangle(label.text);
   return std::string(label.text);
 }
 
 std::string LabelText(std::string_view key, const hbbp_pivot_label& label) {
-  if (key == "function" || key == "inlined") return Demangle(label.text);
+  if (KindOfKey(key) == Column::kFunction) return Demangle(label.text);
   return std::string(KindOfKey(key) == Column::kPath ? BaseName(label.text) : label.text);
 }
 

@@ -14,10 +14,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string HumanCell(const Cell& cell, Column::Kind kind, const ShortNames& paths) {
-  if (const auto* text = std::get_if<std::string>(&cell)) {
-    return Printable(kind == Column::kPath ? paths.Of(*text) : *text);
-  }
+std::string HumanCell(const Cell& cell, Column::Kind kind, const ShortTexts& texts) {
+  if (const auto* text = std::get_if<std::string>(&cell)) return Printable(texts.Of(*text));
   if (const auto* number = std::get_if<uint64_t>(&cell)) {
     if (kind == Column::kAddress) return FormatAddress(*number);
     return kind == Column::kText ? std::to_string(*number) : FormatCount(*number);
@@ -84,7 +82,9 @@ void AppendLine(const std::vector<std::string>& cells, const std::vector<Column>
   for (size_t i = 0; i < cells.size(); ++i) {
     if (i != 0) line += "  ";
     const std::string padding(widths[i] - DisplayWidth(cells[i]), ' ');
-    const bool is_left = columns[i].kind == Column::kText || columns[i].kind == Column::kPath;
+    const Column::Kind kind = columns[i].kind;
+    const bool is_left =
+        kind == Column::kText || kind == Column::kPath || kind == Column::kFunction;
     line += is_left ? cells[i] + padding : padding + cells[i];
   }
   line.erase(line.find_last_not_of(' ') + 1);
@@ -103,19 +103,34 @@ Format FormatFromName(std::string_view name) {
   return name == "json" ? Format::kJson : Format::kTable;
 }
 
-std::string Table::ToText() const {
+ShortTexts::ShortTexts(Column::Kind kind, NameStyle names, std::vector<std::string> texts)
+    : kind_(kind) {
+  if (kind == Column::kPath) {
+    for (const std::string& path : texts) paths_.Add(path);
+  } else if (kind == Column::kFunction && names == NameStyle::kShort) {
+    names_ = ShortNames(std::move(texts));
+  }
+}
+
+std::string ShortTexts::Of(const std::string& text) const {
+  return kind_ == Column::kPath ? paths_.Of(text) : names_.Of(text);
+}
+
+std::string Table::ToText(NameStyle names) const {
   std::vector<std::vector<std::string>> lines(1);
   for (const Column& column : columns_) lines.front().push_back(Printable(column.title));
-  std::vector<ShortNames> paths(columns_.size());
-  for (const std::vector<Cell>& row : rows_) {
-    for (size_t i = 0; i < row.size(); ++i) {
-      if (const auto* text = std::get_if<std::string>(&row[i])) paths[i].Add(*text);
+  std::vector<ShortTexts> texts;
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    std::vector<std::string> whole;
+    for (const std::vector<Cell>& row : rows_) {
+      if (const auto* text = std::get_if<std::string>(&row[i])) whole.push_back(*text);
     }
+    texts.emplace_back(columns_[i].kind, names, std::move(whole));
   }
   for (const std::vector<Cell>& row : rows_) {
     std::vector<std::string>& line = lines.emplace_back();
     for (size_t i = 0; i < row.size(); ++i) {
-      line.push_back(HumanCell(row[i], columns_[i].kind, paths[i]));
+      line.push_back(HumanCell(row[i], columns_[i].kind, texts[i]));
     }
     RoundToErrors(row, columns_, &line);
   }
@@ -191,8 +206,8 @@ int Table::PrintRows(std::string_view command, Format format) {
   return WriteOutput(command, text);
 }
 
-int Table::Print(std::string_view command, Format format) const {
-  if (format == Format::kTable) return WriteOutput(command, ToText());
+int Table::Print(std::string_view command, Format format, NameStyle names) const {
+  if (format == Format::kTable) return WriteOutput(command, ToText(names));
   const int status =
       WriteOutput(command, (has_start_ ? "" : Start(format)) + Rows(format) + End(format));
   if (format == Format::kCsv) {

@@ -8,7 +8,8 @@
 //   return table.Print("mix", Format::kTable);
 //
 // A table is for people: numbers are rounded (those before a column of errors to what these allow),
-// paths are cut to their last part where that is unique, and control characters, which names of
+// paths are cut to their last part where that is unique, names of functions are short
+// (short_names.h), and control characters, which names of
 // symbols may have, are not sent to a terminal. CSV and JSON have everything in full. JSON: {field:
 // value, ..., "rows": [{key: value, ...}, ...], "notes": [...]}.
 #ifndef HBBP_TOOLS_TABLE_H_
@@ -22,6 +23,9 @@
 #include <variant>
 #include <vector>
 
+#include "format.h"
+#include "short_names.h"
+
 namespace hbbp::tools {
 
 enum class Format { kTable, kCsv, kJson };
@@ -30,10 +34,14 @@ enum class Format { kTable, kCsv, kJson };
 const std::vector<std::string>& FormatNames();
 Format FormatFromName(std::string_view name);
 
+// How a table shows the names of functions.
+enum class NameStyle { kShort, kFull };
+
 struct Column {
   enum Kind {
     kText,
     kPath,         // a table shows the last part only
+    kFunction,     // a table shows the short name
     kCount,        // a number; a table separates thousands
     kError,        // like kCount, with +- in front in a table
     kShare,        // a fraction; a table shows percent
@@ -45,6 +53,19 @@ struct Column {
   std::string key;    // in CSV and JSON
   std::string title;  // in a table
   Kind kind = kText;
+};
+
+// What a table shows instead of the texts of a column.
+class ShortTexts {
+ public:
+  ShortTexts(Column::Kind kind, NameStyle names, std::vector<std::string> texts);
+  // Takes one of the texts.
+  std::string Of(const std::string& text) const;
+
+ private:
+  Column::Kind kind_;
+  ShortPaths paths_;
+  ShortNames names_;
 };
 
 // std::monostate stands for unknown: empty in a table and in CSV, null in JSON.
@@ -62,12 +83,12 @@ class Table {
   void AddSummary(std::string summary) { summaries_.push_back(std::move(summary)); }
   void AddNote(std::string note) { notes_.push_back(std::move(note)); }
 
-  std::string ToText() const;
+  std::string ToText(NameStyle names = NameStyle::kShort) const;
   std::string ToCsv() const;
   std::string ToJson() const;
 
   // Writes to stdout and returns the exit status of the process.
-  int Print(std::string_view command, Format format) const;
+  int Print(std::string_view command, Format format, NameStyle names = NameStyle::kShort) const;
   // Writes the current rows in CSV or JSON and removes them, so that a long list takes little
   // memory. Fields must be added before; Print() writes the remaining rows.
   int PrintRows(std::string_view command, Format format);

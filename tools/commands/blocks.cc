@@ -9,6 +9,7 @@
 #include "command.h"
 #include "format.h"
 #include "options.h"
+#include "print_options.h"
 #include "profile_options.h"
 #include "profile_view.h"
 #include "table.h"
@@ -72,7 +73,7 @@ Table MakeListing(const hbbp::analysis& analysis, uint64_t rows, const BiasThres
                                  {"share", "share", Column::kShare},
                                  {"source", "source"},
                                  {"bias", "bias"},
-                                 {"function", "function"}};
+                                 {"function", "function", Column::kFunction}};
   if (!is_for_people) {
     columns.push_back({"bias_ratio", "", Column::kCount});
     columns.push_back({"bias_chance", "", Column::kCount});
@@ -125,7 +126,7 @@ Table MakeListing(const hbbp::analysis& analysis, uint64_t rows, const BiasThres
 int RunBlocks(int argc, char** argv) {
   std::vector<std::string> files;
   uint64_t top = 0;
-  std::string format = "table";
+  PrintOptions printing;
   BiasThresholds thresholds;
   Options options(kName, "List basic blocks by the instructions that they executed");
   options.Profiles(&files, "profiles; several are added up");
@@ -138,20 +139,18 @@ int RunBlocks(int argc, char** argv) {
                 "and if that is no more likely by chance than P (1e-6)");
   ProfileOptions profiles;
   profiles.AddOthersTo(&options);
-  options.Choice("--format", &format, FormatNames(), "how to print (table)");
+  printing.AddTo(&options);
   profiles.AddTo(&options);
   options.Footer(
       "share: of all instructions that were executed. std. error: one sigma of count.\n"
       "length: instructions in the block.");
   if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
 
-  const Format printed = FormatFromName(format);
-  if (top == 0) top = printed == Format::kTable ? kTableRows : UINT64_MAX;
+  if (top == 0) top = printing.is_table() ? kTableRows : UINT64_MAX;
   const StatusOr<hbbp::analysis> analysis = profiles.Analyse(files);
   if (!analysis.ok()) return Fail(kName, analysis.status().message());
-  return MakeListing(*analysis, top, thresholds, profiles.AnalyseOthers(*analysis),
-                     printed == Format::kTable)
-      .Print(kName, printed);
+  return printing.Print(kName, MakeListing(*analysis, top, thresholds,
+                                           profiles.AnalyseOthers(*analysis), printing.is_table()));
 }
 
 }  // namespace hbbp::tools

@@ -16,6 +16,7 @@
 #include "format.h"
 #include "options.h"
 #include "pivot_view.h"
+#include "print_options.h"
 #include "profile_options.h"
 #include "profile_view.h"
 #include "table.h"
@@ -122,7 +123,10 @@ Cell ErrorCell(double error, const Request& request) {
 
 std::vector<Column> ColumnsOf(const Request& request) {
   std::vector<Column> columns;
-  for (const std::string& key : request.pivot.rows) columns.push_back({JsonKey(key), key});
+  for (const std::string& key : request.pivot.rows) {
+    const bool is_function = KindOfKey(key) == Column::kFunction;
+    columns.push_back({JsonKey(key), key, is_function ? Column::kFunction : Column::kText});
+  }
   const Column::Kind number = request.is_absolute ? Column::kCount : Column::kShare;
   columns.push_back({"before", "before", number});
   columns.push_back({"before_error", "std. error", Column::kError});
@@ -197,7 +201,8 @@ Table MakeListing(const Side& before, const Side& after, const Request& request)
 
 int RunDiff(int argc, char** argv) {
   std::vector<std::string> files, by;
-  std::string groups, value = "instructions", sort = "change", format = "table";
+  std::string groups, value = "instructions", sort = "change";
+  PrintOptions printing;
   Request request;
   Options options(kName, "Show what changed between two mixes");
   options.Positionals("BEFORE AFTER", &files, 2, 2, "two profiles");
@@ -208,7 +213,7 @@ int RunDiff(int argc, char** argv) {
   options.Flag("--absolute", &request.is_absolute, "numbers instead of shares of each profile");
   options.Choice("--sort", &sort, {"change", "significance"}, "what is first (change)");
   options.Count("--top", &request.top, "only the first N; a table has 20 by default");
-  options.Choice("--format", &format, FormatNames(), "how to print (table)");
+  printing.AddTo(&options);
   DebugInfoOptions debug_info(kName);
   debug_info.AddTo(&options);
   ProfileOptions profiles;
@@ -225,7 +230,7 @@ int RunDiff(int argc, char** argv) {
   request.pivot.values = {value};
   request.pivot.join_names = true;
   request.order = sort == "change" ? MixDiffOrder::kChange : MixDiffOrder::kSignificance;
-  request.format = FormatFromName(format);
+  request.format = printing.format();
   if (request.top == 0 && request.format == Format::kTable) request.top = kTableRows;
 
   const std::optional<hbbp::taxonomy> taxonomy = LoadGroups(groups);
@@ -235,7 +240,7 @@ int RunDiff(int argc, char** argv) {
   const Side before = MakeSide(files[0], analyses->front(), request);
   const Side after = MakeSide(files[1], analyses->back(), request);
   debug_info.EndProgress();
-  return MakeListing(before, after, request).Print(kName, request.format);
+  return printing.Print(kName, MakeListing(before, after, request));
 }
 
 }  // namespace hbbp::tools

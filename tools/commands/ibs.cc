@@ -15,6 +15,7 @@
 #include "format.h"
 #include "kernel_options.h"
 #include "options.h"
+#include "print_options.h"
 #include "profile_view.h"
 #include "table.h"
 
@@ -99,7 +100,7 @@ StatusOr<Table> EventTable(const hbbp::analysis& analysis, const Wanted& wanted)
   std::vector<Column> columns = {{"module", "module", Column::kPath}};
   if (by_instruction) columns.push_back({"address", "address", Column::kAddress});
   for (const std::string& event : events) columns.push_back({event, event, Column::kCount});
-  if (by_function) columns.push_back({"function", "function"});
+  if (by_function) columns.push_back({"function", "function", Column::kFunction});
   Table table(std::move(columns));
   const size_t shown = std::min<uint64_t>(wanted.rows, rows.size());
   for (size_t i = 0; i < shown; ++i) {
@@ -214,7 +215,7 @@ int RunIbs(int argc, char** argv) {
   Wanted wanted;
   uint64_t top = 0;
   std::string histogram, data;
-  std::string format = "table";
+  PrintOptions printing;
   Options options(kName, "Show what instruction-based sampling (IBS) reports of instructions");
   options.Profiles(&files, "profiles; several are added up");
   options.Choice("--by", &wanted.by, {"instruction", "function", "module"},
@@ -226,7 +227,7 @@ int RunIbs(int argc, char** argv) {
                 "fetch, itlb-refill");
   options.Choice("--data", &data, {"line", "page"}, "accessed memory instead");
   options.Count("--top", &top, "only the first N; a table has 20 by default");
-  options.Choice("--format", &format, FormatNames(), "how to print (table)");
+  printing.AddTo(&options);
   FileOptions moved;
   moved.AddTo(&options);
   KernelOptions kernel;
@@ -239,21 +240,22 @@ int RunIbs(int argc, char** argv) {
     return Fail(kName, "--histogram and --data are listings of their own: give one of them");
   }
 
-  const Format printed = FormatFromName(format);
   wanted.events = SplitAtCommas(events);
-  wanted.rows = top != 0 ? top : printed == Format::kTable ? kTableRows : UINT64_MAX;
+  wanted.rows = top != 0 ? top : printing.is_table() ? kTableRows : UINT64_MAX;
   if (const Status read = moved.Read(); !read.ok()) return Fail(kName, read.message());
   const hbbp_kernel_files kernel_files = kernel.Files();
   hbbp_analysis_options how = {};
   how.kernel = &kernel_files;
   moved.SetTo(&how);
   const hbbp::profile profile = LoadProfiles(files);
-  if (!data.empty()) return DataTable(profile, data == "page", wanted.rows).Print(kName, printed);
+  if (!data.empty()) {
+    return printing.Print(kName, DataTable(profile, data == "page", wanted.rows));
+  }
   const StatusOr<Table> table = !histogram.empty()
                                     ? HistogramTable(profile, histogram)
                                     : EventTable(hbbp::analysis(profile, how), wanted);
   if (!table.ok()) return Fail(kName, table.status().message());
-  return table->Print(kName, printed);
+  return printing.Print(kName, *table);
 }
 
 }  // namespace hbbp::tools

@@ -8,6 +8,7 @@
 #include "format.h"
 #include "function_choice.h"
 #include "options.h"
+#include "print_options.h"
 #include "profile_options.h"
 #include "profile_view.h"
 #include "table.h"
@@ -52,7 +53,7 @@ std::vector<Column> Columns(bool is_for_people) {
                                  {"instructions_error", "std. error", Column::kError},
                                  {"share", "share", Column::kShare},
                                  {"own_share", "own", Column::kShare},
-                                 {"function", "function"}};
+                                 {"function", "function", Column::kFunction}};
   if (is_for_people) return columns;
   for (const char* key : {"loop", "parent", "irreducible"}) columns.push_back({key, ""});
   for (const char* key :
@@ -148,7 +149,7 @@ StatusOr<Table> MakeListing(const hbbp::analysis& analysis, const Wanted& wanted
 int RunLoops(int argc, char** argv) {
   std::vector<std::string> files;
   Wanted wanted;
-  std::string format = "table";
+  PrintOptions printing;
   Options options(kName, "List loops by the instructions that they executed");
   options.Profiles(&files, "profiles; several are added up");
   options.Count("--top", &wanted.rows, "only the first N; a table has 20 by default");
@@ -156,7 +157,7 @@ int RunLoops(int argc, char** argv) {
                 "only those of the module, path or last part of it");
   options.Value("--function", &wanted.functions.function, "F",
                 "only those of the function, mangled or not, with or without parameters");
-  options.Choice("--format", &format, FormatNames(), "how to print (table)");
+  printing.AddTo(&options);
   ProfileOptions profiles;
   profiles.AddTo(&options);
   options.Footer(
@@ -166,13 +167,12 @@ int RunLoops(int argc, char** argv) {
       "irreducible: can be entered at several blocks, of which the header is one.");
   if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
 
-  const Format printed = FormatFromName(format);
-  if (wanted.rows == 0) wanted.rows = printed == Format::kTable ? kTableRows : UINT64_MAX;
+  if (wanted.rows == 0) wanted.rows = printing.is_table() ? kTableRows : UINT64_MAX;
   const StatusOr<hbbp::analysis> analysis = profiles.Analyse(files);
   if (!analysis.ok()) return Fail(kName, analysis.status().message());
-  const StatusOr<Table> table = MakeListing(*analysis, wanted, printed == Format::kTable);
+  const StatusOr<Table> table = MakeListing(*analysis, wanted, printing.is_table());
   if (!table.ok()) return Fail(kName, table.status().message());
-  return table->Print(kName, printed);
+  return printing.Print(kName, *table);
 }
 
 }  // namespace hbbp::tools

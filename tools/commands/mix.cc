@@ -13,6 +13,7 @@
 #include "format.h"
 #include "options.h"
 #include "pivot_view.h"
+#include "print_options.h"
 #include "profile_options.h"
 #include "profile_view.h"
 #include "table.h"
@@ -50,6 +51,7 @@ struct Request {
   size_t instructions = 0;  // index of the instructions among the values of the pivot
   bool totals = false;
   Format format = Format::kTable;
+  NameStyle names = NameStyle::kShort;
 };
 
 size_t IndexInto(const std::string& value, std::vector<std::string>* values) {
@@ -112,7 +114,7 @@ Status SetKeysAndValues(const std::vector<std::string>& by, const std::vector<st
 }
 
 // Names of functions are long, so they come last.
-bool IsLong(const std::string& key) { return key == "function" || key == "inlined"; }
+bool IsLong(const std::string& key) { return KindOfKey(key) == Column::kFunction; }
 
 // EventColumn has what was sampled of another event in each row, by the labels of the row.
 class EventColumn {
@@ -191,30 +193,33 @@ class Listing {
     if (key == "thread") columns->push_back({"thread_name", "thread name"});
   }
 
-  // Shortens the paths in each key of columns.
-  std::vector<ShortNames> ShortTitles() const {
-    std::vector<ShortNames> names(columns().size());
-    for (size_t key = 0; key < names.size(); ++key) {
-      if (KindOfKey(columns()[key]) != Column::kPath) continue;
-      for (size_t column = 0; column < column_count(); ++column) {
-        names[key].Add(pivot_.label(HBBP_PIVOT_COLUMNS, column, key).text);
-      }
-    }
-    return names;
+  // Returns the label in full.
+  std::string TitlePart(size_t column, size_t key) const {
+    const hbbp_pivot_label label = pivot_.label(HBBP_PIVOT_COLUMNS, column, key);
+    const bool is_path = KindOfKey(columns()[key]) == Column::kPath;
+    return is_path ? label.text : LabelText(columns()[key], label);
   }
 
-  // Paths are in full like in rows, except in tables.
+  // Shortens paths and functions in each key of columns.
+  std::vector<ShortTexts> ShortTitles() const {
+    std::vector<ShortTexts> titles;
+    for (size_t key = 0; key < columns().size(); ++key) {
+      std::vector<std::string> parts;
+      for (size_t column = 0; column < column_count(); ++column) {
+        parts.push_back(TitlePart(column, key));
+      }
+      titles.emplace_back(KindOfKey(columns()[key]), request_.names, std::move(parts));
+    }
+    return titles;
+  }
+
+  // Labels are in full like in rows, except in tables.
   std::string TitleOf(size_t column) const {
     std::string title;
     for (size_t key = 0; key < columns().size(); ++key) {
       if (key != 0) title += '/';
-      const hbbp_pivot_label label = pivot_.label(HBBP_PIVOT_COLUMNS, column, key);
-      const bool is_path = KindOfKey(columns()[key]) == Column::kPath;
-      if (!is_path) {
-        title += LabelText(columns()[key], label);
-      } else {
-        title += request_.format == Format::kTable ? short_titles_[key].Of(label.text) : label.text;
-      }
+      const std::string part = TitlePart(column, key);
+      title += request_.format == Format::kTable ? short_titles_[key].Of(part) : part;
     }
     return title;
   }
@@ -324,7 +329,7 @@ class Listing {
   const Request& request_;
   const std::vector<EventColumn> others_;
   const std::vector<hbbp_thread> threads_;
-  const std::vector<ShortNames> short_titles_;  // by key of columns
+  const std::vector<ShortTexts> short_titles_;  // by key of columns
   Table table_;
 };
 
@@ -398,7 +403,7 @@ Table MakeSummary(const hbbp::analysis& analysis, const Request& request) {
 int RunMix(int argc, char** argv) {
   std::vector<std::string> files, by, columns, values;
   std::string groups;
-  std::string format = "table";
+  PrintOptions printing;
   bool summary = false;
   Request request;
   const char* const name = argv[0];
@@ -423,7 +428,7 @@ int RunMix(int argc, char** argv) {
   options.Flag("--summary", &summary, "ratios of the whole mix instead of rows");
   ProfileOptions profiles;
   profiles.AddOthersTo(&options);
-  options.Choice("--format", &format, FormatNames(), "how to print (table)");
+  printing.AddTo(&options);
   DebugInfoOptions debug_info(name);
   debug_info.AddTo(&options);
   profiles.AddTo(&options);
@@ -435,7 +440,8 @@ int RunMix(int argc, char** argv) {
   options.Footer(keys + ", and the names of groups: groups, traffic, width, flow, precision.");
   if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
 
-  request.format = FormatFromName(format);
+  request.format = printing.format();
+  request.names = printing.names();
   if (summary) {
     const PivotRequest& pivot = request.pivot;
     const std::pair<bool, const char*> given[] = {
@@ -464,7 +470,7 @@ int RunMix(int argc, char** argv) {
     for (const std::string& problem : DebugInfoOptions::Problems(*analysis)) table.AddNote(problem);
   }
   debug_info.EndProgress();
-  return table.Print(name, request.format);
+  return printing.Print(name, table);
 }
 
 }  // namespace hbbp::tools

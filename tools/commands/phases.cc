@@ -7,8 +7,10 @@
 #include "command.h"
 #include "format.h"
 #include "options.h"
+#include "print_options.h"
 #include "profile_options.h"
 #include "profile_view.h"
+#include "short_names.h"
 #include "table.h"
 
 namespace hbbp::tools {
@@ -25,25 +27,49 @@ struct Phase {
   std::string functions;
 };
 
-// Returns the first names with their shares by slice, "mov 31.25 %, add 12.50 %". Rows come by
-// instructions, most first.
+// Something that much of a slice is of.
+struct Leader {
+  std::string name;
+  double share;
+};
+
+// Returns the first ones by slice. Rows come by instructions, most first.
 template <typename NameOf>
-std::map<uint32_t, std::string> Leaders(const std::vector<hbbp_mix_row>& rows, uint64_t leading,
-                                        const std::map<uint32_t, Phase>& phases, NameOf&& name_of) {
-  std::map<uint32_t, std::pair<uint64_t, std::string>> leaders;
+std::map<uint32_t, std::vector<Leader>> FindLeaders(const std::vector<hbbp_mix_row>& rows,
+                                                    uint64_t leading,
+                                                    const std::map<uint32_t, Phase>& phases,
+                                                    NameOf&& name_of) {
+  std::map<uint32_t, std::vector<Leader>> leaders;
   for (const hbbp_mix_row& row : rows) {
-    auto& [number, text] = leaders[row.slice];
+    std::vector<Leader>& of_slice = leaders[row.slice];
     const auto phase = phases.find(row.slice);
-    if (phase == phases.end() || !(phase->second.instructions > 0) || ++number > leading) continue;
-    if (!text.empty()) text += ", ";
-    text += name_of(row) + " " + FormatShare(row.instructions / phase->second.instructions);
+    if (phase == phases.end() || !(phase->second.instructions > 0)) continue;
+    if (of_slice.size() >= leading) continue;
+    of_slice.push_back({name_of(row), row.instructions / phase->second.instructions});
   }
-  std::map<uint32_t, std::string> texts;
-  for (auto& [slice, leader] : leaders) texts[slice] = std::move(leader.second);
-  return texts;
+  return leaders;
 }
 
-StatusOr<Table> MakeListing(const hbbp::analysis& analysis, uint64_t leading) {
+// Returns "mov 31.25 %, add 12.50 %".
+std::string LeadersText(const std::vector<Leader>& leaders, const ShortNames& names) {
+  std::string text;
+  for (const Leader& leader : leaders) {
+    if (!text.empty()) text += ", ";
+    text += names.Of(leader.name) + " " + FormatShare(leader.share);
+  }
+  return text;
+}
+
+ShortNames ShortNamesIn(const std::map<uint32_t, std::vector<Leader>>& leaders) {
+  std::vector<std::string> names;
+  for (const auto& [slice, of_slice] : leaders) {
+    for (const Leader& leader : of_slice) names.push_back(leader.name);
+  }
+  return ShortNames(std::move(names));
+}
+
+StatusOr<Table> MakeListing(const hbbp::analysis& analysis, uint64_t leading,
+                            bool has_short_names) {
   const std::vector<hbbp_slice> slices = analysis.get_profile().slices();
   if (slices.empty()) {
     return MakeStatus(StatusCode::kUnsupported,
@@ -61,14 +87,21 @@ StatusOr<Table> MakeListing(const hbbp::analysis& analysis, uint64_t leading) {
   }
   const hbbp::mix by_mnemonic = analysis.instruction_mix(HBBP_MIX_BY_SLICE | HBBP_MIX_BY_MNEMONIC);
   const hbbp::mix by_function = analysis.instruction_mix(HBBP_MIX_BY_SLICE | HBBP_MIX_BY_FUNCTION);
-  const auto mnemonics = Leaders(by_mnemonic.rows(), leading, phases,
-                                 [](const hbbp_mix_row& row) { return std::string(row.mnemonic); });
-  const auto names = Leaders(by_function.rows(), leading, phases, [&](const hbbp_mix_row& row) {
-    return row.function < functions.size() ? Demangle(functions[row.function].name)
-                                           : std::string("?");
-  });
-  for (const auto& [slice, text] : mnemonics) phases[slice].mnemonics = text;
-  for (const auto& [slice, text] : names) phases[slice].functions = text;
+  const auto mnemonics =
+      FindLeaders(by_mnemonic.rows(), leading, phases,
+                  [](const hbbp_mix_row& row) { return std::string(row.mnemonic); });
+  const auto leaders =
+      FindLeaders(by_function.rows(), leading, phases, [&](const hbbp_mix_row& row) {
+        return row.function < functions.size() ? Demangle(functions[row.function].name)
+                                               : std::string("?");
+      });
+  const ShortNames short_names = has_short_names ? ShortNamesIn(leaders) : ShortNames();
+  for (const auto& [slice, of_slice] : mnemonics) {
+    phases[slice].mnemonics = LeadersText(of_slice, ShortNames());
+  }
+  for (const auto& [slice, of_slice] : leaders) {
+    phases[slice].functions = LeadersText(of_slice, short_names);
+  }
 
   Table table({{"slice", "slice", Column::kCount},
                {"start_s", "from s", Column::kFactor},
@@ -118,11 +151,11 @@ StatusOr<Table> MakeListing(const hbbp::analysis& analysis, uint64_t leading) {
 int RunPhases(int argc, char** argv) {
   std::vector<std::string> files;
   uint64_t leading = kLeading;
-  std::string format = "table";
+  PrintOptions printing;
   Options options(kName, "List what ran in each slice of time");
   options.Profiles(&files, "profiles recorded with --time-quantum; several are added up");
   options.Value("--top", &leading, "N", "name the N leading mnemonics and functions of each (3)");
-  options.Choice("--format", &format, FormatNames(), "how to print (table)");
+  printing.AddTo(&options);
   ProfileOptions profiles;
   profiles.AddTo(&options);
   options.Footer(
@@ -135,9 +168,9 @@ int RunPhases(int argc, char** argv) {
 
   const StatusOr<hbbp::analysis> analysis = profiles.Analyse(files);
   if (!analysis.ok()) return Fail(kName, analysis.status().message());
-  const StatusOr<Table> table = MakeListing(*analysis, leading);
+  const StatusOr<Table> table = MakeListing(*analysis, leading, printing.has_short_names());
   if (!table.ok()) return Fail(kName, table.status().message());
-  return table->Print(kName, FormatFromName(format));
+  return printing.Print(kName, *table);
 }
 
 }  // namespace hbbp::tools

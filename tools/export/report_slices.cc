@@ -122,10 +122,10 @@ class Slicer {
 // Returns names in the order of the profile's lists, all of them different.
 std::vector<std::string> ModuleNames(const hbbp::profile_view& profile) {
   const std::vector<hbbp_module> modules = profile.modules();
-  ShortNames short_names;
-  for (const hbbp_module& module : modules) short_names.Add(module.path);
+  ShortPaths short_paths;
+  for (const hbbp_module& module : modules) short_paths.Add(module.path);
   std::vector<std::string> names;
-  for (const hbbp_module& module : modules) names.push_back(short_names.Of(module.path));
+  for (const hbbp_module& module : modules) names.push_back(short_paths.Of(module.path));
   return names;
 }
 

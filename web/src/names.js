@@ -71,16 +71,15 @@ const FORMS = [{ lists: true, parameters: true }, { lists: true }, { parameters:
 
 // Of several ways to shorten a name the first one by which it differs from all other names.
 export function shortNames(names) {
-  const all = [...new Set(names)];
+  let left = [...new Set(names)];
   const short = new Map();
-  const shorten = (ones, form) => {
-    if (form === FORMS.length) return;
-    for (const alike of grouped(ones, (name) => elided(name.replace(STRING, 'std::string'), FORMS[form]).replaceAll(/\[abi:\w+\]/g, '')).entries()) {
-      if (alike[1].length === 1) short.set(alike[1][0], alike[0]);
-      else shorten(alike[1], form + 1);
-    }
-  };
-  shorten(all, 0);
+  for (const form of FORMS) {
+    const alike = grouped(left, (name) => elided(name.replace(STRING, 'std::string'), form).replaceAll(/\[abi:\w+\]/g, ''));
+    for (const [text, [name, ...others]] of alike) if (!others.length && !short.has(name)) short.set(name, text);
+    // Names that differ in the shortest form do so in all others; those that differ in another form may be like
+    // others in the next one.
+    if (form === FORMS[0]) left = left.filter((name) => !short.has(name));
+  }
   return short;
 }
 

@@ -57,7 +57,7 @@ TEST_CASE("format: nothing that a terminal would obey is printed") {
 }
 
 TEST_CASE("format: paths are short where that is unique") {
-  ShortNames names;
+  ShortPaths names;
   CHECK(names.Of("/never/added.c") == "added.c");
   for (const char* path : {"/a/util.c", "/b/util.c", "/a/main.c", "/a/main.c", "unknown", ""}) {
     names.Add(path);
@@ -68,7 +68,7 @@ TEST_CASE("format: paths are short where that is unique") {
   CHECK(names.Of("unknown") == "unknown");
   CHECK(names.Of("") == "");
   // A file that was deleted is not the file at its path.
-  ShortNames deleted;
+  ShortPaths deleted;
   deleted.Add("/lib/x.so");
   CHECK(deleted.Of("/lib/x.so (deleted)") == "x.so");
   deleted.Add("/lib/x.so (deleted)");

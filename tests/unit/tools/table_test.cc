@@ -65,6 +65,27 @@ TEST_CASE("table: a terminal gets no control characters") {
         "note: größe?\n");
 }
 
+TEST_CASE("table: names of functions are short in text only") {
+  Table table({{"count", "count", Column::kCount},
+               {"function", "function", Column::kFunction},
+               {"events", "events", Column::kCount}});
+  table.AddRow({uint64_t{1000}, "void lexer<std::map<int>>::scan(char)", uint64_t{5}});
+  table.AddRow({uint64_t{2}, Cell(), uint64_t{50}});
+  CHECK(table.ToText() ==
+        "count  function                events\n"
+        "1,000  lexer<...>::scan(char)       5\n"
+        "    2                              50\n");
+  const std::string full =
+      "count  function                               events\n"
+      "1,000  void lexer<std::map<int>>::scan(char)       5\n"
+      "    2                                             50\n";
+  CHECK(table.ToText(NameStyle::kFull) == full);
+  CHECK(Printed([&] { return table.Print("mix", Format::kTable, NameStyle::kFull); }) == full);
+  CHECK(table.ToCsv() ==
+        "count,function,events\n1000,void lexer<std::map<int>>::scan(char),5\n2,,50\n");
+  CHECK(table.ToJson().find("\"void lexer<std::map<int>>::scan(char)\"") != std::string::npos);
+}
+
 TEST_CASE("table: CSV is exact and quoted") {
   CHECK(Example().ToCsv() ==
         "name,module,count,error,share,at\n"
