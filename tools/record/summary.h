@@ -3,7 +3,6 @@
 #define HBBP_TOOLS_RECORD_SUMMARY_H_
 
 #include <string>
-#include <vector>
 
 #include "base/status.h"
 #include "record/collect.h"
@@ -12,9 +11,8 @@
 
 namespace hbbp::tools {
 
-// `stored` has the program's own profile first.
-void PrintRecordSummary(const RecordOptions& record, const ProgramEnd& end,
-                        const std::vector<ProcessProfile>& stored);
+// `run` has the program's own profile.
+void PrintRecordSummary(const RecordOptions& record, const ProgramEnd& end, const RunProfiles& run);
 
 // Returns "SIGKILL" for 9.
 std::string SignalName(int signal);
