@@ -151,28 +151,6 @@ std::string Joined(const std::set<std::string>& names) {
   return text;
 }
 
-// Of profiles that have no unit in common one would count, and the others would add nothing.
-void CheckUnits(const std::vector<std::string>& paths, const std::vector<hbbp::profile>& profiles,
-                bool has_streams) {
-  std::optional<size_t> first;
-  std::set<std::string> common;
-  for (size_t i = 0; i < profiles.size(); ++i) {
-    const std::set<std::string> units = FindUnits(profiles[i], has_streams);
-    if (units.empty()) continue;
-    std::set<std::string> shared;
-    std::set_intersection(common.begin(), common.end(), units.begin(), units.end(),
-                          std::inserter(shared, shared.end()));
-    if (first && shared.empty()) {
-      throw hbbp::error(HBBP_ERROR_MISMATCH,
-                        paths[*first] + " counts " + Joined(common) + " and " + paths[i] + " " +
-                            Joined(units) +
-                            ", which cannot be added; give profiles of one event at a time");
-    }
-    common = first ? shared : units;
-    if (!first) first = i;
-  }
-}
-
 std::vector<hbbp::profile> LoadEach(const std::vector<std::string>& paths) {
   std::vector<hbbp::profile> profiles;
   for (const std::string& path : paths) profiles.push_back(LoadProfile(path));
@@ -232,9 +210,39 @@ void SaveProfile(const hbbp::profile_view& profile, const std::string& path) {
   throw hbbp::error(HBBP_ERROR_IO, std::string("standard output: ") + std::strerror(errno));
 }
 
+Status CommonUnits::Add(const std::string& name, const hbbp::profile& profile) {
+  std::array<Family, 2> changed = families_;
+  for (const bool has_streams : {false, true}) {
+    Family& family = changed[has_streams ? 1 : 0];
+    const std::set<std::string> units = FindUnits(profile, has_streams);
+    if (units.empty()) continue;
+    if (family.units.empty()) {
+      family = {name, units};
+      continue;
+    }
+    std::set<std::string> shared;
+    std::set_intersection(family.units.begin(), family.units.end(), units.begin(), units.end(),
+                          std::inserter(shared, shared.end()));
+    if (shared.empty()) {
+      return MakeStatus(StatusCode::kMismatch, "%s counts %s and %s %s, which cannot be added",
+                        family.first.c_str(), Joined(family.units).c_str(), name.c_str(),
+                        Joined(units).c_str());
+    }
+    family.units = std::move(shared);
+  }
+  families_ = std::move(changed);
+  return OkStatus();
+}
+
 hbbp::profile LoadProfiles(const std::vector<std::string>& paths) {
   std::vector<hbbp::profile> profiles = LoadEach(paths);
-  for (const bool has_streams : {false, true}) CheckUnits(paths, profiles, has_streams);
+  CommonUnits units;
+  for (size_t i = 0; i < paths.size(); ++i) {
+    const Status status = units.Add(paths[i], profiles[i]);
+    if (status.ok()) continue;
+    throw hbbp::error(HBBP_ERROR_MISMATCH,
+                      status.message() + "; give profiles of one event at a time");
+  }
   return Merge(std::move(profiles));
 }
 

@@ -2,7 +2,9 @@
 #ifndef HBBP_TOOLS_PROFILE_VIEW_H_
 #define HBBP_TOOLS_PROFILE_VIEW_H_
 
+#include <array>
 #include <hbbp/hbbp.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,6 +31,22 @@ Status CatchError(Body&& body) {
 hbbp::profile LoadProfile(const std::string& path);
 // Writes it to a file, or to stdout if the path is kStandardOutput.
 void SaveProfile(const hbbp::profile_view& profile, const std::string& path);
+// CommonUnits checks that counts can be added: of profiles that have no unit in common, one would
+// count, and the others would add nothing.
+class CommonUnits {
+ public:
+  // Returns an error, and leaves the profile out, if it has no unit of those before. The message
+  // calls it `name`.
+  Status Add(const std::string& name, const hbbp::profile& profile);
+
+ private:
+  struct Family {
+    std::string first;  // name of the first profile with samples
+    std::set<std::string> units;
+  };
+  std::array<Family, 2> families_;  // samples, and streams
+};
+
 // Loads one profile as it is, or several merged. Throws hbbp::error if their counts cannot be
 // added, because they sampled events of different units.
 hbbp::profile LoadProfiles(const std::vector<std::string>& paths);

@@ -217,7 +217,7 @@ Status ReadHostOptions(const hbbp_session_options& options, hbbp::SessionSetting
     return OutOfRange("max_overhead", "a fraction, from 0 to 1");
   }
   settings->backend.max_overhead = options.max_overhead;
-  settings->backend.max_buffer_bytes = options.max_memory / 4;
+  settings->backend.max_buffer_bytes = options.max_memory / hbbp::kBuffersInMemory;
   if (options.drained_by_host > 1) return OutOfRange("drained_by_host", "0 or 1");
   if (options.reserved != 0) return OutOfRange("reserved", "0");
   settings->drained_by_host = options.drained_by_host != 0;

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "profile/profile_runs.h"
 #include "profile/slice_merger.h"
 
 namespace hbbp {
@@ -105,7 +106,6 @@ ProfileData MergeProfiles(std::span<const ProfileData* const> profiles, const Wo
     merged.pid = first || merged.pid == profile->pid ? profile->pid : 0;
     merged.start_time_ns =
         first ? profile->start_time_ns : std::min(merged.start_time_ns, profile->start_time_ns);
-    merged.duration_ns += profile->duration_ns;
     if (first) {
       merged.command = profile->command;
       merged.host = profile->host;
@@ -173,6 +173,7 @@ ProfileData MergeProfiles(std::span<const ProfileData* const> profiles, const Wo
     }
   }
   ReportOrThrow(work, profiles.size(), profiles.size());
+  merged.duration_ns = DurationOfRuns(profiles);
   merged.slices = slices.merged();
   CancelCheck check(work.cancel);
   Normalize(&merged, &check);

@@ -14,8 +14,9 @@ namespace hbbp {
 // Returns the sum. Modules are merged by kind and build ID or, without build ID, by kind, path and
 // inode; sources if their settings are the same; threads by pid and tid. Generated code is separate
 // for each process, because its addresses mean nothing in another one. The pid is kept if all
-// profiles have the same; the command is that of the first. Slices begin with each run
-// (slice_merger.h). Work is in profiles; throws WorkCancelled.
+// profiles have the same; the command is that of the first. The duration is that of the runs
+// (profile_runs.h), with each of which slices begin (slice_merger.h). Work is in profiles; throws
+// WorkCancelled.
 ProfileData MergeProfiles(std::span<const ProfileData* const> profiles, const Work& work = {});
 
 // Removes what is not of that thread. Numbers of the sources that are not known by thread (lost,

@@ -2,8 +2,7 @@
 //
 // Each run begins at 0, so that what runs did at the same point of theirs is in one slice; by the
 // clock, runs of yesterday and of today would be two crowded slices and a thousand empty ones.
-// Profiles of one run keep their distances: processes, which overlap in time, and images that one
-// process ran one after the other.
+// Profiles of one run (profile_runs.h) keep their distances.
 //
 //   run 1: |make------------|      run 2: |make----|      sum: |make------------|
 //             |cc|  |cc|                    |cc|                |cc|  |cc|

@@ -47,6 +47,9 @@ class SessionObserver {
   virtual void OnNoMemory() {}
 };
 
+// The share of a limit of memory that buffers may take is one in this many.
+inline constexpr uint64_t kBuffersInMemory = 4;
+
 struct SessionSettings : HostSettings {
   BackendConfig backend;
   SessionObserver* observer = nullptr;

@@ -4,14 +4,16 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "command.h"
 #include "file_options.h"
 #include "format.h"
 #include "kernel_options.h"
 #include "options.h"
+#include "pivot_view.h"
+#include "process_view.h"
 #include "profile_view.h"
 #include "table.h"
 
@@ -29,6 +31,8 @@ struct Contents {
   hbbp_profile_info info = {};
   std::vector<SourceView> sources = {};
   std::vector<hbbp_thread> threads = {};
+  std::vector<ProcessView> processes = {};
+  std::map<uint32_t, double> instructions = {};  // by process, if there are several
   std::vector<ModuleView> modules = {};
   std::vector<hbbp_slice> slices = {};
 };
@@ -43,6 +47,19 @@ std::string SlicesText(const std::vector<hbbp_slice>& slices) {
          "; hbbp phases lists them";
 }
 
+std::map<uint32_t, double> InstructionsByProcess(const hbbp::analysis& analysis) {
+  PivotRequest request;
+  request.rows = {"process"};
+  request.values = {"instructions"};
+  const hbbp::pivot pivot = MakePivot(analysis, request);
+  std::map<uint32_t, double> instructions;
+  for (size_t row = 0; row < pivot.rows(); ++row) {
+    const hbbp_pivot_label label = pivot.label(HBBP_PIVOT_ROWS, row);
+    instructions[static_cast<uint32_t>(label.number)] = pivot.cell(row).value;
+  }
+  return instructions;
+}
+
 Contents ReadContents(const std::string& file, const FileOptions& files,
                       const KernelOptions& kernel) {
   const hbbp_kernel_files kernel_files = kernel.Files();
@@ -54,6 +71,10 @@ Contents ReadContents(const std::string& file, const FileOptions& files,
   contents.info = profile.info();
   contents.sources = Sources(contents.analysis);
   contents.threads = profile.threads();
+  contents.processes = ProcessesOf(contents.threads);
+  if (contents.processes.size() > 1) {
+    contents.instructions = InstructionsByProcess(contents.analysis);
+  }
   contents.slices = profile.slices();
   contents.modules = Modules(contents.analysis);
   return contents;
@@ -115,11 +136,21 @@ Json ToJson(const Contents& contents) {
                {"slices", contents.slices.size()},
                {"slice_ns", SliceWidth(contents.slices)},
                {"sources", Json::array()},
+               {"process_list", Json::array()},
                {"threads", contents.threads.size()},
                {"thread_list", Json::array()},
                {"modules", Json::array()}};
   for (const SourceView& source : contents.sources) {
     json["sources"].push_back(ToJson(source));
+  }
+  for (const ProcessView& process : contents.processes) {
+    Json entry = {{"pid", process.pid},
+                  {"name", process.name},
+                  {"threads", process.threads},
+                  {"samples", process.samples}};
+    const auto counted = contents.instructions.find(process.pid);
+    if (counted != contents.instructions.end()) entry["instructions"] = counted->second;
+    json["process_list"].push_back(std::move(entry));
   }
   for (const hbbp_thread& thread : contents.threads) {
     json["thread_list"].push_back({{"pid", thread.pid},
@@ -298,11 +329,21 @@ std::string SourceText(const SourceView& source) {
 // Recordings may be of several processes, and text may name none.
 std::string ProcessText(const Contents& contents) {
   if (contents.info.pid != 0) return std::to_string(contents.info.pid);
-  std::set<uint32_t> pids;
-  for (const hbbp_thread& thread : contents.threads) pids.insert(thread.pid);
-  pids.erase(0);
-  if (pids.empty()) return "unknown";
-  return FormatCount(pids.size()) + " processes";
+  if (contents.processes.empty()) return "unknown";
+  return FormatCount(uint64_t{contents.processes.size()}) + " processes";
+}
+
+Table ProcessTable(const Contents& contents) {
+  Table table({{"process", "process"},
+               {"samples", "samples", Column::kCount},
+               {"instructions", "instructions", Column::kCount},
+               {"threads", "threads", Column::kCount}});
+  for (const ProcessView& process : contents.processes) {
+    const auto counted = contents.instructions.find(process.pid);
+    const double instructions = counted == contents.instructions.end() ? 0 : counted->second;
+    table.AddRow({TitleOf(process), process.samples, instructions, process.threads});
+  }
+  return table;
 }
 
 std::string ToText(const Contents& contents) {
@@ -346,6 +387,7 @@ std::string ToText(const Contents& contents) {
                        " more modules have no samples");
   }
   for (std::string& note : Caveats(contents.sources)) modules.AddNote(std::move(note));
+  if (contents.processes.size() > 1) out += '\n' + ProcessTable(contents).ToText();
   return out + '\n' + threads.ToText() + '\n' + modules.ToText();
 }
 
@@ -354,7 +396,7 @@ std::string ToText(const Contents& contents) {
 int RunInfo(int argc, char** argv) {
   std::vector<std::string> paths;
   std::string format = "table";
-  Options options(kName, "Show what is in a profile: sources, losses, threads, modules");
+  Options options(kName, "Show what is in a profile: sources, losses, processes, threads, modules");
   options.Profiles(&paths, "profiles; each is shown");
   options.Choice("--format", &format, FormatNames(),
                  "how to print (table); csv has a row for each source");

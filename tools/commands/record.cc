@@ -81,7 +81,8 @@ Environment EnvironmentFor(const RecordOptions& record, const std::string& prelo
         static_cast<uint64_t>(options.trace_mode), static_cast<uint64_t>(options.burst_branches),
         options.branch_period, options.expected_seconds, options.event_type, options.event_config,
         static_cast<uint64_t>(options.ebs_method), static_cast<uint64_t>(options.imprecise),
-        options.slice_ns, ClockNs(CLOCK_REALTIME) - ClockNs(CLOCK_MONOTONIC)}) {
+        options.slice_ns, ClockNs(CLOCK_REALTIME) - ClockNs(CLOCK_MONOTONIC),
+        static_cast<uint64_t>(options.max_overhead * preload::kOverheadUnit), options.max_memory}) {
     session += std::to_string(number) + " ";
   }
   if (options.event_name != nullptr) session += options.event_name;
@@ -117,19 +118,29 @@ std::string WhyNoProfile(const ProcessParts& root, const std::string& program,
          "--outside needs nothing to be loaded";
 }
 
+StatusOr<RunProfiles> StoreAll(const RecordOptions& record, const PartsDirectory& directory,
+                               pid_t root, const std::set<pid_t>& running,
+                               std::map<pid_t, ProcessParts>* parts) {
+  const auto store = record.merge ? &StoreMergedProfile : &StoreProfiles;
+  return store(directory, root, record.output, running, parts);
+}
+
 // Runs in the keeper.
-void FinishForKilledCommand(const std::string& output, const std::string& path, pid_t program) {
+void FinishForKilledCommand(const RecordOptions& record, const std::string& path, pid_t program) {
   PartsDirectory directory(path);
   std::map<pid_t, ProcessParts> parts;
-  const StatusOr<std::vector<ProcessProfile>> stored =
-      StoreProfiles(directory, program, output, {}, &parts);
+  const StatusOr<RunProfiles> stored = StoreAll(record, directory, program, {}, &parts);
   if (!parts[program].was_started) {
     Note(kName, "the command was killed before it profiled the program");
     return;
   }
   std::string written;
   if (stored.ok()) {
-    for (const ProcessProfile& process : *stored) written += " " + process.path;
+    if (stored->merged) written = " " + record.output;
+    for (const ProcessProfile& process : stored->processes) {
+      if (!stored->merged) written += " " + process.path;
+    }
+    for (const std::string& message : stored->kept_apart) Note(kName, message);
   }
   Note(kName, "the command was killed; the program went on to its end, and " +
                   (stored.ok() ? "the profiles written are:" + (written.empty() ? " none" : written)
@@ -150,8 +161,8 @@ void FinishForRunningProcesses(const std::string& output, const std::string& pat
 int StoreAndReport(const RecordOptions& record, const ProgramEnd& end,
                    const std::vector<pid_t>& running, PartsDirectory* directory) {
   std::map<pid_t, ProcessParts> parts;
-  const StatusOr<std::vector<ProcessProfile>> stored =
-      StoreProfiles(*directory, end.pid, record.output, {running.begin(), running.end()}, &parts);
+  const StatusOr<RunProfiles> stored =
+      StoreAll(record, *directory, end.pid, {running.begin(), running.end()}, &parts);
   if (!stored.ok()) {
     (void)Fail(kName, stored.status().message() + directory->KeepIfAnyProfile());
     return end.exit_status;
@@ -161,7 +172,9 @@ int StoreAndReport(const RecordOptions& record, const ProgramEnd& end,
     if (process.errors.empty()) continue;
     Note(kName, "process " + std::to_string(pid) + ": " + process.errors.front());
   }
-  if (stored->empty() || stored->front().pid != end.pid) {
+  for (const std::string& message : stored->kept_apart) Note(kName, message);
+  const std::vector<ProcessProfile>& processes = stored->processes;
+  if (processes.empty() || processes.front().pid != end.pid) {
     const ProcessParts& root = parts[end.pid];
     const int failure = Fail(kName, WhyNoProfile(root, record.command[0], end, *directory));
     return root.was_starting ? failure : end.exit_status;
@@ -179,7 +192,7 @@ int RecordInside(const RecordOptions& record) {
   if (!parts_path.ok()) return Fail(kName, parts_path.status().message());
   // The keeper starts before there is anything to clean up.
   StatusOr<Keeper> keeper = Keeper::Start(
-      [&](pid_t program) { FinishForKilledCommand(record.output, *parts_path, program); },
+      [&](pid_t program) { FinishForKilledCommand(record, *parts_path, program); },
       [&](pid_t program) { FinishForRunningProcesses(record.output, *parts_path, program); });
   if (!keeper.ok()) return Fail(kName, keeper.status().message());
   StatusOr<PartsDirectory> directory = PartsDirectory::Create(*parts_path);
@@ -223,6 +236,7 @@ int RunRecord(int argc, char** argv) {
   if (std::optional<int> status = ParseRecordOptions(argc, argv, &record)) return *status;
   Status status = FindEventOf(&record);
   if (status.ok()) status = FindSlices(&record);
+  if (status.ok()) status = FindBudgets(&record);
   if (status.ok()) status = CheckRecordOptions(record);
   std::string note;
   if (status.ok()) status = ChooseSide(&record, &note);

@@ -52,13 +52,17 @@ ImageSettings SettingsFromEnvironment() {
   unsigned burst = 0;
   unsigned long long period = 0, frequency = 0, deadline = 0, branch_period = 0, expected = 0;
   unsigned long long event_config = 0, slice = 0, realtime_offset = 0;
+  unsigned long long max_overhead = 0, max_memory = 0;
   unsigned event_type = 0;
   char event_name[256] = "";
   if (text == nullptr ||
-      std::sscanf(text, "%d %d %llu %llu %d %llu %d %d %u %llu %llu %u %llu %d %d %llu %llu %255s",
+      std::sscanf(text,
+                  "%d %d %llu %llu %d %llu %d %d %u %llu %llu %u %llu %d %d %llu %llu %llu "
+                  "%llu %255s",
                   &event, &period_mode, &period, &frequency, &kernel, &deadline, &source,
                   &trace_mode, &burst, &branch_period, &expected, &event_type, &event_config,
-                  &ebs_method, &imprecise, &slice, &realtime_offset, event_name) < 17) {
+                  &ebs_method, &imprecise, &slice, &realtime_offset, &max_overhead, &max_memory,
+                  event_name) < 19) {
     return settings;
   }
   if (source != 0) settings.source = static_cast<SourceKind>(source);
@@ -77,6 +81,9 @@ ImageSettings SettingsFromEnvironment() {
   backend.include_kernel = kernel != 0;
   backend.trace_mode = static_cast<TraceMode>(trace_mode);
   backend.burst_branches = burst;
+  backend.max_overhead = static_cast<double>(max_overhead) / kOverheadUnit;
+  backend.max_buffer_bytes = max_memory / kBuffersInMemory;
+  settings.session.max_memory = max_memory;
   settings.session.deadline_ns = deadline;
   settings.session.slice_ns = slice;
   settings.session.realtime_offset_ns = realtime_offset;

@@ -1,8 +1,8 @@
 // Collects the profiles of a recorded program. PartsDirectory makes the directory for the files
 // that the processes write (parts), and removes it at the end. After the program has ended,
 // StoreProfiles lists the parts by process, merges the images of each process, and stores the
-// result at the output's path, with the process id as suffix for children. hbbp record calls these,
-// and so does the keeper if hbbp record was killed.
+// result at the output's path, with the process id as suffix for children; StoreMergedProfile adds
+// the processes up, too. hbbp record calls these, and so does the keeper if hbbp record was killed.
 #include "record/collect.h"
 
 #include <dirent.h>
@@ -25,6 +25,7 @@
 #include "base/files.h"
 #include "format.h"
 #include "preload/options.h"
+#include "process_view.h"
 #include "profile_view.h"
 #include "record/live_processes.h"
 
@@ -105,6 +106,11 @@ bool IsOfThisUser(const std::string& path) {
   return ::lstat(path.c_str(), &status) == 0 && status.st_uid == ::geteuid();
 }
 
+void RemoveParts(const ProcessParts& parts) {
+  std::error_code ignored;
+  for (const ProcessParts::Profile& part : parts.profiles) fs::remove(part.path, ignored);
+}
+
 // Stores the merged parts of one process at `path`.
 Status Store(const ProcessParts& parts, const hbbp::profile& profile, bool is_running,
              const std::string& path) {
@@ -117,10 +123,7 @@ Status Store(const ProcessParts& parts, const hbbp::profile& profile, bool is_ru
     return OkStatus();
   }
   HBBP_RETURN_IF_ERROR(CatchError([&] { profile.save(path); }));
-  std::error_code ignored;
-  for (const ProcessParts::Profile& part : parts.profiles) {
-    if (!is_running) fs::remove(part.path, ignored);
-  }
+  if (!is_running) RemoveParts(parts);
   return OkStatus();
 }
 
@@ -301,12 +304,13 @@ StatusOr<std::map<pid_t, ProcessParts>> ListParts(const PartsDirectory& director
   return parts;
 }
 
-// Returns nothing for a process other than the root without samples, since no one would look for
-// its profile.
-StatusOr<std::optional<ProcessProfile>> StoreProcess(pid_t pid, const ProcessParts& process,
-                                                     pid_t root, bool is_running,
-                                                     const std::string& output) {
-  if (process.profiles.empty()) return std::optional<ProcessProfile>();
+struct LoadedProcess {
+  hbbp::profile profile;
+  uint64_t partial_since_ns = 0;
+};
+
+// `process` has profiles.
+StatusOr<LoadedProcess> LoadProcess(const ProcessParts& process) {
   // The last image gives its name to the whole process.
   std::vector<std::string> latest_first;
   for (auto part = process.profiles.rbegin(); part != process.profiles.rend(); ++part) {
@@ -314,30 +318,80 @@ StatusOr<std::optional<ProcessProfile>> StoreProcess(pid_t pid, const ProcessPar
   }
   std::optional<hbbp::profile> profile;
   HBBP_RETURN_IF_ERROR(CatchError([&] { profile = LoadParts(latest_first); }));
-  if (pid != root && profile->info().samples == 0) return std::optional<ProcessProfile>();
-  const std::string path = pid == root ? output : output + "." + std::to_string(pid);
   const ProcessParts::Profile& last = process.profiles.back();
   const uint64_t partial_since_ns = last.is_partial ? last.begin_ns + DurationNs(last.path) : 0;
-  HBBP_RETURN_IF_ERROR(Store(process, *profile, is_running, path));
-  return std::optional(ProcessProfile{pid, path, *std::move(profile), partial_since_ns});
+  return LoadedProcess{*std::move(profile), partial_since_ns};
 }
 
-// A process that outlives the root saves meanwhile: its last profile replaces the partial one.
-StatusOr<std::optional<ProcessProfile>> StoreProcessAsItIsNow(const PartsDirectory& directory,
-                                                              pid_t pid, pid_t root,
-                                                              bool is_running,
-                                                              const std::string& output,
-                                                              ProcessParts* process) {
+std::string PathOfChild(const std::string& output, pid_t pid) {
+  return output + "." + std::to_string(pid);
+}
+
+// Returns nothing for a process other than the root without samples, since no one would look for
+// its profile.
+StatusOr<std::optional<ProcessProfile>> StoreProcess(pid_t pid, const ProcessParts& process,
+                                                     pid_t root, bool is_running,
+                                                     const std::string& output) {
+  if (process.profiles.empty()) return std::optional<ProcessProfile>();
+  HBBP_ASSIGN_OR_RETURN(LoadedProcess loaded, LoadProcess(process));
+  const bool has_samples = loaded.profile.info().samples != 0;
+  if (pid != root && !has_samples) return std::optional<ProcessProfile>();
+  const std::string path = pid == root ? output : PathOfChild(output, pid);
+  HBBP_RETURN_IF_ERROR(Store(process, loaded.profile, is_running, path));
+  return std::optional(
+      ProcessProfile{pid, path, std::move(loaded.profile), loaded.partial_since_ns});
+}
+
+// Calls `use`, which returns a StatusOr, with the parts of a process, and again if one is gone: a
+// process that outlives the root saves meanwhile, and its last profile replaces the partial one.
+template <typename Use>
+auto UseAsItIsNow(const PartsDirectory& directory, pid_t pid, ProcessParts* process, Use use)
+    -> decltype(use(*process)) {
   constexpr int kMaxTries = 10;
   for (int i = 1;; ++i) {
-    StatusOr<std::optional<ProcessProfile>> stored =
-        StoreProcess(pid, *process, root, is_running, output);
-    if (stored.ok() || stored.status().code() != StatusCode::kNotFound || i == kMaxTries) {
-      return stored;
+    auto result = use(*process);
+    if (result.ok() || result.status().code() != StatusCode::kNotFound || i == kMaxTries) {
+      return result;
     }
     HBBP_ASSIGN_OR_RETURN(auto parts, ListParts(directory));
     *process = std::move(parts[pid]);
   }
+}
+
+// Lists the parts, and makes room for the profiles once for each run.
+Status PrepareToStore(const PartsDirectory& directory, const std::string& output,
+                      std::map<pid_t, ProcessParts>* parts) {
+  HBBP_ASSIGN_OR_RETURN(*parts, ListParts(directory));
+  const std::string mark = directory.path() + "/storing";
+  std::error_code ignored;
+  if (parts->empty() || fs::exists(mark, ignored)) return OkStatus();
+  RemoveEarlierChildren(output);
+  KeepEarlierProfile(output);
+  const std::string probe = directory.path() + "/" + preload::kProbeFile;
+  if (std::rename(probe.c_str(), mark.c_str()) != 0) (void)WriteFileAtomically(mark, {});
+  return OkStatus();
+}
+
+// Moves the files of a process that cannot be read to `path`, or to path.N if there are several.
+Status MoveUnreadable(const ProcessParts& process, const std::string& path) {
+  for (size_t i = 0; i < process.profiles.size(); ++i) {
+    const std::string target = WithoutLinks(i == 0 ? path : path + "." + std::to_string(i + 1));
+    if (std::rename(process.profiles[i].path.c_str(), target.c_str()) != 0) {
+      return ErrnoStatus(errno, target);
+    }
+  }
+  return OkStatus();
+}
+
+Status SaveSum(const std::vector<ProcessProfile>& processes, const std::string& output,
+               RunProfiles* run) {
+  std::vector<const hbbp::profile*> summands;
+  for (const ProcessProfile& process : processes) summands.push_back(&process.profile);
+  return CatchError([&] {
+    hbbp::profile sum = hbbp::profile::merge(summands);
+    sum.save(output);
+    run->merged = std::move(sum);
+  });
 }
 
 }  // namespace
@@ -349,27 +403,59 @@ void KeepEarlierProfile(const std::string& output) {
   if (is_profile) fs::rename(output, output + ".old", error);
 }
 
-StatusOr<std::vector<ProcessProfile>> StoreProfiles(const PartsDirectory& directory, pid_t root,
-                                                    const std::string& output,
-                                                    const std::set<pid_t>& running,
-                                                    std::map<pid_t, ProcessParts>* parts) {
-  HBBP_ASSIGN_OR_RETURN(*parts, ListParts(directory));
-  const std::string mark = directory.path() + "/storing";
-  std::error_code ignored;
-  if (!parts->empty() && !fs::exists(mark, ignored)) {
-    RemoveEarlierChildren(output);
-    KeepEarlierProfile(output);
-    const std::string probe = directory.path() + "/" + preload::kProbeFile;
-    if (std::rename(probe.c_str(), mark.c_str()) != 0) (void)WriteFileAtomically(mark, {});
-  }
-  std::vector<ProcessProfile> stored;
-  for (auto& [pid, process] : *parts) {
-    HBBP_ASSIGN_OR_RETURN(
-        std::optional<ProcessProfile> entry,
-        StoreProcessAsItIsNow(directory, pid, root, running.contains(pid), output, &process));
+StatusOr<RunProfiles> StoreProfiles(const PartsDirectory& directory, pid_t root,
+                                    const std::string& output, const std::set<pid_t>& running,
+                                    std::map<pid_t, ProcessParts>* parts) {
+  HBBP_RETURN_IF_ERROR(PrepareToStore(directory, output, parts));
+  RunProfiles run;
+  std::vector<ProcessProfile>& stored = run.processes;
+  for (auto& [number, process] : *parts) {
+    const pid_t pid = number;
+    const auto store = [&](const ProcessParts& now) {
+      return StoreProcess(pid, now, root, running.contains(pid), output);
+    };
+    HBBP_ASSIGN_OR_RETURN(std::optional<ProcessProfile> entry,
+                          UseAsItIsNow(directory, pid, &process, store));
     if (entry) stored.insert(pid == root ? stored.begin() : stored.end(), *std::move(entry));
   }
-  return stored;
+  return run;
+}
+
+StatusOr<RunProfiles> StoreMergedProfile(const PartsDirectory& directory, pid_t root,
+                                         const std::string& output, const std::set<pid_t>& running,
+                                         std::map<pid_t, ProcessParts>* parts) {
+  HBBP_RETURN_IF_ERROR(PrepareToStore(directory, output, parts));
+  std::vector<pid_t> order;
+  for (const auto& [pid, process] : *parts) {
+    if (process.profiles.empty() || running.contains(pid)) continue;
+    order.insert(pid == root ? order.begin() : order.end(), pid);
+  }
+  RunProfiles run;
+  CommonUnits units;
+  for (const pid_t pid : order) {
+    ProcessParts& process = (*parts)[pid];
+    const std::string child_path = PathOfChild(output, pid);
+    StatusOr<LoadedProcess> loaded = UseAsItIsNow(directory, pid, &process, LoadProcess);
+    const auto number = static_cast<uint32_t>(pid);
+    const std::string title =
+        "process " + (loaded.ok() ? FindTitle(number, loaded->profile) : std::to_string(pid));
+    Status status = loaded.ok() ? units.Add(title, loaded->profile) : loaded.status();
+    if (status.ok()) {
+      run.processes.push_back({pid, output, std::move(loaded->profile), loaded->partial_since_ns});
+      continue;
+    }
+    HBBP_RETURN_IF_ERROR(loaded.ok() ? Store(process, loaded->profile, false, child_path)
+                                     : MoveUnreadable(process, child_path));
+    run.kept_apart.push_back(title + " is not in " + output + " but in " + child_path + ": " +
+                             status.message());
+  }
+  if (run.processes.empty()) return run;
+  HBBP_RETURN_IF_ERROR(SaveSum(run.processes, output, &run));
+  // They would be stored again with those of the processes that still run.
+  for (const ProcessProfile& process : run.processes) {
+    if (!running.empty()) RemoveParts((*parts)[process.pid]);
+  }
+  return run;
 }
 
 }  // namespace hbbp::tools

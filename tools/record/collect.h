@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <hbbp/hbbp.hpp>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -77,14 +78,27 @@ struct ProcessProfile {
 // perf record does. What is not a profile stays, and is replaced.
 void KeepEarlierProfile(const std::string& output);
 
+struct RunProfiles {
+  // The root's comes first, if it has one.
+  std::vector<ProcessProfile> processes;
+  std::optional<hbbp::profile> merged;  // what is at the output, if they were merged
+  std::vector<std::string>
+      kept_apart;  // says of each file that was not merged where it is, and why
+};
+
 // Stores the profile of `root` at `output` and those of other processes with samples at output.PID,
-// after removing such files of an earlier run. The root's comes first, if it has one. The keeper
-// continues where a killed process stopped. The parts of processes that still run stay in the
-// directory. `parts` gets the parts in `directory`.
-StatusOr<std::vector<ProcessProfile>> StoreProfiles(const PartsDirectory& directory, pid_t root,
-                                                    const std::string& output,
-                                                    const std::set<pid_t>& running,
-                                                    std::map<pid_t, ProcessParts>* parts);
+// after removing such files of an earlier run. The keeper continues where a killed process stopped.
+// The parts of processes that still run stay in the directory. `parts` gets the parts in
+// `directory`.
+StatusOr<RunProfiles> StoreProfiles(const PartsDirectory& directory, pid_t root,
+                                    const std::string& output, const std::set<pid_t>& running,
+                                    std::map<pid_t, ProcessParts>* parts);
+
+// Does the same, but stores the sum of all processes that have ended at `output`. Only what cannot
+// be added is stored at output.PID.
+StatusOr<RunProfiles> StoreMergedProfile(const PartsDirectory& directory, pid_t root,
+                                         const std::string& output, const std::set<pid_t>& running,
+                                         std::map<pid_t, ProcessParts>* parts);
 
 }  // namespace hbbp::tools
 

@@ -40,9 +40,10 @@ void Stop(Session* session) {
 Status Store(const RecordOptions& record, Session* session, pid_t pid, OutsideRun* run) {
   Stop(session);
   return CatchError([&] {
-    run->stored.push_back({pid, record.output, (*session)->snapshot()});
+    std::vector<ProcessProfile>& processes = run->stored.processes;
+    processes.push_back({pid, record.output, (*session)->snapshot()});
     KeepEarlierProfile(record.output);
-    run->stored.back().profile.save(record.output);
+    processes.back().profile.save(record.output);
   });
 }
 

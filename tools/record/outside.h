@@ -2,8 +2,6 @@
 #ifndef HBBP_TOOLS_RECORD_OUTSIDE_H_
 #define HBBP_TOOLS_RECORD_OUTSIDE_H_
 
-#include <vector>
-
 #include "base/status.h"
 #include "record/collect.h"
 #include "record/launch.h"
@@ -13,7 +11,7 @@ namespace hbbp::tools {
 
 struct OutsideRun {
   ProgramEnd end;
-  std::vector<ProcessProfile> stored;  // has one element
+  RunProfiles stored;  // has one process
 };
 
 // Runs the command to its end, or waits for the end of the process, and stores the profile at

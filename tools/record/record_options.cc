@@ -1,7 +1,7 @@
-// Reads the options of hbbp record. ParseRecordOptions reads them, FindEventOf and FindSlices
-// interpret the name of an event and the time quantum, and CheckRecordOptions checks that they go
-// together. SessionOptionsOf converts them for a session of the C ABI. RunRecord calls these in
-// this order.
+// Reads the options of hbbp record. ParseRecordOptions reads them; FindEventOf, FindSlices and
+// FindBudgets interpret the name of an event, the time quantum and the budgets; CheckRecordOptions
+// checks that they go together. SessionOptionsOf converts them for a session of the C ABI.
+// RunRecord calls these in this order.
 #include "record/record_options.h"
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "base/files.h"
+#include "base/quantity.h"
 #include "options.h"
 #include "profile_view.h"
 #include "time_quantum.h"
@@ -131,6 +132,46 @@ Status CheckTarget(const RecordOptions& record) {
   return OkStatus();
 }
 
+constexpr double kMinShare = 1e-6;
+constexpr double kMaxBytes = 1e15;
+constexpr NamedUnit kShares[] = {{"", 1}, {"%", 0.01}, {" %", 0.01}};
+constexpr NamedUnit kBytes[] = {{"", 1},          {"k", 1e3},       {"K", 1e3},
+                                {"M", 1e6},       {"G", 1e9},       {"T", 1e12},
+                                {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}};
+
+// Returns 0 for an empty text.
+StatusOr<double> ParseShare(const std::string& text) {
+  if (text.empty()) return 0.0;
+  const std::optional<double> share = ParseWithUnit(text, kShares);
+  if (!share) {
+    return MakeStatus(StatusCode::kInvalidArgument,
+                      "--max-overhead: %s is not a share, such as 1%% or 0.01", text.c_str());
+  }
+  if (*share > 1) {
+    return MakeStatus(StatusCode::kInvalidArgument,
+                      "--max-overhead: %s is more than 1, which is 100 %%", text.c_str());
+  }
+  if (*share >= kMinShare) return *share;
+  return MakeStatus(StatusCode::kInvalidArgument,
+                    "--max-overhead: %s is less than 0.000001, which leaves no time for samples",
+                    text.c_str());
+}
+
+// Returns 0 for an empty text.
+StatusOr<uint64_t> ParseBytes(const std::string& text) {
+  if (text.empty()) return uint64_t{0};
+  const std::optional<double> bytes = ParseWithUnit(text, kBytes);
+  if (!bytes || *bytes < 0 || *bytes > kMaxBytes) {
+    return MakeStatus(StatusCode::kInvalidArgument,
+                      "--max-memory: %s is not a number of bytes, such as 64M, 64MiB or 1G",
+                      text.c_str());
+  }
+  if (*bytes >= HBBP_MIN_MEMORY) return static_cast<uint64_t>(*bytes);
+  return MakeStatus(StatusCode::kInvalidArgument,
+                    "--max-memory: %s is less than 1MiB (%d bytes), which is the least",
+                    text.c_str(), HBBP_MIN_MEMORY);
+}
+
 }  // namespace
 
 bool TracesBranches(const RecordOptions& record) {
@@ -160,6 +201,8 @@ hbbp_session_options SessionOptionsOf(const RecordOptions& record) {
   options.imprecise = record.imprecise ? 1 : 0;
   options.ebs_method = FindValue(kMethods, record.ebs_method);
   options.slice_ns = record.slice_ns;
+  options.max_overhead = record.max_overhead_share;
+  options.max_memory = record.max_memory_bytes;
   options.pid = record.pid;
   return options;
 }
@@ -207,7 +250,16 @@ std::optional<int> ParseRecordOptions(int argc, char** argv, RecordOptions* reco
   options.Seconds("--duration", &record->duration_s, "TIME",
                   "stop profiling after that time, such as 10 (seconds), 500ms or 5m; the program "
                   "goes on to its end");
+  options.Value("--max-overhead", &record->max_overhead, "SHARE",
+                "of the CPU time of each process that profiling may take, such as 1% or 0.01; "
+                "periods become longer to keep to it");
+  options.Value(
+      "--max-memory", &record->max_memory, "BYTES",
+      "that the profile may take in each process while it runs, such as 64M or 1G; periods "
+      "become longer to keep to it, and what finds no room is dropped and counted");
   options.Flag("--kernel", &record->kernel, "count kernel code too");
+  options.Flag("--merge", &record->merge,
+               "one profile of CMD and all processes that it starts, in FILE");
   options.Flag("--per-thread", &record->per_thread, "list the threads in the summary");
   options.Value("-p,--pid", &record->pid, "PID",
                 "profile a process that runs, to its end, --duration or Ctrl-C");
@@ -228,7 +280,8 @@ std::optional<int> ParseRecordOptions(int argc, char** argv, RecordOptions* reco
                  "(--per-thread, hbbp info)");
   options.Refuse("-u,--uid", "profile a process (-p) or a command");
   options.Footer(
-      "The profile of CMD goes to FILE, those of processes that it starts to FILE.PID.\n"
+      "The profile of CMD goes to FILE, those of processes that it starts to FILE.PID;\n"
+      "with --merge, all go to FILE, and hbbp info lists the processes.\n"
       "The exit status is that of CMD; 2 if it was not run, because it could not be profiled.");
   const std::optional<int> status = options.Parse(argc, argv);
   // Options that only branch tracing has choose it.
@@ -239,6 +292,12 @@ std::optional<int> ParseRecordOptions(int argc, char** argv, RecordOptions* reco
 
 Status FindSlices(RecordOptions* record) {
   HBBP_ASSIGN_OR_RETURN(record->slice_ns, ParseTimeQuantum(record->time_quantum));
+  return OkStatus();
+}
+
+Status FindBudgets(RecordOptions* record) {
+  HBBP_ASSIGN_OR_RETURN(record->max_overhead_share, ParseShare(record->max_overhead));
+  HBBP_ASSIGN_OR_RETURN(record->max_memory_bytes, ParseBytes(record->max_memory));
   return OkStatus();
 }
 

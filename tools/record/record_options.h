@@ -32,6 +32,11 @@ struct RecordOptions {
   std::string time_quantum;  // as it was given; empty: no slices
   uint64_t slice_ns = 0;
   bool per_thread = false;
+  bool merge = false;        // one profile of all processes
+  std::string max_overhead;  // as it was given; empty: no limit, also below
+  double max_overhead_share = 0;
+  std::string max_memory;
+  uint64_t max_memory_bytes = 0;
   uint64_t pid = 0;         // a running process; 0: `command` is run
   bool is_outside = false;  // `command` is observed from outside
   std::vector<std::string> command;
@@ -45,6 +50,9 @@ Status FindEventOf(RecordOptions* record);
 
 // Parses --time-quantum.
 Status FindSlices(RecordOptions* record);
+
+// Parses --max-overhead and --max-memory.
+Status FindBudgets(RecordOptions* record);
 
 // Checks whether the options go together, and whether this machine supports them.
 Status CheckRecordOptions(const RecordOptions& record);

@@ -16,6 +16,7 @@
 #include "base/files.h"
 #include "command.h"
 #include "format.h"
+#include "process_view.h"
 #include "profile_view.h"
 
 namespace hbbp::tools {
@@ -170,18 +171,30 @@ std::string BusiestProfile(const std::vector<ProcessProfile>& stored) {
   return busiest->path;
 }
 
-// Returns "4135 (redis-server)".
-std::string NameOfProcess(pid_t pid) {
-  const std::string id = std::to_string(pid);
-  constexpr uint64_t kMaxBytes = 4096;
-  StatusOr<std::string> name = ReadTextFile("/proc/" + id + "/comm", kMaxBytes);
-  if (!name.ok() || name->empty()) return id;
-  if (name->back() == '\n') name->pop_back();
-  return id + " (" + *name + ")";
+// Of the notes of sources.
+constexpr char kLongerPeriods[] = "periods were up to ";
+constexpr char kNoMemory[] = "no memory for ";
+
+// Returns the parts that contain `text` of notes and methods, which semicolons separate.
+std::set<std::string> NotesWith(std::string_view text, const std::vector<SourceView>& sources) {
+  std::set<std::string> notes;
+  for (const SourceView& source : sources) {
+    for (const std::string all : {source.note, source.method}) {
+      const size_t end = all.find(text);
+      if (end == std::string::npos) continue;
+      const size_t begin = all.rfind("; ", end);
+      const size_t first = begin == std::string::npos ? 0 : begin + 2;
+      notes.insert(all.substr(first, all.find("; ", end) - first));
+    }
+  }
+  return notes;
 }
 
 // Returns nothing if the period does not count time, or is unknown.
 std::optional<uint64_t> ProfiledTimeNs(const std::vector<SourceView>& sources) {
+  if (!NotesWith(kLongerPeriods, sources).empty() || !NotesWith(kNoMemory, sources).empty()) {
+    return std::nullopt;
+  }
   uint64_t max_ns = 0;
   for (const SourceView& source : sources) {
     // Those say nothing of time, even if there are none of them.
@@ -222,7 +235,8 @@ void ReportFewBursts(const RecordOptions& record, const std::vector<SourceView>&
   constexpr uint64_t kFew = 200;
   constexpr uint64_t kShorter = 10;
   for (const SourceView& source : sources) {
-    const bool was_asked_for = record.period != 0 || record.frequency_hz != 0;
+    const bool was_asked_for =
+        record.period != 0 || record.frequency_hz != 0 || record.max_overhead_share != 0;
     if (source.kind != HBBP_SOURCE_SWBT || source.period <= kShorter || was_asked_for) continue;
     if (source.samples == 0 || source.samples >= kFew) continue;
     constexpr uint64_t kRound = 1000;
@@ -234,19 +248,27 @@ void ReportFewBursts(const RecordOptions& record, const std::vector<SourceView>&
   }
 }
 
-// Notes and methods are parts that semicolons separate.
-void ReportEarlyEnd(const std::vector<SourceView>& sources) {
-  std::set<std::string> noted;
-  for (const SourceView& source : sources) {
-    for (const std::string text : {source.note, source.method}) {
-      const size_t end = text.find(" ended early: ");
-      if (end == std::string::npos) continue;
-      const size_t begin = text.rfind("; ", end);
-      const size_t first = begin == std::string::npos ? 0 : begin + 2;
-      const std::string part = text.substr(first, text.find("; ", end) - first);
-      if (noted.insert(part).second) Note(kName, part);
+// One process stands for all that have such a note.
+void ReportNotesWith(std::string_view text, const std::vector<ProcessProfile>& processes) {
+  std::set<std::string> shown;
+  uint64_t others = 0;
+  for (const ProcessProfile& process : processes) {
+    const std::set<std::string> notes = NotesWith(text, SourcesAsRecorded(process.profile));
+    if (notes.empty()) continue;
+    if (!shown.empty()) {
+      ++others;
+      continue;
+    }
+    shown = notes;
+    const bool is_root = &process == &processes.front();
+    const std::string title = FindTitle(static_cast<uint32_t>(process.pid), process.profile);
+    for (const std::string& note : notes) {
+      Note(kName, is_root ? note : "process " + title + ": " + note);
     }
   }
+  if (others == 0) return;
+  Note(kName, "so it is in " + Plural(others, "other process", "other processes") +
+                  ": hbbp info shows the notes of a profile");
 }
 
 void ReportDebugRegisters(const std::vector<SourceView>& sources) {
@@ -258,39 +280,74 @@ void ReportDebugRegisters(const std::vector<SourceView>& sources) {
                   "taken all debug registers");
 }
 
+void ListChildren(const std::vector<ProcessProfile>& processes) {
+  for (auto child = processes.begin() + 1; child != processes.end(); ++child) {
+    const hbbp_profile_info info = child->profile.info();
+    PrintLine("process " + std::to_string(child->pid) + " " + JoinedCommand({info.command}) + ": " +
+              FormatCount(info.samples) + " samples, wrote " + child->path);
+  }
+}
+
+void ListMergedProcesses(const RecordOptions& record, const std::vector<hbbp_thread>& threads) {
+  constexpr size_t kShown = 10;
+  std::vector<ProcessView> processes = ProcessesOf(threads);
+  std::erase_if(processes, [](const ProcessView& process) { return process.samples == 0; });
+  for (size_t i = 0; i < processes.size() && i < kShown; ++i) {
+    PrintLine("process " + TitleOf(processes[i]) + ": " + FormatCount(processes[i].samples) +
+              " samples");
+  }
+  if (processes.size() <= kShown) return;
+  PrintLine("and " + Plural(processes.size() - kShown, "more process", "more processes") +
+            " with samples: hbbp info " + record.output + " lists all");
+}
+
+// Returns "4135 (redis-server)".
+std::string NameOfProcess(pid_t pid) {
+  const std::string id = std::to_string(pid);
+  constexpr uint64_t kMaxBytes = 4096;
+  StatusOr<std::string> name = ReadTextFile("/proc/" + id + "/comm", kMaxBytes);
+  if (!name.ok() || name->empty()) return id;
+  if (name->back() == '\n') name->pop_back();
+  return id + " (" + *name + ")";
+}
+
 }  // namespace
 
 void PrintRecordSummary(const RecordOptions& record, const ProgramEnd& end,
-                        const std::vector<ProcessProfile>& stored) {
-  const hbbp::profile& root = stored.front().profile;
-  const hbbp_profile_info info = root.info();
-  const std::vector<SourceView> sources = SourcesAsRecorded(root);
-  const std::vector<hbbp_thread> threads = root.threads();
+                        const RunProfiles& run) {
+  const ProcessProfile& root = run.processes.front();
+  const hbbp::profile& main = run.merged ? *run.merged : root.profile;
+  const hbbp_profile_info info = root.profile.info();
+  const std::vector<SourceView> sources = SourcesAsRecorded(main);
+  const std::vector<hbbp_thread> threads = main.threads();
   const std::string command = record.pid != 0 ? info.command : JoinedCommand(record.command);
-  PrintLine(command + ": " + DescribeEnd(record, end, stored.front()) + ", " +
+  PrintLine(command + ": " + DescribeEnd(record, end, root) + ", " +
             FormatDuration(info.duration_ns) + ", " + Plural(threads.size(), "thread", "threads") +
-            " with samples, " + Plural(stored.size() - 1, "child process", "child processes"));
+            " with samples, " +
+            Plural(run.processes.size() - 1, "child process", "child processes"));
   PrintLine(DescribeSources(sources));
-  PrintLine(DescribeModules(root.modules(), sources, stored.front().partial_since_ns != 0));
-  ReportEarlyEnd(sources);
+  PrintLine(DescribeModules(main.modules(), sources, root.partial_since_ns != 0));
+  for (const char* const text : {" ended early: ", kNoMemory, kLongerPeriods}) {
+    ReportNotesWith(text, run.processes);
+  }
   ReportDebugRegisters(sources);
   ReportFewBursts(record, sources);
   std::error_code ignored;
   PrintLine("wrote " + record.output + " (" +
             FormatCount(static_cast<uint64_t>(fs::file_size(record.output, ignored))) + " bytes)");
-  PrintLine("next: hbbp mix " + BusiestProfile(stored));
+  PrintLine("next: hbbp mix " + (run.merged ? record.output : BusiestProfile(run.processes)));
   if (record.per_thread) {
     for (const hbbp_thread& thread : threads) {
       PrintLine("thread " + std::to_string(thread.tid) + " " + thread.name + ": " +
                 FormatCount(thread.samples) + " samples");
     }
   }
-  for (auto child = stored.begin() + 1; child != stored.end(); ++child) {
-    const hbbp_profile_info of_child = child->profile.info();
-    PrintLine("process " + std::to_string(child->pid) + " " + JoinedCommand({of_child.command}) +
-              ": " + FormatCount(of_child.samples) + " samples, wrote " + child->path);
+  if (run.merged) {
+    ListMergedProcesses(record, threads);
+  } else {
+    ListChildren(run.processes);
   }
-  if (record.pid == 0) ReportUnprofiledTime(record, end, stored);
+  if (record.pid == 0) ReportUnprofiledTime(record, end, run.processes);
 }
 
 void ReportRunningProcesses(const RecordOptions& record, const std::vector<pid_t>& running) {

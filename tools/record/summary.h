@@ -5,7 +5,6 @@
 #include <sys/types.h>
 
 #include <string>
-#include <vector>
 
 #include "base/status.h"
 #include "record/collect.h"
@@ -14,9 +13,8 @@
 
 namespace hbbp::tools {
 
-// `stored` has the program's own profile first.
-void PrintRecordSummary(const RecordOptions& record, const ProgramEnd& end,
-                        const std::vector<ProcessProfile>& stored);
+// `run` has the program's own profile.
+void PrintRecordSummary(const RecordOptions& record, const ProgramEnd& end, const RunProfiles& run);
 
 // Says where the profiles of processes that outlive the program will be.
 void ReportRunningProcesses(const RecordOptions& record, const std::vector<pid_t>& running);

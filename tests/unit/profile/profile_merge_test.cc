@@ -235,6 +235,26 @@ TEST_CASE("who and when: process if all agree, the earliest start, the sum of du
   CHECK(Merge({SmallProfile(), other, SmallProfile()}).pid == 0);
 }
 
+TEST_CASE("processes of one run take from its start to its end") {
+  ProfileData shell = SmallProfile();
+  shell.start_time_ns = 1000;
+  shell.duration_ns = 500;
+  ProfileData first = shell, second = shell;
+  first.pid = shell.pid + 1;
+  first.start_time_ns = 1100;
+  first.duration_ns = 200;
+  second.pid = shell.pid + 2;
+  second.start_time_ns = 1200;
+  CHECK(Merge({shell, first}).duration_ns == 500);
+  CHECK(Merge({shell, first, second}).duration_ns == 700);
+  CHECK(Merge({second, first, shell}).duration_ns == 700);
+  CHECK(Merge({shell, first, second}).start_time_ns == 1000);
+
+  ProfileData tomorrow = shell;
+  tomorrow.start_time_ns += 86'400'000'000'000;
+  CHECK(Merge({shell, first, tomorrow}).duration_ns == 1000);
+}
+
 TEST_CASE("lists in another order are matched, not their positions") {
   ProfileData other = FullProfile();
   std::swap(other.modules[0], other.modules[2]);

@@ -445,7 +445,9 @@ extern "C" {
     /// build IDs, their paths). Sources are added up where kind, event and period agree and kept apart
     /// otherwise. Those of one event count a block together; of those of several events, an analysis
     /// counts by one (hbbp_analysis_options.event), and what was sampled of the others adds nothing.
-    /// Threads are the same if pid and tid are. \`work\` may be NULL; its progress is in profiles.
+    /// Threads are the same if pid and tid are. Processes that ran at the same time are one run, which
+    /// took from its start to its end; the durations of runs are added up. \`work\` may be NULL; its
+    /// progress is in profiles.
     /// Errors:
     /// HBBP_ERROR_INVALID_ARGUMENT  NULL; \`count\` is 0
     /// HBBP_ERROR_NO_MEMORY
