@@ -50,6 +50,8 @@ class RecordMergeTest(record_support.RecordTest):
         gzip, = (process for process in self.processes().values() if process['name'] == 'gzip')
         self.assertGreater(gzip['instructions'], 0)
         self.assertIn(f'process {gzip["pid"]} (gzip): ', result.stderr)
+        by_process = {row['process']: row['process_name'] for row in self.rows('mix', '--by', 'process', self.file)}
+        self.assertEqual(by_process[gzip['pid']], 'gzip')
         listing = self.run_tool('info', self.file).stdout
         self.assertIn(f'{gzip["pid"]} (gzip)', listing)
 
@@ -63,6 +65,17 @@ class RecordMergeTest(record_support.RecordTest):
             self.assertEqual(processes[pid]['name'], 'ends')
             self.assert_close(processes[pid]['samples'] * record_support.PERIOD_NS / 1e6, milliseconds)
         self.assertLess(self.info()['duration_ns'], elapsed_ns)
+
+    def test_processes_that_still_run_get_files_of_their_own(self):
+        ends = program('ends')
+        result = self.record('sh', '-c', f'"{ends}" return 1500 > /dev/null 2>&1 & "{ends}" return 300', options=('--merge',))
+        (first, worked), = reported(result.stdout).items()
+        processes = self.processes()
+        self.assert_close(processes[first]['samples'] * record_support.PERIOD_NS / 1e6, worked)
+        (later, file), = self.children().items()
+        self.assertNotIn(later, processes)
+        self.assertIn(f'process {later} (ends) still runs', result.stderr)
+        self.assert_close(self.milliseconds(file), 1500)
 
     def test_make_with_jobs(self):
         for name in ('make', 'gcc'):

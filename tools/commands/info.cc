@@ -72,7 +72,8 @@ Contents ReadContents(const std::string& file, const FileOptions& files,
   contents.sources = Sources(contents.analysis);
   contents.threads = profile.threads();
   contents.processes = ProcessesOf(contents.threads);
-  if (contents.processes.size() > 1) {
+  // A merged profile is of none in particular.
+  if (contents.processes.size() > 1 || contents.info.pid == 0) {
     contents.instructions = InstructionsByProcess(contents.analysis);
   }
   contents.slices = profile.slices();

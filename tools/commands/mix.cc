@@ -14,6 +14,7 @@
 #include "options.h"
 #include "pivot_view.h"
 #include "print_options.h"
+#include "process_view.h"
 #include "profile_options.h"
 #include "profile_view.h"
 #include "table.h"
@@ -161,6 +162,7 @@ class Listing {
         request_(request),
         others_(std::move(others)),
         threads_(std::move(threads)),
+        processes_(ProcessesOf(threads_)),
         short_titles_(ShortTitles()),
         table_(Columns()) {}
 
@@ -188,9 +190,22 @@ class Listing {
   // In JSON each cell is a row: titles of columns are data there, not keys.
   bool is_long_form() const { return request_.format == Format::kJson && !columns().empty(); }
 
+  // Their labels are numbers.
+  static bool HasName(const std::string& key) { return key == "thread" || key == "process"; }
+
+  Cell NameCell(const std::string& key, const hbbp_pivot_label& label) const {
+    if (key == "thread") {
+      return label.index < threads_.size() ? Cell(threads_[label.index].name) : Cell();
+    }
+    const auto process =
+        std::find_if(processes_.begin(), processes_.end(),
+                     [&](const ProcessView& each) { return each.pid == label.number; });
+    return process != processes_.end() ? Cell(process->name) : Cell();
+  }
+
   static void AddKeyColumns(const std::string& key, std::vector<Column>* columns) {
     columns->push_back({JsonKey(key), key, KindOfKey(key)});
-    if (key == "thread") columns->push_back({"thread_name", "thread name"});
+    if (HasName(key)) columns->push_back({key + "_name", key + " name"});
   }
 
   // Returns the label in full.
@@ -263,14 +278,12 @@ class Listing {
       // JSON has null instead.
       const bool is_word = key == 0 && axis == HBBP_PIVOT_ROWS && request_.format != Format::kJson;
       cells->push_back(is_word ? Cell("total") : Cell());
-      if (name == "thread") cells->emplace_back();
+      if (HasName(name)) cells->emplace_back();
       return;
     }
     const hbbp_pivot_label label = pivot_.label(axis, line, key);
     cells->push_back(LabelCell(name, label));
-    if (name == "thread") {
-      cells->push_back(label.index < threads_.size() ? Cell(threads_[label.index].name) : Cell());
-    }
+    if (HasName(name)) cells->push_back(NameCell(name, label));
   }
 
   void AddLabels(size_t row, bool are_long, std::vector<Cell>* cells) const {
@@ -329,6 +342,7 @@ class Listing {
   const Request& request_;
   const std::vector<EventColumn> others_;
   const std::vector<hbbp_thread> threads_;
+  const std::vector<ProcessView> processes_;
   const std::vector<ShortTexts> short_titles_;  // by key of columns
   Table table_;
 };

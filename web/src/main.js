@@ -39,7 +39,7 @@ function summary() {
   ];
   const details = [
     ['Recorded', model.start_time_ms ? new Date(model.start_time_ms).toISOString().replace('T', ' ').replace(/\..*/, ' UTC') : 'unknown'],
-    ['Machine', model.host || 'unknown'], ['Process', String(model.pid)], ['Profile', model.files.join(', ')],
+    ['Machine', model.host || 'unknown'], model.pid ? ['Process', String(model.pid)] : ['Processes', count(model.process_count)], ['Profile', model.files.join(', ')],
     ['Counts by', model.estimator], ['Made by', `hbbp ${model.library}`],
     ...model.sources.filter((source) => source.note).map((source) => [`About ${source.kind}`, source.note]),
   ];
