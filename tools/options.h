@@ -23,6 +23,9 @@ namespace hbbp::tools {
 inline constexpr char kDefaultProfile[] = "hbbp.data";
 // Stands for stdout where a file is written.
 inline constexpr char kStandardOutput[] = "-";
+// Says why commands that run a program refuse it.
+inline constexpr char kOutputIsOfProgram[] =
+    "-o -: standard output is the program's own; name a file";
 
 class Options {
  public:

@@ -70,6 +70,11 @@ class RecordErrorsTest(record_support.RecordTest):
     def test_read_only_file_system(self):
         self.assertIn('cannot write', self.refused_record('-o', '/proc/hbbp.data'))
 
+    def test_standard_output_is_the_program_s_own(self):
+        for command in ('record', 'count'):
+            self.assertIn("standard output is the program's own; name a file",
+                          self.refused(command, '-o', '-', '--', 'true'))
+
     def test_period_and_frequency(self):
         self.assertIn('one, not both', self.refused_record('-c', '1000000', '-F', '100'))
 

@@ -90,6 +90,7 @@ int RunCount(int argc, char** argv) {
       "The exit status is the program's. docs/guide/truth.md says what counts as an instruction.");
   if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
 
+  if (output == kStandardOutput) return Fail(kName, kOutputIsOfProgram);
   const std::string command = CommandLine(request.command);
   pid_t first = 0;
   request.started = [&](pid_t pid) {

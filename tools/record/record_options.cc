@@ -310,6 +310,9 @@ Status FindEventOf(RecordOptions* record) {
 }
 
 Status CheckRecordOptions(const RecordOptions& record) {
+  if (record.output == kStandardOutput) {
+    return Status(StatusCode::kInvalidArgument, kOutputIsOfProgram);
+  }
   HBBP_RETURN_IF_ERROR(CheckTraceOptions(record));
   HBBP_RETURN_IF_ERROR(CheckOptionsOfSource(record));
   if (record.period != 0 && record.frequency_hz != 0) {
