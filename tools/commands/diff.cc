@@ -109,16 +109,18 @@ Cell ProbabilityCell(std::optional<double> p, Format format) {
   return *p < kNone ? std::string("< 1e-6") : FormatFactor(*p);
 }
 
-// In a table, the cell has a plus where the value increases.
-Cell ChangeCell(double change, const Request& request) {
-  if (request.format != Format::kTable) return change;
-  return (change > 0 ? "+" : "") +
-         (request.is_absolute ? FormatCount(change) : FormatShare(change));
-}
-
-Cell ErrorCell(double error, const Request& request) {
-  if (request.format != Format::kTable) return error;
-  return "± " + (request.is_absolute ? FormatCount(error) : FormatShare(error));
+// Adds a value and its error. In a table, both have the digits that the error allows.
+void AddMeasured(double value, double error, const Request& request, bool has_sign,
+                 std::vector<Cell>* cells) {
+  if (request.format != Format::kTable) {
+    cells->insert(cells->end(), {value, error});
+    return;
+  }
+  const MeasuredText text = request.is_absolute
+                                ? FormatMeasured(value, error)
+                                : MeasuredText{FormatShare(value), FormatShare(error)};
+  cells->emplace_back((has_sign && value > 0 ? "+" : "") + text.value);
+  cells->emplace_back("± " + text.error);
 }
 
 std::vector<Column> ColumnsOf(const Request& request) {
@@ -141,12 +143,9 @@ std::vector<Column> ColumnsOf(const Request& request) {
 
 std::vector<Cell> MakeCells(const MixDiffRow& row, const Request& request) {
   std::vector<Cell> cells(row.labels.begin(), row.labels.end());
-  cells.emplace_back(row.before.value);
-  cells.push_back(ErrorCell(row.before.standard_error, request));
-  cells.emplace_back(row.after.value);
-  cells.push_back(ErrorCell(row.after.standard_error, request));
-  cells.push_back(ChangeCell(row.Change(), request));
-  cells.push_back(ErrorCell(row.ChangeError(), request));
+  AddMeasured(row.before.value, row.before.standard_error, request, false, &cells);
+  AddMeasured(row.after.value, row.after.standard_error, request, false, &cells);
+  AddMeasured(row.Change(), row.ChangeError(), request, true, &cells);
   cells.push_back(ZCell(row.Z(), request.format));
   cells.push_back(ProbabilityCell(row.P(), request.format));
   return cells;
