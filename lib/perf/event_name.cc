@@ -62,9 +62,7 @@ constexpr NamedEvent kKernelEvents[] = {
     {"emulation-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_EMULATION_FAULTS},
 };
 
-// Capabilities are named task_clock, where events are named task-clock.
-std::optional<EventCode> FindKernelEvent(std::string name) {
-  std::replace(name.begin(), name.end(), '_', '-');
+std::optional<EventCode> FindKernelEvent(std::string_view name) {
   for (const NamedEvent& event : kKernelEvents) {
     if (name == event.name) return EventCode{event.type, event.config};
   }

@@ -176,6 +176,19 @@ class RecordErrorsTest(record_support.RecordTest):
     def test_unknown_event(self):
         self.assertIn('no_such_event', self.refused_record('-e', 'no_such_event'))
 
+    def test_names_that_doctor_prints(self):
+        for name in ('task_clock', 'cpu_clock'):
+            self.assertEqual(self.run_tool('record', '-e', name, '-o', self.file, 'true').returncode, 0)
+            self.assertEqual({source['event'] for source in self.info()['sources']}, {name.replace('_', '-')})
+        rows = self.rows('doctor')
+        for name, source in (('branch_stack', 'lbr'), ('ibs_op', 'ibs'), ('ibs_fetch', 'ibs'), ('branch_tracing', 'swbt')):
+            self.assertIn(name, {row['name'] for row in rows})
+            self.assertIn(f'not an event; use --source {source}', self.refused('record', '-e', name, 'true'))
+        for name in ('hardware_instructions', 'precise_instructions'):
+            self.assertIn(name, {row['name'] for row in rows})
+            result = self.run_tool('record', '-e', name, '-o', self.file, 'true')
+            self.assertNotIn('libpfm4', result.stderr)
+
     def test_events_by_name(self):
         result = self.run_tool('record', '--source', 'ebs', '-e', 'perf::page-faults', '-c', '1',
                                '-o', self.file, program('ends'), 'return', '50')

@@ -301,7 +301,27 @@ Status FindBudgets(RecordOptions* record) {
   return OkStatus();
 }
 
+// Names of hbbp doctor for what a machine can do.
+constexpr std::pair<std::string_view, std::string_view> kEventsOfCapabilities[] = {
+    {"task_clock", "task-clock"},
+    {"cpu_clock", "cpu-clock"},
+    {"hardware_instructions", "instructions"},
+    {"precise_instructions", "instructions"}};
+constexpr std::pair<std::string_view, std::string_view> kSourcesOfCapabilities[] = {
+    {"branch_stack", "lbr"},
+    {"ibs_op", "ibs"},
+    {"ibs_fetch", "ibs"},
+    {"branch_tracing", "swbt"}};
+
 Status FindEventOf(RecordOptions* record) {
+  for (const auto& [capability, event] : kEventsOfCapabilities) {
+    if (record->event == capability) record->event = event;
+  }
+  for (const auto& [capability, source] : kSourcesOfCapabilities) {
+    if (record->event != capability) continue;
+    return MakeStatus(StatusCode::kInvalidArgument, "-e %s: not an event; use --source %s",
+                      record->event.c_str(), std::string(source).c_str());
+  }
   if (IsIn(kEvents, record->event)) return OkStatus();
   if (record->event.find_first_of(" \t\n") != std::string::npos || record->event.size() > 200) {
     return MakeStatus(StatusCode::kInvalidArgument, "--event: not a name");

@@ -22,9 +22,6 @@ TEST_CASE("names of the kernel's events need no libpfm4") {
   CHECK(code("page-faults").type == PERF_TYPE_SOFTWARE);
   CHECK(code("page-faults").config == PERF_COUNT_SW_PAGE_FAULTS);
   CHECK(code("faults").config == PERF_COUNT_SW_PAGE_FAULTS);
-  // hbbp doctor names the capability so.
-  CHECK(code("task_clock").type == PERF_TYPE_SOFTWARE);
-  CHECK(code("task_clock").config == PERF_COUNT_SW_TASK_CLOCK);
 }
 
 TEST_CASE("taken branches are an event of the processor") {
