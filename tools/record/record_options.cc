@@ -308,10 +308,7 @@ constexpr std::pair<std::string_view, std::string_view> kEventsOfCapabilities[] 
     {"hardware_instructions", "instructions"},
     {"precise_instructions", "instructions"}};
 constexpr std::pair<std::string_view, std::string_view> kSourcesOfCapabilities[] = {
-    {"branch_stack", "lbr"},
-    {"ibs_op", "ibs"},
-    {"ibs_fetch", "ibs"},
-    {"branch_tracing", "swbt"}};
+    {"branch_stack", "lbr"}, {"ibs_op", "ibs"}, {"ibs_fetch", "ibs"}, {"branch_tracing", "swbt"}};
 
 Status FindEventOf(RecordOptions* record) {
   for (const auto& [capability, event] : kEventsOfCapabilities) {
