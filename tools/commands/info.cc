@@ -35,6 +35,11 @@ struct Contents {
   std::map<uint32_t, double> instructions = {};  // by process, if there are several
   std::vector<ModuleView> modules = {};
   std::vector<hbbp_slice> slices = {};
+
+  // A merged profile is of no process in particular.
+  bool ListsProcesses() const {
+    return processes.size() > 1 || (info.pid == 0 && !processes.empty());
+  }
 };
 
 // Slices are of equal width.
@@ -72,8 +77,7 @@ Contents ReadContents(const std::string& file, const FileOptions& files,
   contents.sources = Sources(contents.analysis);
   contents.threads = profile.threads();
   contents.processes = ProcessesOf(contents.threads);
-  // A merged profile is of none in particular.
-  if (contents.processes.size() > 1 || contents.info.pid == 0) {
+  if (contents.ListsProcesses()) {
     contents.instructions = InstructionsByProcess(contents.analysis);
   }
   contents.slices = profile.slices();
@@ -331,6 +335,7 @@ std::string SourceText(const SourceView& source) {
 std::string ProcessText(const Contents& contents) {
   if (contents.info.pid != 0) return std::to_string(contents.info.pid);
   if (contents.processes.empty()) return "unknown";
+  if (contents.processes.size() == 1) return TitleOf(contents.processes.front());
   return FormatCount(uint64_t{contents.processes.size()}) + " processes";
 }
 
@@ -388,7 +393,7 @@ std::string ToText(const Contents& contents) {
                        " more modules have no samples");
   }
   for (std::string& note : Caveats(contents.sources)) modules.AddNote(std::move(note));
-  if (contents.processes.size() > 1) out += '\n' + ProcessTable(contents).ToText();
+  if (contents.ListsProcesses()) out += '\n' + ProcessTable(contents).ToText();
   return out + '\n' + threads.ToText() + '\n' + modules.ToText();
 }
 
