@@ -32,60 +32,62 @@ const char* FindSwbtOrEbs(const BackendConfig& config, pid_t excluded) {
   return found != nullptr ? found : FindEbs(config, excluded);
 }
 
-std::unique_ptr<Backend> MakeWithAlternative(std::unique_ptr<Backend> backend,
-                                             AutoBackend::FindAlternative find_alternative) {
-  if (backend == nullptr) return nullptr;
-  std::vector<std::unique_ptr<Backend>> candidates;
-  candidates.push_back(std::move(backend));
-  return std::make_unique<AutoBackend>(std::move(candidates), "", find_alternative);
+using Candidates = std::vector<std::unique_ptr<Backend>>;
+
+void AddPerfBackend(SourceKind kind, Candidates* candidates) {
+  candidates->push_back(std::make_unique<PerfBackend>(kind));
 }
 
-// Makes the backend for users who did not choose one. It does not trace branches under a debugger,
-// which would stop the process at each sample, because that is a SIGTRAP. gdb starts programs by a
-// shell, and counts SIGTRAPs to find out when the program has begun.
-std::unique_ptr<Backend> MakeAutoBackend() {
-  std::vector<std::unique_ptr<Backend>> candidates;
-  std::string refusals;
-  candidates.push_back(std::make_unique<PerfBackend>(SourceKind::kLbr));
+// Adds a backend that traces branches, but not under a debugger, which would stop the process at
+// each sample, because that is a SIGTRAP. gdb starts programs by a shell, and counts SIGTRAPs to
+// find out when the program has begun. Returns why none was added.
+std::string AddTracingBackend(Candidates* candidates) {
   if (const pid_t tracer = TracerPid()) {
-    refusals =
-        "no SWBT: process " + std::to_string(tracer) +
-        " traces this one (ptrace), and would be notified of each sample as a SIGTRAP; ask for "
-        "the source swbt to trace branches all the same";
-  } else if (auto tracing = MakeTracingBackend()) {
-    candidates.push_back(std::move(tracing));
+    return "no SWBT: process " + std::to_string(tracer) +
+           " traces this one (ptrace), and would be notified of each sample as a SIGTRAP; ask for "
+           "the source swbt to trace branches all the same";
   }
-  candidates.push_back(std::make_unique<PerfBackend>(SourceKind::kEbs));
-  return std::make_unique<AutoBackend>(std::move(candidates), std::move(refusals), &FindNone);
-}
-
-std::unique_ptr<Backend> MakePerfBackend() {
-  std::vector<std::unique_ptr<Backend>> candidates;
-  candidates.push_back(std::make_unique<PerfBackend>(SourceKind::kLbr));
-  candidates.push_back(std::make_unique<PerfBackend>(SourceKind::kEbs));
-  return std::make_unique<AutoBackend>(std::move(candidates), "", &FindSwbt);
+  if (auto tracing = MakeTracingBackend()) candidates->push_back(std::move(tracing));
+  return "";
 }
 
 }  // namespace
 
 std::unique_ptr<Backend> MakeBackend(SourceKind kind) {
+  Candidates candidates;
+  std::string refusals;
+  AutoBackend::FindAlternative find_alternative = &FindSwbtOrEbs;
   switch (kind) {
     case SourceKind::kEbs:
-      return MakeWithAlternative(std::make_unique<PerfBackend>(kind), &FindSwbt);
+      find_alternative = &FindSwbt;
+      [[fallthrough]];
     case SourceKind::kLbr:
     case SourceKind::kIbs:
-      return MakeWithAlternative(std::make_unique<PerfBackend>(kind), &FindSwbtOrEbs);
+      AddPerfBackend(kind, &candidates);
+      break;
     case SourceKind::kSwbt:
-      return MakeWithAlternative(MakeTracingBackend(), &FindEbs);
+      find_alternative = &FindEbs;
+      candidates.push_back(MakeTracingBackend());
+      break;
     case SourceKind::kEbsAndSwbt:
-      return MakeWithAlternative(MakeEbsAndTracingBackend(), &FindSwbtOrEbs);
+      candidates.push_back(MakeEbsAndTracingBackend());
+      break;
     case SourceKind::kPerf:
-      return MakePerfBackend();
-    case SourceKind::kAuto:
-      return MakeAutoBackend();
+    case SourceKind::kAuto: {
+      // Those for users who did not choose one.
+      const bool may_trace = kind == SourceKind::kAuto;
+      find_alternative = may_trace ? &FindNone : &FindSwbt;
+      AddPerfBackend(SourceKind::kLbr, &candidates);
+      if (may_trace) refusals = AddTracingBackend(&candidates);
+      AddPerfBackend(SourceKind::kEbs, &candidates);
+      break;
+    }
     default:
       return nullptr;
   }
+  if (candidates.front() == nullptr) return nullptr;  // it is not in this program
+  return std::make_unique<AutoBackend>(std::move(candidates), std::move(refusals),
+                                       find_alternative);
 }
 
 }  // namespace hbbp

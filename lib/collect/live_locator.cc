@@ -74,29 +74,23 @@ void LiveLocator::ChargeNextInterval() {
 }
 
 Status LiveLocator::AddCurrentMappings(uint64_t time_ns) {
-  HBBP_ASSIGN_OR_RETURN(std::vector<Mapping> mappings, ReadProcessMaps(pid_));
-  if (pid_ == 0) {
-    Add(mappings, time_ns);
-  } else {
-    AddWaitingMappings();
-    waiting_mappings_ = std::move(mappings);
-    waiting_since_ns_ = time_ns;
-  }
+  HBBP_ASSIGN_OR_RETURN(waiting_mappings_, ReadProcessMaps(pid_));
+  waiting_since_ns_ = time_ns;
+  if (pid_ == 0) AddWaitingMappings();
   return OkStatus();
 }
 
 void LiveLocator::OnExec(uint32_t) { waiting_mappings_.clear(); }
 
 void LiveLocator::AddWaitingMappings() {
-  if (!waiting_mappings_.empty()) Add(std::exchange(waiting_mappings_, {}), waiting_since_ns_);
-}
-
-void LiveLocator::Add(const std::vector<Mapping>& mappings, uint64_t time_ns) {
+  if (waiting_mappings_.empty()) return;
+  std::vector<Mapping> mappings;
+  mappings.swap(waiting_mappings_);
   const Mapping* header = nullptr;
   for (const Mapping& mapping : mappings) {
     if (mapping.IsFile() && mapping.offset.value == 0) header = &mapping;
     if (!mapping.executable) continue;
-    const MappingEvent event = MappingAt(mapping, time_ns);
+    const MappingEvent event = MappingAt(mapping, waiting_since_ns_);
     OnMapping(event);
     // The headers are at another address than Map assumes.
     const bool is_unusual = header != nullptr &&

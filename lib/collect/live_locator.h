@@ -81,8 +81,8 @@ class LiveLocator : public Locator {
     bool has_reported_code = false;  // its code was added by AddCode
   };
 
-  void Add(const std::vector<Mapping>& mappings, uint64_t time_ns);
-  void AddWaitingMappings();
+  // Out of line, since all samples come by.
+  [[gnu::noinline]] void AddWaitingMappings();
   void ChargeNextInterval();
   void Map(MappingEvent mapping);
   void AddPlacement(const MappingEvent& mapping, const AddressSpace::Placement& placement,

@@ -1,7 +1,6 @@
 #include "profile/profile_runs.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 
 namespace hbbp {
@@ -20,15 +19,20 @@ uint64_t EndOf(const ProfileData& profile) {
   return AddUpTo(UINT64_MAX, profile.start_time_ns, std::max(profile.duration_ns, in_slices));
 }
 
-}  // namespace
+struct OfRun {
+  size_t profile;  // its index
+  uint64_t run_start_ns;
+};
 
-std::vector<uint64_t> StartsOfRuns(std::span<const ProfileData* const> profiles) {
+// Returns the profiles by their starts, and so by runs.
+std::vector<OfRun> SortByRuns(std::span<const ProfileData* const> profiles) {
   std::vector<size_t> order(profiles.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     return profiles[a]->start_time_ns < profiles[b]->start_time_ns;
   });
-  std::vector<uint64_t> starts(profiles.size());
+  std::vector<OfRun> sorted;
+  sorted.reserve(profiles.size());
   uint64_t run_start_ns = 0, run_end_ns = 0;
   const ProfileData* last = nullptr;
   for (const size_t i : order) {
@@ -42,36 +46,37 @@ std::vector<uint64_t> StartsOfRuns(std::span<const ProfileData* const> profiles)
       run_start_ns = profile.start_time_ns;
       run_end_ns = 0;
     }
-    starts[i] = run_start_ns;
+    sorted.push_back({i, run_start_ns});
     run_end_ns = std::max(run_end_ns, EndOf(profile));
     last = &profile;
   }
+  return sorted;
+}
+
+}  // namespace
+
+std::vector<uint64_t> StartsOfRuns(std::span<const ProfileData* const> profiles) {
+  std::vector<uint64_t> starts(profiles.size());
+  for (const OfRun& each : SortByRuns(profiles)) starts[each.profile] = each.run_start_ns;
   return starts;
 }
 
 uint64_t DurationOfRuns(std::span<const ProfileData* const> profiles) {
-  struct Run {
-    uint64_t end_ns = 0;
-    uint64_t sum_ns = 0;
-    uint32_t pid = 0;
-    bool has_several_processes = false;
-  };
-  const std::vector<uint64_t> starts = StartsOfRuns(profiles);
-  std::map<uint64_t, Run> runs;
-  for (size_t i = 0; i < profiles.size(); ++i) {
-    const ProfileData& profile = *profiles[i];
-    const auto [entry, is_new] = runs.try_emplace(starts[i]);
-    Run& run = entry->second;
-    if (is_new) run.pid = profile.pid;
-    run.has_several_processes |= run.pid != profile.pid;
-    run.sum_ns = AddUpTo(UINT64_MAX, run.sum_ns, profile.duration_ns);
-    run.end_ns =
-        std::max(run.end_ns, AddUpTo(UINT64_MAX, profile.start_time_ns, profile.duration_ns));
-  }
   uint64_t duration_ns = 0;
-  for (const auto& [start_ns, run] : runs) {
-    const uint64_t run_ns = run.has_several_processes ? run.end_ns - start_ns : run.sum_ns;
-    duration_ns = AddUpTo(UINT64_MAX, duration_ns, run_ns);
+  const std::vector<OfRun> sorted = SortByRuns(profiles);
+  for (size_t i = 0; i < sorted.size();) {
+    const uint64_t start_ns = sorted[i].run_start_ns;
+    const uint32_t pid = profiles[sorted[i].profile]->pid;
+    uint64_t end_ns = 0, sum_ns = 0;
+    bool has_several_processes = false;
+    for (; i < sorted.size() && sorted[i].run_start_ns == start_ns; ++i) {
+      const ProfileData& profile = *profiles[sorted[i].profile];
+      has_several_processes |= profile.pid != pid;
+      sum_ns = AddUpTo(UINT64_MAX, sum_ns, profile.duration_ns);
+      end_ns = std::max(end_ns, AddUpTo(UINT64_MAX, profile.start_time_ns, profile.duration_ns));
+    }
+    duration_ns =
+        AddUpTo(UINT64_MAX, duration_ns, has_several_processes ? end_ns - start_ns : sum_ns);
   }
   return duration_ns;
 }

@@ -130,10 +130,11 @@ if __name__ == '__main__':
         for build_id in ('--build-id', '--build-id=none'):
             with self.subTest(build_id):
                 subprocess.run(['cc', '-shared', '-fPIC', '-O1', f'-Wl,{build_id}', '-o', library, source], check=True)
-                script = ('import ctypes, mmap, sys\n'
+                script = ('import ctypes, mmap, os, sys\n'
                           'distance = mmap.mmap(-1, int(sys.argv[1]))\n'
                           f'library = ctypes.CDLL("{library}")\n'
-                          'print(ctypes.cast(library.work, ctypes.c_void_p).value)\n'
+                          # A single write, since the other process prints at the same time.
+                          'os.write(1, b"%d\\n" % ctypes.cast(library.work, ctypes.c_void_p).value)\n'
                           'library.work(100_000_000)\n')
                 (self.directory / 'load.py').write_text(script)
                 load = f'"{sys.executable}" load.py'
