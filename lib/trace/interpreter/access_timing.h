@@ -20,11 +20,13 @@ struct alignas(sizeof(uint64_t)) AccessTiming {
 static_assert(sizeof(AccessTiming) == sizeof(uint64_t));
 
 struct MemoryUse {
-  uint64_t miss_ticks = 0;  // of all misses, beyond hits
-  uint64_t lines = 0;       // that were used, whether they missed or not
+  uint64_t miss_ticks = 0;        // of all loads that missed, beyond hits
+  uint64_t store_miss_ticks = 0;  // the same of lines whose first access is a store
+  uint64_t lines = 0;             // that were used, whether they missed or not
 
   void Add(const MemoryUse& more) {
     miss_ticks += more.miss_ticks;
+    store_miss_ticks += more.store_miss_ticks;
     lines += more.lines;
   }
 };

@@ -112,9 +112,9 @@ OverlayMemory::PageEntry* OverlayMemory::EnterPage(uint64_t address) {
   return entry;
 }
 
-// Loads from the line, which is not special afterwards. Nothing else is loaded between the readings
-// of the counter.
-void OverlayMemory::TimeLoad(PageEntry* entry, uint64_t address) {
+// Loads from the line, which is not special afterwards, and adds the ticks of a miss. Nothing else
+// is loaded between the readings of the counter.
+void OverlayMemory::TimeAccess(PageEntry* entry, uint64_t address, uint64_t* miss_ticks) {
   entry->special &= ~(uint64_t{1} << LineOf(address));
   ++use.lines;
   uint8_t byte = 0;
@@ -128,7 +128,7 @@ void OverlayMemory::TimeLoad(PageEntry* entry, uint64_t address) {
   if (!is_loaded || !GuardedTicks(&end)) return;
   const uint64_t ticks = end - begin;
   if (ticks < uint64_t{timing.hit} + timing.min_miss) return;
-  if (ticks <= uint64_t{timing.hit} + timing.max_miss) use.miss_ticks += ticks - timing.hit;
+  if (ticks <= uint64_t{timing.hit} + timing.max_miss) *miss_ticks += ticks - timing.hit;
 }
 
 Access OverlayMemory::Read(uint64_t address, size_t size, void* value, uint64_t* unknown_bytes) {
@@ -139,7 +139,7 @@ Access OverlayMemory::Read(uint64_t address, size_t size, void* value, uint64_t*
     PageEntry* entry = EnterPage(address);
     if (entry == nullptr) return Access::kUnreadable;
     const uint64_t untimed = entry->special & ~entry->dirty;
-    if ((untimed >> LineOf(address)) & 1) TimeLoad(entry, address);
+    if ((untimed >> LineOf(address)) & 1) TimeAccess(entry, address, &use.miss_ticks);
     if ((entry->dirty >> LineOf(address)) & 1) {
       const unsigned copy = entry->page->lines[LineOf(address)];
       const uint64_t offset = address % kLineBytes;
@@ -164,7 +164,7 @@ Access OverlayMemory::PrepareUpdate(uint64_t address, size_t size) {
       PageEntry* entry = EnterPage(at);
       if (entry == nullptr) return Access::kUnreadable;
       const uint64_t untimed = entry->special & ~entry->dirty;
-      if ((untimed >> LineOf(at)) & 1) TimeLoad(entry, at);
+      if ((untimed >> LineOf(at)) & 1) TimeAccess(entry, at, &use.miss_ticks);
     }
   }
   return PrepareWrite(address, size);
@@ -183,7 +183,8 @@ Access OverlayMemory::PrepareWrite(uint64_t address, size_t size) {
       }
       if (line_count == kLines) return Access::kOverlayFull;
       const uint64_t line_address = address - address % kLineBytes;
-      use.lines += (entry->special >> line) & 1;
+      const bool is_untimed = times_accesses && ((entry->special >> line) & 1) != 0;
+      if (is_untimed) TimeAccess(entry, address, &use.store_miss_ticks);
       if (!Copy(lines[line_count], line_address, kLineBytes)) return Access::kUnreadable;
       if (logs_reads) LogRead(line_address, lines[line_count], kLineBytes, false);
       if (entry->page == nullptr) {

@@ -205,7 +205,7 @@ struct OverlayMemory {
   PageEntry* EnterPage(uint64_t address);
 
  private:
-  void TimeLoad(PageEntry* entry, uint64_t address);
+  void TimeAccess(PageEntry* entry, uint64_t address, uint64_t* miss_ticks);
   [[gnu::cold]] bool CopyByReader(void* to, uint64_t address, size_t size) const;
   ReadChange FindChangeOf(const LoggedRead& read);
   bool HasOtherStores();

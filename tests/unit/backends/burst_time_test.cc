@@ -27,6 +27,7 @@ void hbbp_test_zeros(uint64_t rounds);
 void hbbp_test_divisions(uint64_t rounds);
 void hbbp_test_scattered(uint64_t rounds, const uint8_t* memory);
 void hbbp_test_scattered_updates(uint64_t rounds, const uint8_t* memory);
+void hbbp_test_scattered_stores(uint64_t rounds, const uint8_t* memory);
 void hbbp_test_scattered_prefetched(uint64_t rounds, const uint8_t* memory);
 void hbbp_test_loop_in_ebp(uint64_t rounds);
 void hbbp_test_float_through_memory(uint64_t rounds);
@@ -45,7 +46,7 @@ asm(R"(
   .globl hbbp_test_through_memory, hbbp_test_vector_moves, hbbp_test_scattered
   .globl hbbp_test_zeros, hbbp_test_divisions
   .globl hbbp_test_float_through_memory, hbbp_test_scattered_prefetched
-  .globl hbbp_test_scattered_updates, hbbp_test_loop_in_ebp
+  .globl hbbp_test_scattered_updates, hbbp_test_scattered_stores, hbbp_test_loop_in_ebp
   .globl hbbp_test_calls, hbbp_test_slow_then_fast, hbbp_test_many_blocks
   .globl hbbp_test_compare, hbbp_test_x87_chain, hbbp_test_x87_independent
 hbbp_test_short_loop:
@@ -127,6 +128,14 @@ hbbp_test_scattered_updates:
   incb (%rsi,%rax)
   dec %rdi
   jne hbbp_test_scattered_updates
+  ret
+hbbp_test_scattered_stores:
+  imul $167, %edi, %eax
+  and $255, %eax
+  imul $158656, %rax, %rax
+  movb %dil, (%rsi,%rax)
+  dec %rdi
+  jne hbbp_test_scattered_stores
   ret
 hbbp_test_scattered_prefetched:
   imul $167, %edi, %eax
@@ -433,6 +442,22 @@ TEST_CASE("misses of counters in memory are timed as those of loads") {
   }
 }
 
+TEST_CASE("misses of stores are timed apart from those of loads") {
+  constexpr size_t kLines = 256;
+  std::vector<uint8_t> memory((kLines + 1) * kStride, 1);
+  const ProcessorTiming processor = MeasureProcessor();
+  if (!processor.may_read_ticks) HBBP_SKIP("the time stamp counter is slow here");
+  Model model;
+  model.SetAccessTiming(processor.accesses);
+  for (size_t line = 0; line < kLines; ++line) _mm_clflush(&memory[line * kStride]);
+  _mm_mfence();
+  const trace::MemoryUse use =
+      model.Use(kLines, hbbp_test_scattered_stores, static_cast<const uint8_t*>(memory.data()));
+  CHECK(use.store_miss_ticks > kLines * processor.accesses.min_miss);
+  CHECK(use.miss_ticks < use.store_miss_ticks / 4);
+  CHECK(use.lines >= kLines);
+}
+
 TEST_CASE("lines that the program has prefetched do not miss") {
   constexpr size_t kLines = 256;
   std::vector<uint8_t> memory((kLines + 1) * kStride, 1);
@@ -496,6 +521,8 @@ TEST_CASE("of misses and computing the longer hides most of the shorter") {
   CHECK(time.StreamsNs(branches, 100, LengthUnit::kInstructions) == Approx(100 * 0.5 * 0.25));
   CHECK(time.WithMissesNs(300, {}) == Approx(300));
   CHECK(time.WithMissesNs(300, {.miss_ticks = 800}) == Approx(500));
+  CHECK(time.WithMissesNs(300, {.store_miss_ticks = 1600}) == Approx(500));
+  CHECK(time.WithMissesNs(300, {.miss_ticks = 400, .store_miss_ticks = 800}) == Approx(500));
   // A line that is used for the first time costs two cycles.
   CHECK(time.WithMissesNs(300, {.lines = 20}) == Approx(310));
   trace::CodeCache::Destroy(empty);
