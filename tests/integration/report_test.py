@@ -1,4 +1,5 @@
 """Tests the page of hbbp export --format html in a browser."""
+import collections
 import csv
 import io
 import json
@@ -81,13 +82,17 @@ class ReportTest(record_support.RecordTest):
         self.export()
         self.browser.open(self.page)
         self.assertEqual(self.browser.texts('#command')[0].split()[0], 'bzip2')
-        by_function = self.rows('mix', self.file, '--by', 'function')
+        # Several modules may have functions of one name, as `free@plt`.
+        by_function = self.rows('mix', self.file, '--by', 'module,function')
         names = self.cells('functions', 1)
-        self.assertEqual(len(set(names)), min(15, len(by_function)))
+        self.assertEqual(len(names), min(15, len(by_function)))
         # Functions that ran equally often may come in any order.
-        counts = {row['function']: row['instructions'] for row in by_function}
+        counts = collections.defaultdict(list)
+        for row in by_function:
+            counts[row['function']].append(row['instructions'])
         for name, row in zip(names, by_function):
-            self.assertAlmostEqual(counts[name], row['instructions'], delta=1e-9 * row['instructions'])
+            self.assertTrue(any(abs(count - row['instructions']) <= 1e-9 * row['instructions'] for count in counts[name]),
+                            (name, row))
         for shown, row in zip(numbers(self.cells('functions', 3)), by_function):
             self.assertAlmostEqual(shown, row['instructions'], delta=0.01 * row['instructions'])
         self.browser.choose('#pivot-row-0', 'mnemonic')
