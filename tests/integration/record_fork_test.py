@@ -75,10 +75,7 @@ class RecordForkTest(record_support.RecordTest):
         self.assert_close(self.milliseconds(self.children()[daemon]), 700)
 
     def test_process_in_the_background_is_profiled_until_it_ends(self):
-        start = time.monotonic()
         process = self.leave(f'"{program("ends")}" return 2000')
-        # Nor did what reads the output of hbbp record wait for it.
-        self.assertLess(time.monotonic() - start, 1.9)
         self.wait_for(self.has_no_parts)
         self.assert_close(self.milliseconds(self.children()[process]), 2000)
         self.assertIn('ends return 2000', self.info(self.children()[process])['command'])
@@ -94,6 +91,7 @@ class RecordForkTest(record_support.RecordTest):
                              for row in self.rows('mix', '--by', 'module', profile)})
 
     def test_process_in_the_background_that_is_killed_keeps_what_was_counted(self):
+        # It runs for so long that the test fails if what reads the output of hbbp record waits for it.
         process = self.leave(f'exec "{program("ends")}" return 600000')
         self.wait_for(lambda: any(self.milliseconds(path) > 50
                                   for path in self.directory.glob(f'*.parts-*/*/{process}.*.partial')))
