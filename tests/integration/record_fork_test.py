@@ -4,7 +4,6 @@ import pathlib
 import re
 import shutil
 import signal
-import time
 import unittest
 
 import record_support

@@ -149,10 +149,11 @@ void FinishForKilledCommand(const RecordOptions& record, const std::string& path
 }
 
 // Runs in the keeper.
-void FinishForRunningProcesses(const std::string& output, const std::string& path, pid_t program) {
+void FinishForRunningProcesses(const std::string& output, const std::string& path, pid_t program,
+                               const std::vector<pid_t>& running) {
   PartsDirectory directory(path);
   StatusOr<LiveProcesses> live = LiveProcesses::Open(path);
-  if (live.ok()) live->WaitForAll();
+  if (live.ok()) live->WaitForAll(running);
   std::map<pid_t, ProcessParts> parts;
   if (!StoreProfiles(directory, program, output, {}, &parts).ok()) directory.KeepIfAnyProfile();
 }
@@ -191,9 +192,11 @@ int RecordInside(const RecordOptions& record) {
   const StatusOr<std::string> parts_path = PartsDirectory::PathFor(record.output);
   if (!parts_path.ok()) return Fail(kName, parts_path.status().message());
   // The keeper starts before there is anything to clean up.
-  StatusOr<Keeper> keeper = Keeper::Start(
-      [&](pid_t program) { FinishForKilledCommand(record, *parts_path, program); },
-      [&](pid_t program) { FinishForRunningProcesses(record.output, *parts_path, program); });
+  StatusOr<Keeper> keeper =
+      Keeper::Start([&](pid_t program) { FinishForKilledCommand(record, *parts_path, program); },
+                    [&](pid_t program, const std::vector<pid_t>& running) {
+                      FinishForRunningProcesses(record.output, *parts_path, program, running);
+                    });
   if (!keeper.ok()) return Fail(kName, keeper.status().message());
   StatusOr<PartsDirectory> directory = PartsDirectory::Create(*parts_path);
   if (!directory.ok()) return Fail(kName, directory.status().message());
@@ -210,8 +213,7 @@ int RecordInside(const RecordOptions& record) {
   const std::vector<pid_t> running = live->Find(end->pid);
   const int status = StoreAndReport(record, *end, running, &*directory);
   if (!running.empty()) {
-    live->PassOn(running);
-    keeper->HandOver();
+    keeper->HandOver(running);
     directory->Release();
   }
   return status;

@@ -49,7 +49,9 @@ void DropStandardFiles() {
     if (message == kDismissed) ::_exit(0);
     if (message == kGoOn) {
       DropStandardFiles();
-      go_on(program);
+      std::vector<pid_t> running;
+      while (Receive(reader, &message)) running.push_back(message);
+      go_on(program, running);
       ::_exit(0);
     }
     program = message;
@@ -102,8 +104,9 @@ Keeper::~Keeper() {
   }
 }
 
-void Keeper::HandOver() {
+void Keeper::HandOver(const std::vector<pid_t>& running) {
   (void)!::write(writer_.get(), &kGoOn, sizeof(kGoOn));
+  for (const pid_t pid : running) (void)!::write(writer_.get(), &pid, sizeof(pid));
   writer_.Reset();
 }
 

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <utility>
+#include <vector>
 
 #include "base/status.h"
 #include "base/unique_fd.h"
@@ -18,15 +19,15 @@ class Keeper {
   // Runs in the keeper, after the starting process was killed and the program that it watched has
   // ended (0: there was none).
   using Finish = std::function<void(pid_t program)>;
-  // Runs in the keeper after HandOver, without files of a terminal or a pipe.
-  using GoOn = std::function<void(pid_t program)>;
+  // Runs in the keeper after HandOver, which got `running`, without files of a terminal or a pipe.
+  using GoOn = std::function<void(pid_t program, const std::vector<pid_t>& running)>;
 
   static StatusOr<Keeper> Start(const Finish& finish, const GoOn& go_on);
   Keeper(Keeper&&) noexcept = default;
   // Dismisses it and waits for its end, unless the work was handed over.
   ~Keeper();
 
-  void HandOver();
+  void HandOver(const std::vector<pid_t>& running);
 
   // Call it before the program runs. The program must be a child of the starting process.
   void Watch(pid_t program);

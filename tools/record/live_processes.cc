@@ -15,12 +15,6 @@ namespace {
 
 std::string FifoOf(const std::string& directory) { return directory + "/" + preload::kLiveFifo; }
 
-// The result is not valid if no process reads.
-UniqueFd OpenWriter(const std::string& directory) {
-  const std::string path = FifoOf(directory);
-  return UniqueFd(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
-}
-
 }  // namespace
 
 StatusOr<LiveProcesses> LiveProcesses::Create(const std::string& directory) {
@@ -40,7 +34,8 @@ StatusOr<LiveProcesses> LiveProcesses::Open(const std::string& directory) {
 }
 
 bool LiveProcesses::IsObserved(const std::string& directory) {
-  return OpenWriter(directory).valid();
+  const std::string path = FifoOf(directory);
+  return UniqueFd(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW)).valid();
 }
 
 bool LiveProcesses::Read() {
@@ -84,12 +79,8 @@ bool LiveProcesses::MayGetWriter(pid_t root) const {
   return ::access(mark.c_str(), F_OK) == 0 || !AliveBut(root).empty();
 }
 
-void LiveProcesses::PassOn(const std::vector<pid_t>& pids) const {
-  const UniqueFd writer = OpenWriter(directory_);
-  for (const pid_t pid : pids) (void)!::write(writer.get(), &pid, sizeof(pid));
-}
-
-void LiveProcesses::WaitForAll() {
+void LiveProcesses::WaitForAll(const std::vector<pid_t>& known) {
+  pids_.insert(known.begin(), known.end());
   constexpr int kPatienceMs = 1000;
   int without_writer_ms = 0;
   while (without_writer_ms < kPatienceMs) {

@@ -30,10 +30,8 @@ class LiveProcesses {
   // ends of those that are about to end.
   std::vector<pid_t> Find(pid_t root);
 
-  // Leaves `pids` for another process that opens the FIFO.
-  void PassOn(const std::vector<pid_t>& pids) const;
-
-  void WaitForAll();
+  // Waits for all processes, among which are `known` ones.
+  void WaitForAll(const std::vector<pid_t>& known);
 
  private:
   LiveProcesses(std::string directory, UniqueFd reader)
