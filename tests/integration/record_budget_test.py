@@ -11,7 +11,7 @@ SWBT = ('--source', 'swbt', '-e', 'task-clock')
 
 class RecordBudgetTest(record_support.RecordTest):
 
-    def samples(self, *options, milliseconds=600):
+    def samples(self, *options, milliseconds=1500):
         result = self.run_tool('record', *options, '-c', SHORT_NS, '-o', self.file, '--',
                                program('ends'), 'return', milliseconds)
         self.assertEqual(result.returncode, 0, result)
