@@ -1,7 +1,8 @@
 // Each quantity is measured by a loop that nothing else limits, five times; the fastest run was not
-// interrupted. Cycles are counted by multiplications of integers that each wait for the one before,
-// which take three on all processors of the last ten years. (Additions of constants may take none,
-// and rounds of short loops half of one.)
+// interrupted. The loops take turns, so that what slows a machine for some ten microseconds slows
+// one run of each, and not all of one. Cycles are counted by multiplications of integers that each
+// wait for the one before, which take three on all processors of the last ten years. (Additions of
+// constants may take none, and rounds of short loops half of one.)
 #include "backends/processor_timing.h"
 
 #include <sys/prctl.h>
@@ -9,6 +10,7 @@
 #include <x86intrin.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 
 #include "base/clock.h"
@@ -52,12 +54,13 @@ void ExecuteIndependent(uint64_t rounds) {
                : "cc", "rax", "rdx", "rsi", "r8");
 }
 
-// Four lines point at each other in a ring.
+// Lines point at each other in a ring, so many that no load of the loop has the same address twice
+// in a row: some processors then take the value for the same, and do not wait for it.
 void LoadAddresses(uint64_t rounds) {
   struct alignas(64) Line {
     Line* next;
-  } lines[4];
-  for (int i = 0; i < 4; ++i) lines[i].next = &lines[(i + 1) % 4];
+  } lines[13];
+  for (int i = 0; i < 13; ++i) lines[i].next = &lines[(i + 1) % 13];
   Line* line = lines;
   asm volatile(HBBP_LOOP(8, "mov (%1), %1\n\t") : "+r"(rounds), "+r"(line) : : "cc", "memory");
 }
@@ -94,14 +97,16 @@ void MultiplyFloats(uint64_t rounds) {
   asm volatile(HBBP_LOOP(8, "mulsd %1, %1\n\t") : "+r"(rounds), "+x"(product) : : "cc");
 }
 
+uint64_t NsOfRun(void (*loop)(uint64_t), uint64_t rounds) {
+  const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
+  loop(rounds);
+  return ClockNs(CLOCK_MONOTONIC) - begin_ns;
+}
+
 // Returns the ns of the fastest run, with those of reading the clock.
 double FastestNs(void (*loop)(uint64_t), uint64_t rounds) {
   uint64_t fastest = UINT64_MAX;
-  for (int run = 0; run < kRuns; ++run) {
-    const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
-    loop(rounds);
-    fastest = std::min(fastest, ClockNs(CLOCK_MONOTONIC) - begin_ns);
-  }
+  for (int run = 0; run < kRuns; ++run) fastest = std::min(fastest, NsOfRun(loop, rounds));
   return static_cast<double>(std::max<uint64_t>(1, fastest));
 }
 
@@ -184,32 +189,58 @@ class DefaultFloats {
   const unsigned before_ = _mm_getcsr();
 };
 
+struct TimedLoop {
+  void (*loop)(uint64_t);
+  uint64_t rounds;
+  std::array<uint64_t, kRuns> ns = {};  // sorted
+};
+
+template <size_t kLoops>
+void TimeInTurns(std::array<TimedLoop, kLoops>* loops) {
+  for (int run = 0; run < kRuns; ++run) {
+    for (TimedLoop& timed : *loops) timed.ns[run] = NsOfRun(timed.loop, timed.rounds);
+  }
+  for (TimedLoop& timed : *loops) std::sort(timed.ns.begin(), timed.ns.end());
+}
+
 ProcessorTiming MeasureWithDefaultFloats() {
+  enum { kClock, kCycles, kWidth, kLoad, kForward, kAdd, kForwardVector, kMultiply, kLoops };
+  std::array<TimedLoop, kLoops> loops = {{{[](uint64_t) {}, 0},
+                                          {MultiplyIntegers, kRoundsOfCycles},
+                                          {ExecuteIndependent, kRoundsOfWidth},
+                                          {LoadAddresses, kRounds},
+                                          {AddInMemory, kRounds},
+                                          {AddFloats, kRounds},
+                                          {AddFloatsInMemory, kRounds},
+                                          {MultiplyFloats, kRounds}}};
+  TimeInTurns(&loops);
+  const auto ns_of_round = [&loops](int i, int run) {
+    const auto ns =
+        static_cast<double>(loops[i].ns[run]) - static_cast<double>(loops[kClock].ns[0]);
+    return std::max(1.0, ns) / static_cast<double>(loops[i].rounds);
+  };
   ProcessorTiming timing;
-  const double clock_ns = FastestNs([](uint64_t) {}, 0);
-  const auto ns_of_round = [clock_ns](void (*loop)(uint64_t), uint64_t rounds) {
-    return std::max(1.0, FastestNs(loop, rounds) - clock_ns) / static_cast<double>(rounds);
-  };
   // A clock that stands still or jumps must not make cycles of no time.
-  timing.ns_per_cycle = std::clamp(ns_of_round(MultiplyIntegers, kRoundsOfCycles) /
-                                       static_cast<double>(kStepsOfRound * kCyclesOfMultiplication),
-                                   0.1, 5.0);
-  const auto cycles_of_round = [&](void (*loop)(uint64_t), uint64_t rounds) {
-    return ns_of_round(loop, rounds) / timing.ns_per_cycle;
+  timing.ns_per_cycle = std::clamp(
+      ns_of_round(kCycles, 0) / static_cast<double>(kStepsOfRound * kCyclesOfMultiplication), 0.1,
+      5.0);
+  const auto cycles_of_round = [&](int i, int run) {
+    return ns_of_round(i, run) / timing.ns_per_cycle;
   };
-  const auto cycles_of_step = [&cycles_of_round](void (*loop)(uint64_t)) {
-    return cycles_of_round(loop, kRounds) / static_cast<double>(kStepsOfRound);
+  const auto cycles_of_step = [&cycles_of_round](int i, int run = 0) {
+    return cycles_of_round(i, run) / static_cast<double>(kStepsOfRound);
   };
   // A machine that others use makes a loop seem slow.
   timing.instructions_per_cycle =
-      std::clamp(static_cast<double>(kInstructionsOfWidth) /
-                     cycles_of_round(ExecuteIndependent, kRoundsOfWidth),
-                 3.0, 8.0);
-  timing.load = std::clamp(cycles_of_step(LoadAddresses), 2.0, 6.0);
-  timing.forward = std::clamp(cycles_of_step(AddInMemory) - 1, 0.0, 6.0);
-  timing.add = std::clamp(cycles_of_step(AddFloats), 2.0, 5.0);
-  timing.forward_vector = std::clamp(cycles_of_step(AddFloatsInMemory) - timing.add, 0.0, 12.0);
-  timing.multiply = std::clamp(cycles_of_step(MultiplyFloats), 3.0, 6.0);
+      std::clamp(static_cast<double>(kInstructionsOfWidth) / cycles_of_round(kWidth, 0), 3.0, 8.0);
+  timing.load = std::clamp(cycles_of_step(kLoad), 2.0, 6.0);
+  // In some runs a processor guesses right where each load's value comes from.
+  constexpr int kMedian = kRuns / 2;
+  timing.forward = std::clamp(cycles_of_step(kForward, kMedian) - 1, 0.0, 6.0);
+  timing.add = std::clamp(cycles_of_step(kAdd), 2.0, 5.0);
+  timing.forward_vector =
+      std::clamp(cycles_of_step(kForwardVector, kMedian) - timing.add, 0.0, 12.0);
+  timing.multiply = std::clamp(cycles_of_step(kMultiply), 3.0, 6.0);
   timing.may_read_ticks = MayReadTicks();
   if (!timing.may_read_ticks) return timing;
   timing.ns_per_tick = NsPerTick();
