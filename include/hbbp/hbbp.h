@@ -17,6 +17,7 @@
  *                                     v
  *                              hbbp_mix, hbbp_pivot,       rows, cells, ratios, loops
  *                              hbbp_ratios, hbbp_loops       mix.h, pivot.h, loops.h
+ *                              hbbp_export                 the formats of other tools: formats.h
  *
  * api.h states the conventions that hold for all of it, status.h how failure is reported, host.h
  * what a host gives (log, progress, cancellation, memory), samples.h the kinds of observation,
@@ -31,6 +32,7 @@
 #include "code.h"
 #include "estimator.h"
 #include "feed.h"
+#include "formats.h"
 #include "host.h"
 #include "ibs.h"
 #include "import.h"

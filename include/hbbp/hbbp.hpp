@@ -29,6 +29,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -481,6 +482,18 @@ inline profile profile_view::select(const hbbp_selection& selection, const work&
   });
 }
 
+// The formats that analysis::export_as writes.
+inline std::vector<hbbp_export_format> export_formats() {
+  std::vector<hbbp_export_format> formats(hbbp_export_format_count());
+  std::size_t copied = 0;
+  detail::check([&](hbbp_error* failure) {
+    return hbbp_export_copy_formats(0, formats.size(), sizeof(hbbp_export_format), formats.data(),
+                                    &copied, failure);
+  });
+  formats.resize(copied);
+  return formats;
+}
+
 // Strings inside the structs live as long as the analysis. It does not need the profile.
 class analysis {
  public:
@@ -627,6 +640,36 @@ class analysis {
                                 failure);
     });
     return ratios(made);
+  }
+  // Writes it in a format of export_formats(). `write` gets a std::string_view several times,
+  // `note` a const char* for all that is left out, and `module` chooses one by its name; see
+  // hbbp_export. Exceptions that the functions throw are lost, and end the export as a failure to
+  // write.
+  template <typename Write, typename Note>
+  void export_as(const std::string& format, Write&& write, Note&& note,
+                 const std::string& module = "", const work& how = {}) const {
+    std::pair<Write&, Note&> calls(write, note);
+    auto options = detail::sized<hbbp_export_options>();
+    if (!module.empty()) options.module = module.c_str();
+    options.user_data = &calls;
+    options.note = [](const char* text, void* user_data) {
+      try {
+        static_cast<decltype(calls)*>(user_data)->second(text);
+      } catch (...) {
+      }
+    };
+    const hbbp_write take = [](const void* bytes, std::size_t size, void* user_data) {
+      try {
+        static_cast<decltype(calls)*>(user_data)->first(
+            std::string_view(static_cast<const char*>(bytes), size));
+        return std::int32_t{0};
+      } catch (...) {
+        return std::int32_t{1};
+      }
+    };
+    detail::check([&](hbbp_error* failure) {
+      return hbbp_export(get(), format.c_str(), &options, how.get(), take, &calls, failure);
+    });
   }
   loops find_loops(const work& how = {}) const {
     hbbp_loops* made = nullptr;

@@ -49,12 +49,14 @@ typedef struct hbbp_debug_options {
 /* One function at an address: the innermost one that was inlined there, or what it was inlined
  * into. Strings live as long as the analysis. */
 typedef struct hbbp_line_frame {
-  uint32_t struct_size; /* set by hbbp_analysis_find_lines */
-  uint32_t line;        /* of the instruction, in an outer frame of the call; 0: of no line */
-  uint32_t column;      /* 0: not known */
-  uint32_t reserved;
-  const char *file;     /* absolute if the compiler said where it ran; "" if not known */
+  uint32_t struct_size;   /* set by hbbp_analysis_find_lines */
+  uint32_t line;          /* of the instruction, in an outer frame of the call; 0: of no line */
+  uint32_t column;        /* 0: not known */
+  uint32_t discriminator; /* distinguishes code of one line, as the compiler encodes it; else 0 */
+  const char *file;       /* absolute if the compiler said where it ran; "" if not known */
   const char *function; /* as the linker knows it (mangled), otherwise its name; "" if not known */
+  uint32_t function_line; /* where `function` is declared; 0: not known */
+  uint32_t reserved;
 } hbbp_line_frame;
 
 /* Describes all addresses of [start, end). */

@@ -26,6 +26,8 @@ hbbp_line_frame FrameOf(const LineFrame& frame) {
   HBBP_INIT(hbbp_line_frame, full);
   full.line = frame.line;
   full.column = frame.column;
+  full.discriminator = frame.discriminator;
+  full.function_line = frame.function_line;
   full.file = TextOf(frame.file);
   full.function = TextOf(frame.function);
   return full;

@@ -207,6 +207,8 @@ std::optional<ModuleAddress> ElfImage::CodeStart() const {
   return regions.empty() ? std::nullopt : std::optional(regions.front().range.start);
 }
 
+std::span<const Segment> ElfImage::LoadSegments() const { return state_->segments.all(); }
+
 std::vector<AddressRange> ElfImage::AllFunctions() const {
   std::vector<ModuleAddress> inside;
   for (const AddressRange& range : state_->eh_frame.All()) inside.push_back(range.start);

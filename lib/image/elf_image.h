@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "base/unique_fd.h"
 #include "image/module_code.h"
+#include "image/segments.h"
 
 namespace hbbp {
 
@@ -54,7 +55,9 @@ class ElfImage : public ModuleCode {
   bool HasSymbols() const;
   // Returns false for a separate debug file, which has the headers of code but not the code.
   bool HasCode() const;
-  // Returns the start of the first executable segment.
+  // Returns what the loader maps, by address.
+  std::span<const Segment> LoadSegments() const;
+  // Returns the start of the first executable section.
   std::optional<ModuleAddress> CodeStart() const;
 
   // Returns every function that a symbol table or the unwind table gives, by address, without

@@ -30,6 +30,7 @@
   X(getsrclines)                \
   X(linecol)                    \
   X(lineaddr)                   \
+  X(linediscriminator)          \
   X(lineendsequence)            \
   X(lineno)                     \
   X(linesrc)                    \

@@ -15,6 +15,9 @@ struct LineFrame {
   std::string_view file;      // absolute if the compilation directory is known; may be empty
   uint32_t line = 0;          // 0: no line
   uint32_t column = 0;        // 0: unknown
+  // Distinguishes code of one line, of the instruction or of the call, as the compiler encodes it.
+  uint32_t discriminator = 0;
+  uint32_t function_line = 0;  // where `function` is declared; 0: unknown
 
   bool operator==(const LineFrame&) const = default;
 };

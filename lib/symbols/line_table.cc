@@ -328,14 +328,20 @@ LineRange LineTable::FindInFile(ModuleAddress address) const {
     frame->column = column;
   };
   LineFrame frame;
-  if (row != nullptr) add_file(&frame, row->file, row->line, row->column);
+  if (row != nullptr) {
+    add_file(&frame, row->file, row->line, row->column);
+    frame.discriminator = row->discriminator;
+  }
   while (scope != kNoScope) {
     const LineScope& inner = unit.scopes[scope];
     frame.function = state_->Intern(unit.names[inner.name], &kept->names[inner.name]);
+    frame.function_line = inner.declared_line;
     found.frames.push_back(frame);
     scope = inner.parent;
     frame = {};
-    if (scope != kNoScope) add_file(&frame, inner.call_file, inner.call_line, inner.call_column);
+    if (scope == kNoScope) break;
+    add_file(&frame, inner.call_file, inner.call_line, inner.call_column);
+    frame.discriminator = inner.call_discriminator;
   }
   if (found.frames.empty() && row != nullptr) found.frames.push_back(frame);
   return found;

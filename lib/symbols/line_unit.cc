@@ -19,6 +19,7 @@
 namespace hbbp {
 namespace {
 
+constexpr unsigned int kGnuDiscriminator = 0x2136;  // DW_AT_GNU_discriminator, not in dwarf.h
 // Compilers do not nest as deep; deeper scopes are left out.
 constexpr size_t kMaxDepth = 512;
 constexpr RangeBudget kRangesOfUnit = {4u << 20, 16u << 20};
@@ -104,6 +105,7 @@ class Reader {
         if (libdw_.linecol_(line, &column) == 0 && column > 0) {
           row.column = static_cast<uint32_t>(column);
         }
+        libdw_.linediscriminator_(line, &row.discriminator);
         const char* const file = libdw_.linesrc_(line, nullptr, nullptr);
         if (file != nullptr) row.file = files_.IndexOf(file);
       }
@@ -231,6 +233,7 @@ class Reader {
     LineScope added;
     added.parent = parent;
     added.name = names_.IndexOf(NameOf(die));
+    added.declared_line = static_cast<uint32_t>(DeclaredLine(die));
     if (parent != kNoScope) {
       const auto file = static_cast<size_t>(Number(die, DW_AT_call_file));
       if (source_files_ != nullptr && file < source_file_count_) {
@@ -239,6 +242,7 @@ class Reader {
       }
       added.call_line = static_cast<uint32_t>(Number(die, DW_AT_call_line));
       added.call_column = static_cast<uint32_t>(Number(die, DW_AT_call_column));
+      added.call_discriminator = static_cast<uint32_t>(Number(die, kGnuDiscriminator));
     }
     *scope = static_cast<uint32_t>(unit_->scopes.size());
     ++*depth;
@@ -254,6 +258,17 @@ class Reader {
       return 0;
     }
     return value;
+  }
+
+  // Returns the line of a function, following references to its declaration.
+  Dwarf_Word DeclaredLine(Dwarf_Die* die) const {
+    Dwarf_Attribute attribute;
+    Dwarf_Word line = 0;
+    if (libdw_.attr_integrate_(die, DW_AT_decl_line, &attribute) == nullptr ||
+        libdw_.formudata_(&attribute, &line) != 0) {
+      return 0;
+    }
+    return line;
   }
 
   // Returns the linkage name of a function, following references to its declaration.

@@ -27,6 +27,7 @@ struct LineRow {
   uint32_t file = kNoFile;  // index of LineUnit::files
   uint32_t line = 0;        // 0: no line
   uint32_t column = 0;
+  uint32_t discriminator = 0;
   bool is_end = false;  // the end of a sequence: nothing is known from here on
 };
 
@@ -34,9 +35,11 @@ struct LineRow {
 struct LineScope {
   uint32_t parent = kNoScope;  // kNoScope: a function with code of its own
   uint32_t name = 0;           // index of LineUnit::names
+  uint32_t declared_line = 0;  // 0: unknown
   uint32_t call_file = kNoFile;
   uint32_t call_line = 0;
   uint32_t call_column = 0;
+  uint32_t call_discriminator = 0;
 };
 
 // From `address` on, the innermost scope is another one.

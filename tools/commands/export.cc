@@ -1,11 +1,10 @@
 // hbbp export: writes a profile in another format.
-#include <algorithm>
 #include <vector>
 
 #include "base/files.h"
 #include "command.h"
 #include "debug_info_options.h"
-#include "export/exporter.h"
+#include "export/html_page.h"
 #include "format.h"
 #include "options.h"
 #include "profile_options.h"
@@ -15,34 +14,41 @@ namespace hbbp::tools {
 namespace {
 
 constexpr char kName[] = "export";
+constexpr char kHtml[] = "html";
 
-const Exporter& ExporterNamed(const std::string& name) {
-  const auto exporters = Exporters();
-  return **std::find_if(exporters.begin(), exporters.end(),
-                        [&](const Exporter* exporter) { return exporter->name == name; });
+// Returns what an option does not go with, or nothing.
+std::string Conflict(const std::string& format, const std::string& module, bool is_of_page) {
+  if (format == kHtml && !module.empty()) return "--module: the page has all modules";
+  if (format != kHtml && is_of_page) {
+    return "--functions, --blocks and --source are of --format html only";
+  }
+  return {};
 }
 
 }  // namespace
 
 int RunExport(int argc, char** argv) {
-  std::vector<std::string> names;
-  std::string formats = "Formats:\n";
-  for (const Exporter* exporter : Exporters()) {
-    names.emplace_back(exporter->name);
-    formats += "  " + names.back() + "  " + std::string(exporter->summary) + '\n';
+  std::vector<std::string> names = {kHtml};
+  std::string formats = "Formats:\n  html: a page to look at, whole in one file\n";
+  for (const hbbp_export_format& each : hbbp::export_formats()) {
+    names.emplace_back(each.name);
+    formats += "  " + names.back() + ": " + each.summary +
+               (each.is_of_one_module != 0 ? "; of one module" : "") + '\n';
   }
-  std::string format = names.front();
-  std::string output;
-  ExportRequest request;
+  std::string format = kHtml, output, module;
+  PageRequest page;
   Options options(kName, "Write a profile in another format");
-  options.Profiles(&request.files, "profiles; several are added up");
+  options.Profiles(&page.files, "profiles; several are added up");
   options.Choice("--format", &format, names, "what to write (" + format + ")");
   options.Value("-o,--output", &output, "OUT", "where to; without it, standard output");
-  options.Count("--functions", &request.functions,
+  options.Value("--module", &module, "NAME",
+                "only this module, by its path or file name (formats of one module: the one that "
+                "executed most instructions)");
+  options.Count("--functions", &page.functions,
                 "html: the N busiest functions by name, the others in sums (200)");
-  options.Count("--blocks", &request.blocks,
+  options.Count("--blocks", &page.blocks,
                 "html: the N busiest blocks of these with their code, the others in sums (2000)");
-  options.Flag("--source,!--no-source", &request.with_source_text,
+  options.Flag("--source,!--no-source", &page.with_source_text,
                "html: with the text of source lines, where the files exist here (default)");
   DebugInfoOptions debug_info(kName);
   debug_info.AddTo(&options);
@@ -50,19 +56,36 @@ int RunExport(int argc, char** argv) {
   profiles.AddTo(&options);
   options.Footer(formats);
   if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
+  const bool is_of_page = page.functions != 0 || page.blocks != 0 || !page.with_source_text;
+  if (const std::string conflict = Conflict(format, module, is_of_page); !conflict.empty()) {
+    return Fail(kName, conflict);
+  }
 
-  const StatusOr<hbbp::analysis> analysis = profiles.Analyse(request.files, &debug_info);
+  const StatusOr<hbbp::analysis> analysis = profiles.Analyse(page.files, &debug_info);
   if (!analysis.ok()) return Fail(kName, analysis.status().message());
-  request.analysis = &*analysis;
-  const Exported exported = ExporterNamed(format).write(request);
+  HtmlPage written;
+  std::string failed;
+  if (format == kHtml) {
+    page.analysis = &*analysis;
+    written = WriteHtmlPage(page);
+  } else {
+    try {
+      analysis->export_as(
+          format, [&](std::string_view piece) { written.text += piece; },
+          [&](const char* note) { written.notes.emplace_back(note); }, module);
+    } catch (const hbbp::error& failure) {
+      failed = failure.what();
+    }
+  }
   debug_info.EndProgress();
   for (const std::string& note : CodeProblems(*analysis)) Note(kName, note);
-  for (const std::string& note : exported.notes) Note(kName, Printable(note));
-  const std::string& text = exported.text;
+  for (const std::string& note : written.notes) Note(kName, Printable(note));
+  if (!failed.empty()) return Fail(kName, failed);
+  const std::string& text = written.text;
   if (output.empty() || output == "-") return WriteOutput(kName, text);
-  const Status written =
+  const Status stored =
       WriteFileAtomically(output, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
-  return written.ok() ? kExitSuccess : Fail(kName, written.message());
+  return stored.ok() ? kExitSuccess : Fail(kName, stored.message());
 }
 
 }  // namespace hbbp::tools

@@ -1,5 +1,5 @@
 // Writes a report as JSON. Each function at the top level makes the JSON of one list of the report,
-// and ReportToJson, which html_exporter.cc calls, puts them together and escapes the text for a
+// and ReportToJson, which html_page.cc calls, puts them together and escapes the text for a
 // <script> element.
 #include "report_json.h"
 

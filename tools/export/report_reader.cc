@@ -1,7 +1,7 @@
 // Reads a report from a profile. Reader reads sources and modules, then functions, loops and the
 // blocks with most instructions; the remaining blocks are summed up. Threads of blocks are
 // distinguished as long as the page stays small. Pivots give the mixes, ratios and slices at the
-// end. html_exporter.cc calls ReadReport.
+// end. html_page.cc calls ReadReport.
 #include "report_reader.h"
 
 #include <algorithm>
@@ -60,7 +60,7 @@ double Instructions(const hbbp_block& block) { return block.count * block.instru
 
 class Reader {
  public:
-  explicit Reader(const ExportRequest& request) : request_(request), analysis_(*request.analysis) {}
+  explicit Reader(const PageRequest& request) : request_(request), analysis_(*request.analysis) {}
 
   Report Read() {
     ReadRun();
@@ -299,7 +299,7 @@ class Reader {
     return it->second;
   }
 
-  const ExportRequest& request_;
+  const PageRequest& request_;
   const hbbp::analysis& analysis_;
   Report report_;
   SourceText source_text_;
@@ -312,6 +312,6 @@ class Reader {
 
 }  // namespace
 
-Report ReadReport(const ExportRequest& request) { return Reader(request).Read(); }
+Report ReadReport(const PageRequest& request) { return Reader(request).Read(); }
 
 }  // namespace hbbp::tools

@@ -2,7 +2,7 @@
 #ifndef HBBP_TOOLS_EXPORT_REPORT_READER_H_
 #define HBBP_TOOLS_EXPORT_REPORT_READER_H_
 
-#include "exporter.h"
+#include "html_page.h"
 #include "report.h"
 
 namespace hbbp::tools {
@@ -10,7 +10,7 @@ namespace hbbp::tools {
 inline constexpr uint64_t kReportFunctions = 200;
 inline constexpr uint64_t kReportBlocks = 2000;
 
-Report ReadReport(const ExportRequest& request);
+Report ReadReport(const PageRequest& request);
 
 }  // namespace hbbp::tools
 

@@ -423,9 +423,11 @@ class hbbp_line_frame(Structure):
         ('struct_size', c_uint32),
         ('line', c_uint32),
         ('column', c_uint32),
-        ('reserved', c_uint32),
+        ('discriminator', c_uint32),
         ('file', c_char_p),
         ('function', c_char_p),
+        ('function_line', c_uint32),
+        ('reserved', c_uint32),
     ]
 
 
@@ -679,6 +681,25 @@ class hbbp_feed_info(Structure):
         ('dropped', c_uint64),
         ('memory_bytes', c_uint64),
         ('peak_memory_bytes', c_uint64),
+    ]
+
+
+class hbbp_export_format(Structure):
+    _fields_ = [
+        ('struct_size', c_uint32),
+        ('is_of_one_module', c_uint32),
+        ('name', c_char_p),
+        ('summary', c_char_p),
+    ]
+
+
+class hbbp_export_options(Structure):
+    _fields_ = [
+        ('struct_size', c_uint32),
+        ('reserved', c_uint32),
+        ('module', c_char_p),
+        ('note', CFUNCTYPE(None, c_char_p, c_void_p)),
+        ('user_data', c_void_p),
     ]
 
 
@@ -990,6 +1011,12 @@ FUNCTIONS: Dict[str, Tuple[Any, ...]] = {
     'hbbp_feed_snapshot': (c_int32, POINTER(hbbp_feed), POINTER(hbbp_work_options),
         POINTER(POINTER(hbbp_profile)), POINTER(hbbp_error)),
     'hbbp_feed_get_info': (c_int32, POINTER(hbbp_feed), POINTER(hbbp_feed_info),
+        POINTER(hbbp_error)),
+    'hbbp_export_format_count': (c_size_t,),
+    'hbbp_export_copy_formats': (c_int32, c_size_t, c_size_t, c_size_t,
+        POINTER(hbbp_export_format), POINTER(c_size_t), POINTER(hbbp_error)),
+    'hbbp_export': (c_int32, POINTER(hbbp_analysis), c_char_p, POINTER(hbbp_export_options),
+        POINTER(hbbp_work_options), CFUNCTYPE(c_int32, c_void_p, c_size_t, c_void_p), c_void_p,
         POINTER(hbbp_error)),
     'hbbp_analysis_ibs_sum_count': (c_size_t, POINTER(hbbp_analysis)),
     'hbbp_analysis_copy_ibs_sums': (c_int32, POINTER(hbbp_analysis), c_size_t, c_size_t, c_size_t,

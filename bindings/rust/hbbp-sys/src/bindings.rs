@@ -1441,6 +1441,70 @@ extern "C" {
     pub fn hbbp_feed_get_info(feed: *mut hbbp_feed, info: *mut hbbp_feed_info, error: *mut hbbp_error) -> hbbp_status;
 }
 
+// formats.h ---------------------------------------------------------------------------------------
+
+/// `hbbp_export_format` of the C ABI.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hbbp_export_format {
+    /// set by hbbp_export_copy_formats
+    pub struct_size: u32,
+    /// 1: what is written is of one module
+    pub is_of_one_module: u32,
+    /// `const char *name` in C.
+    pub name: *const c_char,
+    /// one line: what reads it
+    pub summary: *const c_char,
+}
+
+sized!(hbbp_export_format);
+
+/// Takes the next bytes of what is written: valid during the call. Returns 0, or anything else to
+/// end it. Called in the thread that exports. It must not throw.
+pub type hbbp_write = Option<unsafe extern "C" fn(bytes: *const c_void, size: usize, user_data: *mut c_void) -> i32>;
+
+/// Says in a line what was left out of an export, and why. As hbbp_write.
+pub type hbbp_export_note = Option<unsafe extern "C" fn(note: *const c_char, user_data: *mut c_void)>;
+
+/// Fields that are 0 or NULL have their defaults.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hbbp_export_options {
+    /// set by the caller
+    pub struct_size: u32,
+    /// 0
+    pub reserved: u32,
+    /// the only one to write, by its path or file name; NULL: all, or for formats
+    /// of one module the file that executed most instructions
+    pub module: *const c_char,
+    /// NULL: nobody is told
+    pub note: hbbp_export_note,
+    /// given to note
+    pub user_data: *mut c_void,
+}
+
+sized!(hbbp_export_options);
+
+extern "C" {
+    /// The formats of this library. Read as api.h says, without a handle. Since 0.1.
+    pub fn hbbp_export_format_count() -> usize;
+
+    /// See formats.h.
+    pub fn hbbp_export_copy_formats(first: usize, count: usize, size: usize, formats: *mut hbbp_export_format, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
+
+    /// Writes an analysis in a format ("llvm", "bolt", ...) by calls of \`write\`, which gets \`user_data\`.
+    /// \`options\` and \`work\` may be NULL. What debug information is needed is read as
+    /// hbbp_analysis_find_lines does.
+    /// Errors:
+    /// HBBP_ERROR_INVALID_ARGUMENT  NULL; no such format: the message lists those there are
+    /// HBBP_ERROR_NOT_FOUND         no such module; nothing to write: no counts, or none with the
+    /// debug information that the format needs HBBP_ERROR_CANCELLED         also by
+    /// hbbp_debug_options.cancel HBBP_ERROR_IO                \`write\` did not return 0: what it was
+    /// given before is not a whole file HBBP_ERROR_NO_MEMORY and those of hbbp_work_options. Any thread.
+    /// Since 0.1.
+    pub fn hbbp_export(analysis: *const hbbp_analysis, format: *const c_char, options: *const hbbp_export_options, work: *const hbbp_work_options, write: hbbp_write, user_data: *mut c_void, error: *mut hbbp_error) -> hbbp_status;
+}
+
 // host.h ------------------------------------------------------------------------------------------
 
 /// One of the constants that follow.
@@ -1818,12 +1882,16 @@ pub struct hbbp_line_frame {
     pub line: u32,
     /// 0: not known
     pub column: u32,
-    /// `uint32_t reserved` in C.
-    pub reserved: u32,
+    /// tells code of one line apart, as the compiler encodes it; else 0
+    pub discriminator: u32,
     /// absolute if the compiler said where it ran; "" if not known
     pub file: *const c_char,
     /// as the linker knows it (mangled), otherwise its name; "" if not known
     pub function: *const c_char,
+    /// where \`function\` is declared; 0: not known
+    pub function_line: u32,
+    /// `uint32_t reserved` in C.
+    pub reserved: u32,
 }
 
 sized!(hbbp_line_frame);

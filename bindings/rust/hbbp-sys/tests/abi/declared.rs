@@ -27,6 +27,8 @@ declared! {
         hbbp_feed_sample { time_ns, ip, period, extent, pid, tid, branches, branch_count, ibs_register_count, ibs_registers, ibs_capabilities, reserved }
         hbbp_feed_event { kind, pid, tid, parent_pid, parent_tid, source, time_ns, address, size, file_offset, device, inode, count, name, build_id, code, build_id_size, reserved }
         hbbp_feed_info { struct_size, reserved, samples, lost, throttled, duration_ns, waiting, dropped, memory_bytes, peak_memory_bytes }
+        hbbp_export_format { struct_size, is_of_one_module, name, summary }
+        hbbp_export_options { struct_size, reserved, module, note, user_data }
         hbbp_work_options { struct_size, reserved, progress, user_data, cancel }
         hbbp_allocator { struct_size, reserved, allocate, deallocate, user_data }
         hbbp_ibs_sum { struct_size, module, function, reserved, event, address, sum }
@@ -36,7 +38,7 @@ declared! {
         hbbp_import_options { struct_size, moved_file_count, root, moved_files, binary, ebs_method, reserved, slice_ns, log, log_user_data, log_level, reserved2, max_memory, allocator }
         hbbp_code_region { struct_size, reserved, address, size, code, name, time_ns }
         hbbp_debug_options { struct_size, flags, debug_root, memory_limit, progress, user_data, cancel }
-        hbbp_line_frame { struct_size, line, column, reserved, file, function }
+        hbbp_line_frame { struct_size, line, column, discriminator, file, function, function_line, reserved }
         hbbp_line_range { struct_size, frame_count, start, end }
         hbbp_loop { struct_size, module, function, parent, depth, flags, blocks, trip_basis, header, entries, entries_error, iterations, iterations_error, trip_count, trip_count_error, trip_count_by_branches, trip_count_by_branches_error, trip_count_by_counts, trip_count_by_counts_error, instructions, instructions_error, own_instructions, own_instructions_error }
         hbbp_mix_row { struct_size, module, function, thread, mnemonic, instructions, standard_error, share, slice, reserved }
@@ -263,6 +265,9 @@ declared! {
         hbbp_feed_flush(_, _, _)
         hbbp_feed_snapshot(_, _, _, _)
         hbbp_feed_get_info(_, _, _)
+        hbbp_export_format_count()
+        hbbp_export_copy_formats(_, _, _, _, _, _)
+        hbbp_export(_, _, _, _, _, _, _)
         hbbp_cancel_create(_, _)
         hbbp_cancel_destroy(_)
         hbbp_cancel_set(_, _)

@@ -1,0 +1,72 @@
+#include "export/exporter.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "export/exporter.h"
+#include "image/elf_file.h"
+
+namespace hbbp {
+namespace {
+
+constexpr std::array kExporters = {&kLlvmExporter, &kAutofdoExporter, &kProfgenExporter};
+
+std::vector<double> InstructionsByModule(const Analysis& analysis) {
+  std::vector<double> instructions(analysis.data().modules.size());
+  for (const BlockRecord& record : analysis.blocks()) {
+    instructions[record.module] += record.estimate.count * record.block.instruction_count;
+  }
+  return instructions;
+}
+
+// Returns the file with the most instructions, or kNoIndex. Readers of such formats want a file.
+uint32_t HottestFile(const Analysis& analysis, const std::vector<double>& instructions) {
+  uint32_t hottest = kNoIndex;
+  for (uint32_t i = 0; i < instructions.size(); ++i) {
+    if (analysis.data().modules[i].kind != ModuleKind::kFile || instructions[i] <= 0) continue;
+    if (hottest == kNoIndex || instructions[i] > instructions[hottest]) hottest = i;
+  }
+  return hottest;
+}
+
+void ReportOtherModules(const ExportSubject& subject, const std::vector<double>& instructions) {
+  double all = 0;
+  for (const double of_module : instructions) all += of_module;
+  const double others = all - instructions[subject.module];
+  if (others < all * 0.001) return;
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.1f %%", 100 * others / all);
+  subject.Note("this is of " + subject.analysis.data().modules[subject.module].path +
+               " only: other modules executed " + text +
+               " of the instructions, and each has an export of its own");
+}
+
+}  // namespace
+
+std::span<const Exporter* const> Exporters() { return kExporters; }
+
+const Exporter* FindExporter(std::string_view name) {
+  const auto found = std::find_if(kExporters.begin(), kExporters.end(),
+                                  [&](const Exporter* each) { return each->name == name; });
+  return found == kExporters.end() ? nullptr : *found;
+}
+
+Status Export(const Exporter& exporter, const ExportSubject& subject, ExportSink* sink) {
+  ExportSubject chosen = subject;
+  const std::vector<double> instructions = InstructionsByModule(subject.analysis);
+  if (exporter.is_of_one_module && chosen.module == kNoIndex) {
+    chosen.module = HottestFile(subject.analysis, instructions);
+    if (chosen.module == kNoIndex) {
+      return MakeStatus(StatusCode::kNotFound,
+                        "no block of a file was counted, so there is nothing to write as %s; "
+                        "hbbp info says what became of the samples",
+                        exporter.name);
+    }
+    ReportOtherModules(chosen, instructions);
+  }
+  HBBP_RETURN_IF_ERROR(exporter.write(chosen, sink));
+  return sink->Finish();
+}
+
+}  // namespace hbbp

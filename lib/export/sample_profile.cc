@@ -1,0 +1,210 @@
+// MakeSampleProfile adds the instructions of each block at their locations (AddBlock), those of the
+// blocks of the same functions that have no count with 0 (AddUnseenBlocks), and then the branches
+// to the start of a function, as its entries and as calls of where they came from (AddCalls).
+#include "export/sample_profile.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace hbbp {
+namespace {
+
+// Offsets have as many bits.
+constexpr uint32_t kLineMask = 0xffff;
+
+// Reads one part of a discriminator and removes it. A part is 0 in one bit; up to 31 in 7 bits, the
+// lowest 0 and the highest 0; or up to 4095 in 14 bits.
+uint32_t TakePart(uint32_t* rest) {
+  if ((*rest & 1) != 0) {
+    *rest >>= 1;
+    return 0;
+  }
+  const uint32_t bits = *rest >> 1;
+  const bool is_long = (bits & 0x20) != 0;
+  *rest >>= is_long ? 14 : 7;
+  return is_long ? ((bits >> 1) & 0xfe0) | (bits & 0x1f) : bits & 0x1f;
+}
+
+SampleLocation LocationOf(const LineFrame& frame) {
+  return {(frame.line - frame.function_line) & kLineMask, Split(frame.discriminator).base};
+}
+
+// Finds the frames of addresses in rising order, which mostly have the same range as the one
+// before.
+class FrameFinder {
+ public:
+  explicit FrameFinder(const LineTable* table) : table_(table) {}
+
+  const std::vector<LineFrame>& At(ModuleAddress address) {
+    if (!is_valid_ || address < found_.range.start || address >= found_.range.end) {
+      found_ = table_->Find(address);
+      is_valid_ = true;
+    }
+    return found_.frames;
+  }
+
+ private:
+  const LineTable* table_;
+  LineRange found_;
+  bool is_valid_ = false;
+};
+
+// Returns whether a location in the innermost function is known.
+bool IsUsable(const std::vector<LineFrame>& frames) {
+  return !frames.empty() && std::all_of(frames.begin(), frames.end(), [](const LineFrame& frame) {
+    return !frame.function.empty() && frame.line != 0 && frame.function_line != 0;
+  });
+}
+
+// Returns the innermost function, and adds `instructions` to it and to those around it.
+SampledFunction* FunctionAt(const std::vector<LineFrame>& frames, double instructions,
+                            SampleProfile* profile) {
+  SampledFunction* function = &profile->functions[std::string(frames.back().function)];
+  function->total += instructions;
+  for (size_t i = frames.size() - 1; i > 0; --i) {
+    const SampleLocation call = LocationOf(frames[i]);
+    function = &function->inlined[call][std::string(frames[i - 1].function)];
+    function->total += instructions;
+  }
+  return function;
+}
+
+class Maker {
+ public:
+  explicit Maker(const ExportSubject& subject) : subject_(subject), check_(subject.work.cancel) {}
+
+  SampleProfile Make() {
+    const size_t modules = analysis().data().modules.size();
+    for (uint32_t module = 0; module < modules; ++module) {
+      if (subject_.Wants(module)) AddModule(module);
+    }
+    AddCalls();
+    return std::move(profile_);
+  }
+
+ private:
+  const Analysis& analysis() const { return subject_.analysis; }
+
+  void AddModule(uint32_t module) {
+    double all = 0, without_lines = 0;
+    std::vector<const BlockRecord*> records;
+    for (const BlockRecord& record : analysis().blocks()) {
+      if (record.module != module || !(record.estimate.count > 0)) continue;
+      records.push_back(&record);
+      all += record.estimate.count * record.block.instruction_count;
+    }
+    if (records.empty()) return;
+    const StatusOr<const LineTable*> table = subject_.lines.Open(module);
+    const std::string& path = analysis().data().modules[module].path;
+    if (!table.ok()) {
+      subject_.Note(path + " is left out: " + table.status().message());
+      return;
+    }
+    FrameFinder frames(*table);
+    for (const BlockRecord* record : records) {
+      without_lines += AddBlock(module, record->block, record->estimate.count, &frames);
+    }
+    AddUnseenBlocks(module, records, &frames);
+    if (without_lines <= all / 1000) return;
+    char share[32];
+    std::snprintf(share, sizeof(share), "%.1f %%", 100 * without_lines / all);
+    subject_.Note(path + ": " + share +
+                  " of its instructions are of no line of a function, and left out");
+  }
+
+  // Returns how many instructions were executed of which no line is known.
+  double AddBlock(uint32_t module, const Block& block, double count, FrameFinder* finder) {
+    double without_lines = 0;
+    for (const Instruction& instruction : analysis().modules().DecodeBlock(module, block)) {
+      check_.Step();
+      const std::vector<LineFrame>& frames = finder->At({instruction.address});
+      if (!IsUsable(frames)) {
+        without_lines += count;
+        continue;
+      }
+      SampledFunction* const function = FunctionAt(frames, count, &profile_);
+      double* const counted = &function->lines[LocationOf(frames.front())].count;
+      *counted = std::max(*counted, count * Split(frames.front().discriminator).copies);
+    }
+    return without_lines;
+  }
+
+  // The other blocks of the functions (and parts) that have counts.
+  void AddUnseenBlocks(uint32_t module, const std::vector<const BlockRecord*>& records,
+                       FrameFinder* finder) {
+    uint64_t end = 0;  // of the function that was added last
+    for (const BlockRecord* record : records) {
+      if (record->block.start.value < end) continue;
+      const std::vector<Block> blocks = analysis().FunctionBlocks(module, record->block.start);
+      for (const Block& block : blocks) AddBlock(module, block, 0, finder);
+      if (!blocks.empty()) end = blocks.back().end.value;
+    }
+  }
+
+  // Calls are branches to the start of a function.
+  void AddCalls() {
+    for (const TakenBranchRecord& branch : analysis().branches()) {
+      check_.Step();
+      if (!(branch.count > 0) || branch.to_module == kNoIndex || branch.to == kNoAddress) continue;
+      const std::string* const callee = FunctionStartingAt(branch.to_module, branch.to);
+      if (callee == nullptr) continue;
+      const auto known = profile_.functions.find(*callee);
+      if (known != profile_.functions.end() && subject_.Wants(branch.to_module)) {
+        known->second.entries += branch.count;
+      }
+      if (branch.from_module == kNoIndex || branch.from == kNoAddress) continue;
+      if (!subject_.Wants(branch.from_module)) continue;
+      const StatusOr<const LineTable*> table = subject_.lines.Open(branch.from_module);
+      if (!table.ok()) continue;
+      const LineRange caller = (*table)->Find(branch.from);
+      if (!IsUsable(caller.frames)) continue;
+      const LineFrame& innermost = caller.frames.front();
+      FunctionAt(caller.frames, 0, &profile_)->lines[LocationOf(innermost)].calls[*callee] +=
+          branch.count;
+    }
+  }
+
+  // Returns its name as the debug information has it, else that of its symbol, or null.
+  const std::string* FunctionStartingAt(uint32_t module, ModuleAddress address) {
+    const auto key = std::pair(module, address.value);
+    const auto [known, is_new] = starts_.try_emplace(key);
+    if (is_new) known->second = FindFunctionStart(module, address);
+    return known->second ? &*known->second : nullptr;
+  }
+
+  std::optional<std::string> FindFunctionStart(uint32_t module, ModuleAddress address) const {
+    const uint32_t index = FindFunction(analysis().functions(), module, address);
+    if (index == kNoIndex || analysis().functions()[index].range.start != address) return {};
+    const StatusOr<const LineTable*> table = subject_.lines.Open(module);
+    if (table.ok()) {
+      const LineRange found = (*table)->Find(address);
+      if (IsUsable(found.frames)) return std::string(found.frames.back().function);
+    }
+    // A stub of the linker is called for what it goes on to.
+    const std::string& name = analysis().functions()[index].name;
+    constexpr std::string_view kStub = "@plt";
+    return name.ends_with(kStub) ? name.substr(0, name.size() - kStub.size()) : name;
+  }
+
+  const ExportSubject& subject_;
+  CancelCheck check_;
+  SampleProfile profile_;
+  std::map<std::pair<uint32_t, uint64_t>, std::optional<std::string>> starts_;
+};
+
+}  // namespace
+
+SplitDiscriminator Split(uint32_t discriminator) {
+  SplitDiscriminator split;
+  split.base = TakePart(&discriminator);
+  const uint32_t copies = TakePart(&discriminator);
+  if (copies != 0) split.copies = copies;
+  return split;
+}
+
+SampleProfile MakeSampleProfile(const ExportSubject& subject) { return Maker(subject).Make(); }
+
+}  // namespace hbbp

@@ -1,0 +1,60 @@
+// SampleProfile is a profile by lines, as LLVM reads it: for each function, and each call that was
+// inlined into it, how often its lines executed and which functions they called.
+//
+// A location in a function is a line, counted from that of the function's declaration, and what the
+// compiler calls the base discriminator, by which blocks of one line differ. Of several
+// instructions of a location the most frequent one counts: the compiler may have moved the others.
+// An instruction that the compiler has made several copies of (by unrolling, say) counts as often,
+// and its discriminator says so.
+//
+// That is how llvm-profgen counts. Like it, this has locations of 0 for code without a count in
+// functions that have one.
+#ifndef HBBP_LIB_EXPORT_SAMPLE_PROFILE_H_
+#define HBBP_LIB_EXPORT_SAMPLE_PROFILE_H_
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "export/export_subject.h"
+
+namespace hbbp {
+
+struct SampleLocation {
+  uint32_t line = 0;  // from the function's own
+  uint32_t discriminator = 0;
+
+  auto operator<=>(const SampleLocation&) const = default;
+};
+
+struct SampledLine {
+  double count = 0;
+  std::map<std::string, double> calls;  // by function
+};
+
+struct SampledFunction {
+  double total = 0;    // instructions executed in it, with those of inlined calls
+  double entries = 0;  // of functions, not of inlined calls
+  std::map<SampleLocation, SampledLine> lines;
+  std::map<SampleLocation, std::map<std::string, SampledFunction>> inlined;
+};
+
+struct SampleProfile {
+  std::map<std::string, SampledFunction> functions;  // by linkage name
+};
+
+// Splits a discriminator as LLVM encodes it.
+struct SplitDiscriminator {
+  uint32_t base = 0;
+  uint32_t copies = 1;
+};
+SplitDiscriminator Split(uint32_t discriminator);
+
+// Returns the profile of the modules that the subject wants. What has no debug information is left
+// out, and noted. Throws WorkCancelled.
+SampleProfile MakeSampleProfile(const ExportSubject& subject);
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_EXPORT_SAMPLE_PROFILE_H_

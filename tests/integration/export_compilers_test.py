@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Tests profiles for compilers by what reads them: llvm-profdata, clang, llvm-profgen, AutoFDO."""
+import re
+
+import export_support
+import record_support
+from export_support import DEBUG, run
+
+
+class ExportCompilersTest(export_support.ExportTest):
+
+    def functions(self, text):
+        """Returns {function: (total, entries)} of a sample profile of LLVM as text."""
+        return {name: (int(total), int(entries))
+                for name, total, entries in re.findall(r'^(\w+):(\d+):(\d+)$', text, re.MULTILINE)}
+
+    def assert_weighted(self, program, profile):
+        """Checks that clang takes 1 to 63 for the branch of step()."""
+        code = run('clang-19', '-O2', '-g', f'-fprofile-sample-use={profile}', '-S', '-emit-llvm', '-o', '-',
+                   program.with_name('choose.c'))
+        weights = [sorted(map(int, pair)) for pair in
+                   re.findall(r'branch_weights", i32 (\d+), i32 (\d+)', code)]
+        ratios = [high / max(low, 1) for low, high in weights]
+        self.assertTrue(any(40 < ratio < 100 for ratio in ratios), weights)
+
+    def check_llvm(self, options):
+        self.need('llvm-profdata-19')
+        program = self.build('clang-19', options)
+        self.trace(program)
+        profile = self.export('llvm')
+        text = run('llvm-profdata-19', 'merge', '--sample', '--text', profile)
+        functions = self.functions(text)
+        self.assertLessEqual({'main', 'step', 'library', 'twice'}, set(functions))
+        for name in ('step', 'main'):
+            self.assertAlmostEqual(functions[name][0], self.executions(name), delta=2 + self.executions(name) / 50)
+        step, main = functions['step'], functions['main']
+        self.assertGreater(step[1], 0)
+        self.assertEqual(main[1], 0)  # no burst saw it being called
+        self.assertIn(f'step:{step[1]}', text)
+        self.assertRegex(text, r'\n \d+(\.\d+)?: draw:\d+\n  \d')
+        binary = self.directory / 'binary.prof'
+        run('llvm-profdata-19', 'merge', '--sample', '--extbinary', profile, '-o', binary)
+        self.assert_weighted(program, profile)
+        self.assert_weighted(program, binary)
+
+    def test_llvm_profile_of_a_pie(self):
+        self.check_llvm((*DEBUG, '-pie', '-fPIE'))
+
+    def test_llvm_profile_of_a_program_at_a_fixed_address(self):
+        self.check_llvm((*DEBUG, '-no-pie'))
+
+    def test_llvm_profile_by_dwarf_4(self):
+        self.check_llvm((*DEBUG, '-gdwarf-4'))
+
+    def test_what_has_no_debug_information_is_left_out(self):
+        program = self.build('gcc', ('-O2',))
+        self.trace(program)
+        result = self.run_tool('export', '--format', 'llvm', self.file)
+        self.assertEqual(result.returncode, 2, result)
+        self.assertIn('-fdebug-info-for-profiling', result.stderr)
+        self.assertIn(f'{program} is left out', result.stderr)
+
+    def test_llvm_profgen_finds_the_same_lines(self):
+        self.need('llvm-profgen-19', 'llvm-profdata-19')
+        for name, options in (('pie', ()), ('fixed', ('-no-pie',)), ('lld', ('-fuse-ld=lld',))):
+            with self.subTest(name):
+                self.need(*(['ld.lld'] if name == 'lld' else []))
+                program = self.build('clang-19', (*DEBUG, *options), name)
+                self.trace(program)
+                notes = []
+                ranges, ours = self.export('profgen', notes=notes), self.export('llvm', '--module', name)
+                self.assertEqual(len([note for note in notes if f'{program} only' in note]), 1, notes)
+                theirs = self.directory / 'theirs.prof'
+                run('llvm-profgen-19', f'--unsymbolized-profile={ranges}', f'--binary={program}', '-o', theirs)
+                overlap = run('llvm-profdata-19', 'overlap', '--sample', theirs, ours)
+                found = re.search(r'Whole program sample overlap: ([\d.]+)%', overlap)
+                self.assertGreater(float(found.group(1)), 95, overlap)
+
+    def test_gcc_takes_the_profile_of_create_gcov(self):
+        # The AutoFDO of Debian 12 writes what gcc up to 11 reads.
+        self.need('gcc-11', 'create_gcov')
+        for name, options in (('pie', ()), ('fixed', ('-no-pie',))):
+            with self.subTest(name):
+                program = self.build('gcc-11', ('-O2', '-g', '-gdwarf-4', *options), name)
+                self.trace(program)
+                gcov = self.directory / 'out.gcov'
+                run('create_gcov', '--profiler=text', f'--profile={self.export("autofdo")}', f'--binary={program}',
+                    f'--gcov={gcov}', '--gcov_version=1')
+                source = program.with_name('choose.c')
+                self.assertNotIn('.text.hot', run('gcc-11', '-O2', '-S', '-o', '-', source))
+                self.assertIn('.text.hot', run('gcc-11', '-O2', f'-fauto-profile={gcov}', '-S', '-o', '-', source))
+
+    def test_create_llvm_prof_reads_the_text(self):
+        self.need('create_llvm_prof')
+        for name, options in (('pie', ()), ('fixed', ('-no-pie',))):
+            with self.subTest(name):
+                program = self.build('clang-19', (*DEBUG, '-gdwarf-4', *options), name)
+                self.trace(program)
+                out = self.directory / 'theirs.txt'
+                run('create_llvm_prof', '--profiler=text', f'--profile={self.export("autofdo")}', f'--binary={program}',
+                    f'--out={out}', '--format=text')
+                # Its version in Debian writes some names of callees wrongly.
+                theirs = self.functions(out.read_text(errors='replace'))
+                self.assertGreater(theirs['step'][0], 0)
+                self.assertGreater(theirs['step'][1], 0)
+
+    def test_options_that_do_not_go_together(self):
+        self.record('true', period_ns=100_000)
+        self.assertIn('--module', self.refused('export', '--module', 'true', self.file))
+        self.assertIn('html only', self.refused('export', '--format', 'llvm', '--functions', '3', self.file))
+        self.assertIn('llvm', self.refused('export', '--format', 'lvm', self.file))
+
+
+if __name__ == '__main__':
+    record_support.main(ExportCompilersTest)

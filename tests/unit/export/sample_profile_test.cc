@@ -1,0 +1,99 @@
+// Tests profiles by lines: discriminators, locations, inlined calls, totals.
+#include "export/sample_profile.h"
+
+#include <fstream>
+#include <string>
+
+#include "export/exporter.h"
+#include "image/elf_image.h"
+#include "support/analyze_or_fail.h"
+#include "support/export_or_fail.h"
+#include "support/temporary_folder.h"
+#include "unit/profile/sample_profiles.h"
+#include "unit/profile/tiny_profile.h"
+
+namespace hbbp {
+namespace {
+
+TEST_CASE("discriminators are split as LLVM encodes them") {
+  CHECK(Split(0).base == 0);
+  CHECK(Split(0).copies == 1);
+  CHECK(Split(2).base == 1);  // one part of 7 bits
+  CHECK(Split(31 << 1).base == 31);
+  // 32 is more than 5 bits: 14 bits.
+  CHECK(Split((0x20 | ((32 & 0xfe0) << 1)) << 1).base == 32);
+  CHECK(Split((0x20 | ((100 & 0xfe0) << 1) | (100 & 0x1f)) << 1).base == 100);
+  // No base, four copies.
+  CHECK(Split(1 | (4 << 1) << 1).base == 0);
+  CHECK(Split(1 | (4 << 1) << 1).copies == 4);
+  // Base 3, four copies.
+  CHECK(Split((3 << 1) | (4 << 1) << 7).base == 3);
+  CHECK(Split((3 << 1) | (4 << 1) << 7).copies == 4);
+}
+
+constexpr char kSource[] = R"(volatile int global;
+static inline __attribute__((always_inline)) void inner(int x) {
+
+  global += x;
+}
+int outer(int x) {
+  global = x;
+
+  inner(x);
+  return x;
+}
+)";
+
+TEST_CASE("lines count from the function's own, and inlined calls are inside of it") {
+  const TemporaryFolder directory;
+  const std::string source = directory.File("code.c"), path = directory.File("lib.so");
+  std::ofstream(source) << kSource;
+  if (!RunCommand("cc -shared -fPIC -O1 -g -Wl,--build-id -o " + path + " " + source)) {
+    HBBP_SKIP("there is no compiler");
+  }
+  StatusOr<std::unique_ptr<ElfImage>> image = ElfImage::Open(path);
+  REQUIRE(image.ok());
+  const ModuleAddress outer = *(*image)->AddressOfSymbol("outer");
+  ProfileData data = TinyProfile(path);
+  data.counts = {MakeCount(0, 0, 0, (*image)->OffsetOfAddress(outer)->value, 5, kTinyPeriod)};
+  const Analysis analysis = AnalyzeOrFail(std::move(data));
+  REQUIRE(analysis.blocks().size() == 1);
+  const double count = analysis.blocks()[0].estimate.count;
+
+  const LineTableCache lines(analysis.shared_modules());
+  const SampleProfile profile = MakeSampleProfile({analysis, lines});
+  REQUIRE(profile.functions.size() == 1);
+  const SampledFunction& found = profile.functions.at("outer");
+  CHECK(found.total == Approx(count * analysis.blocks()[0].block.instruction_count));
+  for (const auto& [location, line] : found.lines) CHECK(line.count == Approx(count));
+  CHECK(found.lines.count({1, 0}) == 1);
+  CHECK(found.lines.count({5, 0}) == 1);
+  REQUIRE(found.inlined.size() == 1);
+  CHECK(found.inlined.begin()->first == SampleLocation{3, 0});
+  const SampledFunction& inner = found.inlined.begin()->second.at("inner");
+  REQUIRE(inner.lines.size() == 1);
+  CHECK(inner.lines.begin()->first == SampleLocation{2, 0});
+
+  const std::string whole = std::to_string(WholeCount(count));
+  const std::string text = ExportOrFail(kLlvmExporter, analysis).text;
+  CHECK(text.starts_with("outer:" + std::to_string(WholeCount(found.total)) + ":0\n"));
+  CHECK(text.find("\n 1: " + whole + "\n") != std::string::npos);
+  CHECK(text.find("\n 3: inner:" + std::to_string(WholeCount(inner.total)) + "\n  2: " + whole +
+                  "\n") != std::string::npos);
+}
+
+TEST_CASE("code without debug information is left out, and reported") {
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
+  if (!BuildTinyLibrary(path)) HBBP_SKIP("there is no compiler");
+  const Analysis analysis = AnalyzeOrFail(TinyProfile(path));
+  Exported exported;
+  const Status status = ExportTo(kLlvmExporter, analysis, &exported);
+  CHECK(status.code() == StatusCode::kNotFound);
+  CHECK(status.message().find("-fdebug-info-for-profiling") != std::string::npos);
+  REQUIRE(exported.notes.size() == 1);
+  CHECK(exported.notes[0].starts_with(path + " is left out: "));
+}
+
+}  // namespace
+}  // namespace hbbp
