@@ -42,7 +42,8 @@ typedef struct hbbp_export_options {
   uint32_t struct_size; /* set by the caller */
   uint32_t reserved;    /* 0 */
   const char *module; /* the only one to write, by its path or file name; NULL: all, or for formats
-                         of one module the file that executed most instructions */
+                         of one module the file that executed most instructions (or, without files,
+ another module) */
   hbbp_export_note note; /* may be NULL */
   void *user_data;       /* given to note */
 } hbbp_export_options;

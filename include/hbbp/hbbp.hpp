@@ -136,6 +136,22 @@ Struct get_struct(Handle* handle, hbbp_status (*get)(Handle*, Struct*, hbbp_erro
   return value;
 }
 
+// Calls a function of the host for C, through which no exception may go. Returns whether none was
+// thrown.
+template <typename Call>
+bool call_for_c(Call&& call) noexcept {
+#if defined(__cpp_exceptions)
+  try {
+    call();
+  } catch (...) {
+    return false;
+  }
+#else
+  call();
+#endif
+  return true;
+}
+
 // A handle that is destroyed with its owner.
 template <typename Handle, void (*Destroy)(Handle*)>
 class owner {
@@ -653,19 +669,13 @@ class analysis {
     if (!module.empty()) options.module = module.c_str();
     options.user_data = &calls;
     options.note = [](const char* text, void* user_data) {
-      try {
-        static_cast<decltype(calls)*>(user_data)->second(text);
-      } catch (...) {
-      }
+      (void)detail::call_for_c([&] { static_cast<decltype(calls)*>(user_data)->second(text); });
     };
     const hbbp_write take = [](const void* bytes, std::size_t size, void* user_data) {
-      try {
-        static_cast<decltype(calls)*>(user_data)->first(
-            std::string_view(static_cast<const char*>(bytes), size));
-        return std::int32_t{0};
-      } catch (...) {
-        return std::int32_t{1};
-      }
+      const std::string_view piece(static_cast<const char*>(bytes), size);
+      const bool is_taken =
+          detail::call_for_c([&] { static_cast<decltype(calls)*>(user_data)->first(piece); });
+      return std::int32_t{is_taken ? 0 : 1};
     };
     detail::check([&](hbbp_error* failure) {
       return hbbp_export(get(), format.c_str(), &options, how.get(), take, &calls, failure);

@@ -2,18 +2,20 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "capi/analysis_handle.h"
 #include "capi/boundary.h"
 #include "capi/host_handle.h"
 #include "export/exporter.h"
 
+using hbbp::Analysis;
+using hbbp::BlockRecord;
 using hbbp::Exporter;
 using hbbp::Exporters;
 using hbbp::kNoIndex;
 using hbbp::MakeStatus;
 using hbbp::OkStatus;
-using hbbp::ProfileData;
 using hbbp::Status;
 using hbbp::StatusCode;
 using hbbp::StatusOr;
@@ -30,15 +32,25 @@ StatusOr<const Exporter*> ReadFormat(const char* name) {
                     names.c_str());
 }
 
-// Returns the module of that path, or the first one with that file name.
-StatusOr<uint32_t> FindModule(const ProfileData& data, std::string_view name) {
+bool IsFileName(std::string_view name, std::string_view path) {
+  return path.size() > name.size() && path.ends_with(name) &&
+         path[path.size() - name.size() - 1] == '/';
+}
+
+// Returns the first module of that path, else of that file name; one with counts before others,
+// since several may be called alike.
+StatusOr<uint32_t> FindModule(const Analysis& analysis, std::string_view name) {
+  std::vector<bool> has_counts(analysis.data().modules.size());
+  for (const BlockRecord& record : analysis.blocks()) has_counts[record.module] = true;
   uint32_t found = kNoIndex;
-  for (uint32_t i = 0; i < data.modules.size(); ++i) {
-    const std::string_view path = data.modules[i].path;
-    if (path == name) return i;
-    const bool is_file_name = path.size() > name.size() && path.ends_with(name) &&
-                              path[path.size() - name.size() - 1] == '/';
-    if (is_file_name && found == kNoIndex) found = i;
+  int rank_of_found = 0;
+  for (uint32_t i = 0; i < has_counts.size(); ++i) {
+    const std::string_view path = analysis.data().modules[i].path;
+    if (path != name && !IsFileName(name, path)) continue;
+    const int rank = 1 + (has_counts[i] ? 2 : 0) + (path == name ? 1 : 0);
+    if (rank <= rank_of_found) continue;
+    found = i;
+    rank_of_found = rank;
   }
   if (found != kNoIndex) return found;
   return MakeStatus(StatusCode::kNotFound,
@@ -84,7 +96,7 @@ HBBP_API hbbp_status hbbp_export(const struct hbbp_analysis* analysis, const cha
       HBBP_RETURN_IF_ERROR(CheckReserved("hbbp_export_options.reserved", given.reserved));
     }
     if (given.module != nullptr) {
-      HBBP_ASSIGN_OR_RETURN(subject.module, FindModule(analysis->data(), given.module));
+      HBBP_ASSIGN_OR_RETURN(subject.module, FindModule(analysis->analysis(), given.module));
     }
     if (given.note != nullptr) {
       subject.note = [&given](const std::string& note) {

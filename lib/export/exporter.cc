@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
+#include <utility>
 #include <vector>
 
 #include "export/exporter.h"
@@ -20,12 +22,16 @@ std::vector<double> InstructionsByModule(const Analysis& analysis) {
   return instructions;
 }
 
-// Returns the file with the most instructions, or kNoIndex. Readers of such formats want a file.
-uint32_t HottestFile(const Analysis& analysis, const std::vector<double>& instructions) {
+// Returns the module with the most instructions, or kNoIndex. Readers of such formats want a file,
+// so that other modules come after all files.
+uint32_t HottestModule(const Analysis& analysis, const std::vector<double>& instructions) {
+  const auto rank = [&](uint32_t i) {
+    return std::pair(analysis.data().modules[i].kind == ModuleKind::kFile, instructions[i]);
+  };
   uint32_t hottest = kNoIndex;
   for (uint32_t i = 0; i < instructions.size(); ++i) {
-    if (analysis.data().modules[i].kind != ModuleKind::kFile || instructions[i] <= 0) continue;
-    if (hottest == kNoIndex || instructions[i] > instructions[hottest]) hottest = i;
+    if (instructions[i] <= 0) continue;
+    if (hottest == kNoIndex || rank(i) > rank(hottest)) hottest = i;
   }
   return hottest;
 }
@@ -55,14 +61,18 @@ const Exporter* FindExporter(std::string_view name) {
 Status Export(const Exporter& exporter, const ExportSubject& subject, ExportSink* sink) {
   ExportSubject chosen = subject;
   const std::vector<double> instructions = InstructionsByModule(subject.analysis);
-  if (exporter.is_of_one_module && chosen.module == kNoIndex) {
-    chosen.module = HottestFile(subject.analysis, instructions);
-    if (chosen.module == kNoIndex) {
-      return MakeStatus(StatusCode::kNotFound,
-                        "no block of a file was counted, so there is nothing to write as %s; "
-                        "hbbp info says what became of the samples",
-                        exporter.name);
-    }
+  const uint32_t hottest = HottestModule(subject.analysis, instructions);
+  const bool is_chosen = chosen.module != kNoIndex;
+  if (hottest == kNoIndex || (is_chosen && instructions[chosen.module] <= 0)) {
+    return MakeStatus(StatusCode::kNotFound,
+                      "no block%s%s was counted, so that there is nothing to write as %s; "
+                      "hbbp info says what became of the samples",
+                      is_chosen ? " of " : "",
+                      is_chosen ? subject.analysis.data().modules[chosen.module].path.c_str() : "",
+                      exporter.name);
+  }
+  if (exporter.is_of_one_module && !is_chosen) {
+    chosen.module = hottest;
     ReportOtherModules(chosen, instructions);
   }
   HBBP_RETURN_IF_ERROR(exporter.write(chosen, sink));

@@ -28,8 +28,9 @@ std::span<const Exporter* const> Exporters();
 // Returns null if there is no such format.
 const Exporter* FindExporter(std::string_view name);
 
-// Writes the subject; formats of one module have the file with the most instructions if none is
-// chosen. Returns kNotFound if there is nothing to write. Throws WorkCancelled.
+// Writes the subject; formats of one module have the file (or other module, if there is none)
+// with the most instructions if none is chosen. Returns kNotFound if there is nothing to write.
+// Throws WorkCancelled.
 Status Export(const Exporter& exporter, const ExportSubject& subject, ExportSink* sink);
 
 }  // namespace hbbp

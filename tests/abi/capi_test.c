@@ -211,6 +211,56 @@ static void check_lines(const hbbp_profile *profile) {
   hbbp_analysis_destroy(analysis);
 }
 
+static int32_t append(const void *bytes, size_t size, void *user_data) {
+  char *const text = (char *)user_data;
+  const size_t used = strlen(text);
+  if (used + size >= 4096) return 1;
+  memcpy(text + used, bytes, size);
+  text[used + size] = 0;
+  return 0;
+}
+
+static int32_t refuse(const void *bytes, size_t size, void *user_data) {
+  (void)bytes;
+  (void)size;
+  (void)user_data;
+  return 1;
+}
+
+static void count_note(const char *note, void *user_data) {
+  CHECK(note[0] != 0 && strchr(note, '\n') == NULL);
+  ++*(int *)user_data;
+}
+
+static void check_exports(const hbbp_analysis *analysis) {
+  const size_t count = hbbp_export_format_count();
+  CHECK(count >= 3);
+  for (size_t i = 0; i < count; ++i) {
+    HBBP_INIT(hbbp_export_format, format);
+    size_t copied = 0;
+    CHECK_OK(hbbp_export_copy_formats(i, 1, sizeof(format), &format, &copied, &error));
+    CHECK(copied == 1 && format.name[0] != 0 && format.summary[0] != 0);
+  }
+  char text[4096] = "";
+  int notes = 0;
+  HBBP_INIT(hbbp_export_options, options);
+  options.note = count_note;
+  options.user_data = &notes;
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "analysis",
+              hbbp_export(NULL, "profgen", &options, NULL, append, text, &error));
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "format",
+              hbbp_export(analysis, NULL, &options, NULL, append, text, &error));
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "write",
+              hbbp_export(analysis, "profgen", &options, NULL, NULL, text, &error));
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "autofdo",
+              hbbp_export(analysis, "prof", &options, NULL, append, text, &error));
+  CHECK_FAILS(HBBP_ERROR_IO, "refused",
+              hbbp_export(analysis, "profgen", &options, NULL, refuse, NULL, &error));
+  options.module = "no such module";
+  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "no such module",
+              hbbp_export(analysis, "profgen", &options, NULL, append, text, &error));
+}
+
 #define CHECK_REFUSES(word, call) CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, word, call)
 
 /* Every function of a session, an analysis, or its result refuses NULL. */
@@ -641,6 +691,7 @@ static void test_ownership(const char *path) {
   CHECK_OK(hbbp_analysis_create(own, NULL, NULL, &other, &error));
   const size_t blocks = hbbp_analysis_block_count(analysis);
   CHECK(blocks > 0);
+  check_exports(analysis);
 
   hbbp_mix *mix = NULL;
   hbbp_pivot *pivot = NULL;

@@ -192,6 +192,9 @@ void TestEmpty(const std::string& directory) {
   CHECK(analysis.pivot_by({}).rows() == 0);
   CHECK(!analysis.ratios_of().list().empty());
   CHECK_STATUS(HBBP_ERROR_INVALID_ARGUMENT, analysis.unexplained_reasons(0));
+  const auto drop = [](const auto&) {};
+  CHECK_STATUS(HBBP_ERROR_NOT_FOUND, analysis.export_as("profgen", drop, drop));
+  CHECK_STATUS(HBBP_ERROR_INVALID_ARGUMENT, analysis.export_as("prof", drop, drop));
   CHECK_STATUS(HBBP_ERROR_INVALID_ARGUMENT, analysis.instruction_mix(1u << 20));
   CHECK_STATUS(HBBP_ERROR_INVALID_ARGUMENT, analysis.ratios_of("x ="));
   CHECK_STATUS(HBBP_ERROR_NOT_FOUND, analysis.block_at(0));
@@ -319,6 +322,16 @@ void TestLists(const hbbp::profile& profile) {
   double in_rows = 0;
   for (const hbbp_mix_row& row : mix.rows()) in_rows += row.instructions;
   CHECK(in_blocks > 0);
+  std::string ranges;
+  const auto append = [&ranges](std::string_view piece) { ranges += piece; };
+  const auto drop = [](const char*) {};
+  analysis.export_as("profgen", append, drop);
+  CHECK(ranges.find(':') != std::string::npos);
+#if defined(__cpp_exceptions)
+  CHECK_STATUS(HBBP_ERROR_IO, analysis.export_as(
+                                  "profgen", [](std::string_view) { throw 1; }, drop));
+#endif
+  CHECK(hbbp::export_formats().size() == hbbp_export_format_count());
   CHECK(std::abs(in_functions / in_blocks - 1) < 1e-9);
   CHECK(std::abs(mix.total() / in_blocks - 1) < 1e-9);
   CHECK(in_rows == mix.total());

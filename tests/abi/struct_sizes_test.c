@@ -189,6 +189,16 @@ OUTPUT_ARRAY(hbbp_mix_row, hbbp_mix_copy_rows, mix)
 OUTPUT_ARRAY(hbbp_ratio, hbbp_ratios_copy, ratios)
 OUTPUT_ARRAY(hbbp_loop, hbbp_loops_copy, loops)
 
+static hbbp_status copy_by_hbbp_export_copy_formats(size_t count, size_t size, void *output,
+                                                    size_t *copied) {
+  return hbbp_export_copy_formats(0, count, size, output, copied, &error);
+}
+
+static void test_hbbp_export_copy_formats(void) {
+  test_output_array("hbbp_export_copy_formats", sizeof(hbbp_export_format),
+                    copy_by_hbbp_export_copy_formats);
+}
+
 /* Structs that are read ------------------------------------------------------------------- */
 
 typedef hbbp_status (*read_function)(const void *input);
@@ -322,6 +332,21 @@ static void test_hbbp_ratios_create(void) {
 }
 
 static void test_hbbp_loops_create(void) { test_work("hbbp_loops_create", read_by_work_of_loops); }
+
+static int32_t write_nothing(const void *bytes, size_t size, void *user_data) {
+  (void)bytes;
+  (void)user_data;
+  return size == 0;
+}
+
+INPUT(hbbp_export, hbbp_export, of_fed, "profgen", input, NULL, write_nothing, NULL, &error)
+INPUT(work_of_export, hbbp_export, of_fed, "profgen", NULL, input, write_nothing, NULL, &error)
+
+static void test_hbbp_export(void) {
+  HBBP_INIT(hbbp_export_options, options);
+  test_input("hbbp_export", &options, sizeof(options), read_by_hbbp_export);
+  test_work("hbbp_export", read_by_work_of_export);
+}
 
 static void call_nothing(void *user_data) { (void)user_data; }
 
@@ -728,6 +753,8 @@ int main(int argc, char **argv) {
   test_hbbp_mix_copy_rows();
   test_hbbp_ratios_copy();
   test_hbbp_loops_copy();
+  test_hbbp_export_copy_formats();
+  test_hbbp_export();
   test_hbbp_session_snapshot();
   test_hbbp_feed_snapshot();
   test_hbbp_profile_load();

@@ -4,7 +4,7 @@ import re
 
 import export_support
 import record_support
-from export_support import DEBUG, run
+from export_support import CLANG, DEBUG, run
 
 
 class ExportCompilersTest(export_support.ExportTest):
@@ -16,7 +16,7 @@ class ExportCompilersTest(export_support.ExportTest):
 
     def assert_weighted(self, program, profile):
         """Checks that clang takes 1 to 63 for the branch of step()."""
-        code = run('clang-19', '-O2', '-g', f'-fprofile-sample-use={profile}', '-S', '-emit-llvm', '-o', '-',
+        code = run(CLANG, '-O2', '-g', f'-fprofile-sample-use={profile}', '-S', '-emit-llvm', '-o', '-',
                    program.with_name('choose.c'))
         weights = [sorted(map(int, pair)) for pair in
                    re.findall(r'branch_weights", i32 (\d+), i32 (\d+)', code)]
@@ -25,7 +25,7 @@ class ExportCompilersTest(export_support.ExportTest):
 
     def check_llvm(self, options):
         self.need('llvm-profdata-19')
-        program = self.build('clang-19', options)
+        program = self.build(CLANG, options)
         self.trace(program)
         profile = self.export('llvm')
         text = run('llvm-profdata-19', 'merge', '--sample', '--text', profile)
@@ -65,7 +65,7 @@ class ExportCompilersTest(export_support.ExportTest):
         for name, options in (('pie', ()), ('fixed', ('-no-pie',)), ('lld', ('-fuse-ld=lld',))):
             with self.subTest(name):
                 self.need(*(['ld.lld'] if name == 'lld' else []))
-                program = self.build('clang-19', (*DEBUG, *options), name)
+                program = self.build(CLANG, (*DEBUG, *options), name)
                 self.trace(program)
                 notes = []
                 ranges, ours = self.export('profgen', notes=notes), self.export('llvm', '--module', name)
@@ -94,7 +94,7 @@ class ExportCompilersTest(export_support.ExportTest):
         self.need('create_llvm_prof')
         for name, options in (('pie', ()), ('fixed', ('-no-pie',))):
             with self.subTest(name):
-                program = self.build('clang-19', (*DEBUG, '-gdwarf-4', *options), name)
+                program = self.build(CLANG, (*DEBUG, '-gdwarf-4', *options), name)
                 self.trace(program)
                 out = self.directory / 'theirs.txt'
                 run('create_llvm_prof', '--profiler=text', f'--profile={self.export("autofdo")}', f'--binary={program}',

@@ -37,6 +37,8 @@ int main(int argc, char **argv) {
 LIBRARY = '''__attribute__((noinline)) static long twice(long value) { return value % 7 + value / 3; }
 long library(long value) { return twice(value) ^ twice(value + 1); }
 '''
+# clang 14 and later read such profiles alike.
+CLANG = 'clang-19' if shutil.which('clang-19') else 'clang-14'
 DEBUG = ('-O2', '-g', '-fdebug-info-for-profiling')
 
 

@@ -4,6 +4,7 @@ import collections
 import ctypes
 import enum
 import gc
+import io
 import math
 import os
 import pathlib
@@ -22,10 +23,11 @@ def interrupt(done, everything):
     raise KeyboardInterrupt
 
 
-class FedTest(unittest.TestCase):
+class FedTest(support.DirectoryTest):
     """A profile of a loop of two instructions and a return, sampled by instructions."""
 
     def setUp(self):
+        super().setUp()
         self.profile = support.fed_profile(loop_samples=30, return_samples=5, period=1000)
 
     def test_counts_are_what_was_fed(self):
@@ -156,6 +158,31 @@ class FedTest(unittest.TestCase):
             self.profile.annotate('ho')
         with self.assertRaisesRegex(hbbp.NotFoundError, 'no function has a count in libm'):
             self.profile.annotate(module='libm.so.6')
+
+    def test_exports(self):
+        formats = {each.name: each for each in hbbp.export_formats()}
+        self.assertEqual((formats['llvm'].is_of_one_module, formats['profgen'].is_of_one_module), (False, True))
+        analysis = self.profile.analysis()
+        first = support.LOOP_ADDRESS
+        expected = f'2\n{first:x}-{first + 2:x}:15000\n{first + 4:x}-{first + 4:x}:5000\n0\n'.encode()
+        path = self.directory / 'out.profgen'
+        self.assertEqual(analysis.export('profgen', path), [])
+        self.assertEqual(path.read_bytes(), expected)
+        whole = io.BytesIO()
+        analysis.export('profgen', whole, module=self.profile.modules()[analysis.blocks()[0].module].path)
+        self.assertEqual(whole.getvalue(), expected)
+        with self.assertRaisesRegex(hbbp.InvalidArgumentError, 'llvm, '):
+            analysis.export('lvm', path)
+        with self.assertRaisesRegex(hbbp.NotFoundError, 'fdebug-info-for-profiling'):
+            analysis.export('llvm', self.directory / 'none')
+        self.assertFalse((self.directory / 'none').exists())
+
+        class Full(io.BytesIO):
+            def write(self, content):
+                raise OSError('full')
+
+        with self.assertRaisesRegex(OSError, 'full'):
+            analysis.export('profgen', Full())
 
     def test_code(self):
         analysis = self.profile.analysis()

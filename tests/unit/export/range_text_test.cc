@@ -22,7 +22,7 @@ TEST_CASE("ranges are blocks, from the first instruction to the last") {
   const std::string path = directory.File("lib.so");
   if (!BuildTinyLibrary(path)) HBBP_SKIP("there is no compiler");
   const Analysis analysis = AnalyzeOrFail(TinyProfile(path));
-  const uint64_t work = TinyWorkOffset(path);  // also the address, as ld places it
+  const uint64_t work = TinyWorkOffset(path);  // also the address, where ld puts it
 
   const Exported autofdo = ExportOrFail(kAutofdoExporter, analysis);
   CHECK(autofdo.notes.empty());
@@ -48,7 +48,7 @@ TEST_CASE("without counts there is nothing to write") {
   Exported exported;
   const Status status = ExportTo(kAutofdoExporter, analysis, &exported);
   CHECK(status.code() == StatusCode::kNotFound);
-  CHECK(status.message().find("no block of a file was counted") != std::string::npos);
+  CHECK(status.message().find("no block was counted") != std::string::npos);
 }
 
 TEST_CASE("of several modules the busiest one is written, and the others are reported") {

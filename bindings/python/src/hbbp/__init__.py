@@ -23,6 +23,7 @@ from ._errors import (BadFormatError, BusyError, CancelledError, Error, Internal
                       InvalidArgumentError, InvalidStateError, IoError, LibraryError,
                       MismatchError, NoMemoryError, NotFoundError, PermissionDeniedError,
                       UnsupportedError, VersionError)
+from ._export import export_formats
 from ._fed_samples import FeedSample
 from ._feed import Feed, FeedEvent
 from ._host import Cancel
@@ -53,7 +54,7 @@ __all__ = [
     'NoMemoryError', 'NotFoundError', 'Order', 'PeriodMode', 'PermissionDeniedError', 'Pivot', 'Profile',
     'Session', 'Source', 'SourceKind', 'Status', 'Table', 'Taxonomy', 'TraceMode', 'TripBasis',
     'Unit', 'UnsupportedError', 'VersionError', '__version__', 'block_feature_names',
-    'capabilities', 'count_interval', 'demangle', 'diff', 'feature', 'find_event',
+    'capabilities', 'count_interval', 'demangle', 'diff', 'export_formats', 'feature', 'find_event',
     'import_recording', 'library_path', 'library_version', 'load', 'load_ipython_extension',
     'merge', 'pivot_keys', 'pivot_values', 'profile_call', 'rows',
 ]

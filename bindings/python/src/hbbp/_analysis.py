@@ -2,9 +2,9 @@
 import ctypes
 import os
 import typing
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, BinaryIO, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
-from . import _abi, _annotate, _optional
+from . import _abi, _annotate, _export, _optional
 from ._abi import Estimator, Event, MixKeys, Order, SourceKind
 from ._caveats import caveats_of
 from ._handle import Handle, Owner
@@ -328,6 +328,12 @@ class Analysis(Owner):
         with self._handle as pointer:
             check('hbbp_analysis_debug_problem', pointer, module, buffer, len(buffer))
         return text(buffer.value)
+
+    def export(self, format: str, output: Union[Path, BinaryIO], module: Optional[str] = None,
+               progress: Optional[Progress] = None, cancel: Optional[Cancel] = None) -> List[str]:
+        """Writes a format of export_formats() to a file, by its path or opened for bytes: of all
+        modules, or of the one of a path or file name. Returns what was left out, and why."""
+        return _export.export(self._handle, format, output, module, progress, cancel)
 
     def annotate(self, function: Union[str, Function, None] = None,
                  module: Optional[str] = None) -> Table[AnnotatedLine]:

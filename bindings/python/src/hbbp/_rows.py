@@ -283,6 +283,15 @@ class LineFrame(NamedTuple):
     column: int
     file: str
     function: str  # name in the symbol table
+    discriminator: int  # distinguishes code of one line, as the compiler encodes it
+    function_line: int  # where the function is declared; 0: unknown
+
+
+class ExportFormat(NamedTuple):
+    """A format that Analysis.export writes."""
+    name: str
+    summary: str  # what reads it
+    is_of_one_module: bool
 
 
 class LineRange(NamedTuple):

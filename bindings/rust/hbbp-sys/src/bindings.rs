@@ -1475,9 +1475,10 @@ pub struct hbbp_export_options {
     /// 0
     pub reserved: u32,
     /// the only one to write, by its path or file name; NULL: all, or for formats
-    /// of one module the file that executed most instructions
+    /// of one module the file that executed most instructions (or, without files,
+    /// another module)
     pub module: *const c_char,
-    /// NULL: nobody is told
+    /// may be NULL
     pub note: hbbp_export_note,
     /// given to note
     pub user_data: *mut c_void,
@@ -1882,7 +1883,7 @@ pub struct hbbp_line_frame {
     pub line: u32,
     /// 0: not known
     pub column: u32,
-    /// tells code of one line apart, as the compiler encodes it; else 0
+    /// distinguishes code of one line, as the compiler encodes it; else 0
     pub discriminator: u32,
     /// absolute if the compiler said where it ran; "" if not known
     pub file: *const c_char,

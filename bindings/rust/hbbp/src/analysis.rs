@@ -3,6 +3,7 @@
 use crate::code::Disassembly;
 use crate::error::{call, Error, Result, Status};
 use crate::estimator::{block_feature_names, Estimator};
+use crate::export;
 use crate::handle::Handle;
 use crate::host::{Cancel, Work};
 use crate::import::MovedFiles;
@@ -20,6 +21,7 @@ use crate::taxonomy::Taxonomy;
 use crate::text::{c_path, pointer, raw_index};
 use crate::walk::Walk;
 use std::ffi::CString;
+use std::io::Write;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::ptr;
@@ -399,6 +401,37 @@ impl Analysis {
     /// Does the same, with progress and a flag that cancels it.
     pub fn loops_with(&self, work: Work<'_>) -> Result<Loops> {
         Loops::of(self, work)
+    }
+
+    /// Writes a format of [`export_formats`](crate::export_formats): of all modules, or of the one
+    /// of a path or file name. Returns what was left out, and why, in a line each.
+    ///
+    /// ```no_run
+    /// let analysis = hbbp::Profile::load("program.hbbp")?.analyze()?;
+    /// let mut file = std::fs::File::create("program.prof").unwrap();
+    /// for note in analysis.export("llvm", None, &mut file)? {
+    ///     eprintln!("{note}");
+    /// }
+    /// # Ok::<(), hbbp::Error>(())
+    /// ```
+    pub fn export(
+        &self,
+        format: &str,
+        module: Option<&str>,
+        writer: &mut dyn Write,
+    ) -> Result<Vec<String>> {
+        self.export_with(format, module, writer, Work::new())
+    }
+
+    /// Does the same, with progress and a flag that cancels it.
+    pub fn export_with(
+        &self,
+        format: &str,
+        module: Option<&str>,
+        writer: &mut dyn Write,
+        work: Work<'_>,
+    ) -> Result<Vec<String>> {
+        export::export(self, format, module, writer, work)
     }
 
     fn at<T: Record>(

@@ -54,6 +54,7 @@ mod capabilities;
 mod code;
 mod error;
 mod estimator;
+mod export;
 mod feed;
 mod handle;
 mod host;
@@ -83,6 +84,7 @@ pub use capabilities::{Capabilities, Capability, CapabilityState, EventCode};
 pub use code::{demangle, Disassembly, Flow};
 pub use error::{Error, Result, Status};
 pub use estimator::{block_feature_names, count_interval, Estimator};
+pub use export::{export_formats, ExportFormat};
 pub use feed::{
     BranchEntry, Feed, FeedEvent, FeedInfo, FeedOptions, FeedOrder, FeedSample, FeedSource,
     IbsKind, KERNEL_PID,

@@ -137,6 +137,10 @@ records! {
         column: Option<u32> = (raw.column != 0).then_some(raw.column),
         /// The symbol ([`demangle`](crate::demangle)), otherwise its name; "" if unknown.
         function: Cow<'p, str> = text(raw.function),
+        /// Distinguishes code of one line, as the compiler encodes it; otherwise 0.
+        discriminator: u32 = raw.discriminator,
+        /// Line where the function is declared. None: unknown.
+        function_line: Option<u32> = (raw.function_line != 0).then_some(raw.function_line),
     }
 }
 
