@@ -35,7 +35,8 @@ static void spin(uint64_t for_ns) {
 static int thread_count(void) {
   int count = 0;
   DIR *tasks = opendir("/proc/self/task");
-  while (tasks != NULL && readdir(tasks) != NULL) ++count;
+  if (tasks == NULL) return 0;
+  while (readdir(tasks) != NULL) ++count;
   closedir(tasks);
   return count - 2;
 }

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -10,12 +11,14 @@
 
 #include "spin.h"
 
-static volatile int* volatile nothing;
-
 static long NowMs(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static volatile int* Inaccessible(void) {
+  return mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
 int main(int argc, char** argv) {
@@ -29,6 +32,6 @@ int main(int argc, char** argv) {
   if (strcmp(argv[1], "exit") == 0) syscall(SYS_exit, 7);
   if (strcmp(argv[1], "abort") == 0) abort();
   if (strcmp(argv[1], "kill") == 0) raise(SIGKILL);
-  if (strcmp(argv[1], "fault") == 0) *nothing = 1;
+  if (strcmp(argv[1], "fault") == 0) *Inaccessible() = 1;
   return 5;
 }

@@ -37,6 +37,7 @@ static uint64_t NarrowMemory(long rounds) {
   for (long round = 0; round < rounds; ++round) {
     void* too_large = malloc(2 * kRoomMiB * (size_t)kMiB);
     if (too_large != NULL) ++wrong;
+    free(too_large);
     char* some = malloc(kRoomMiB / 2 * (size_t)kMiB);
     if (some == NULL) {
       ++wrong;

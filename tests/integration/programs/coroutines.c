@@ -36,6 +36,7 @@ static int RunAll(void* unused) {
   (void)unused;
   const size_t stride = stack_bytes + kMarkBytes;
   char* memory = malloc(stride * (size_t)count);
+  if (memory == NULL) return 91;
   memset(memory, kMark, stride * (size_t)count);
   for (int i = 0; i < count; ++i) {
     getcontext(&coroutines[i]);
@@ -47,14 +48,16 @@ static int RunAll(void* unused) {
     for (current = 0; current < count; ++current) swapcontext(&scheduler, &coroutines[current]);
   }
   uint64_t sum = 0;
+  int result = 0;
   for (int i = 0; i < count; ++i) {
     sum += sums[i];
     for (int byte = 0; byte < kMarkBytes; ++byte) {
-      if (memory[stride * (size_t)i + (size_t)byte] != kMark) return 90;
+      if (memory[stride * (size_t)i + (size_t)byte] != kMark) result = 90;
     }
   }
-  printf("%llu\n", (unsigned long long)sum);
-  return 0;
+  free(memory);
+  if (result == 0) printf("%llu\n", (unsigned long long)sum);
+  return result;
 }
 
 static void* RunAllInThread(void* unused) {

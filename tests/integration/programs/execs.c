@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
   if (strcmp(how, "execle") == 0) execle(file, file, arguments[1], (char*)NULL, environ);
   if (strcmp(how, "fexecve") == 0) fexecve(open(file, O_RDONLY), arguments, environ);
   if (strcmp(how, "execveat") == 0) execveat(AT_FDCWD, file, arguments, environ, 0);
-  if (strcmp(how, "chroot") == 0) {
+  if (strcmp(how, "chroot") == 0 && argc > 4) {
     if (chroot(arguments[1]) != 0 || chdir("/") != 0) return 77;
     execve(file, arguments, environ);
     return 90;

@@ -64,15 +64,19 @@ INTERPOSE void* realloc(void* block, size_t size) {
   return memcpy(moved, block, before < size ? before : size);
 }
 
-INTERPOSE void* memalign(size_t alignment, size_t size) {
+static void* AllocateAligned(size_t alignment, size_t size) {
   CheckThread("memalign");
   return Allocate(alignment < 16 ? 16 : alignment, size);
 }
 
-INTERPOSE void* aligned_alloc(size_t alignment, size_t size) { return memalign(alignment, size); }
+INTERPOSE void* memalign(size_t alignment, size_t size) { return AllocateAligned(alignment, size); }
+
+INTERPOSE void* aligned_alloc(size_t alignment, size_t size) {
+  return AllocateAligned(alignment, size);
+}
 
 INTERPOSE int posix_memalign(void** block, size_t alignment, size_t size) {
-  *block = memalign(alignment, size);
+  *block = AllocateAligned(alignment, size);
   return *block == NULL ? ENOMEM : 0;
 }
 
@@ -151,16 +155,19 @@ static void StartThreadsInFork(void) {
 
 static void PrintUsers(void) {
   DIR* const tasks = opendir("/proc/self/task");
+  if (tasks == NULL) return;
   for (const struct dirent* task; (task = readdir(tasks)) != NULL;) {
     if (task->d_name[0] == '.') continue;
     char path[300], line[256];
     snprintf(path, sizeof(path), "/proc/self/task/%s/status", task->d_name);
     FILE* const file = fopen(path, "r");
-    while (fgets(line, sizeof(line), file) != NULL) {
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
       if (strncmp(line, "Uid:", 4) == 0 || strncmp(line, "Gid:", 4) == 0) fputs(line, stdout);
       if (strncmp(line, "Groups:", 7) == 0) fputs(line, stdout);
     }
+    if (file != NULL) fclose(file);
   }
+  closedir(tasks);
 }
 
 static void ChangeUser(void) {

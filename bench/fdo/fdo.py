@@ -1,0 +1,327 @@
+#!/usr/bin/env python3
+"""What a profile is worth to a compiler: programs rebuilt by clang with profiles of several kinds, timed in turns.
+
+usage: fdo.py HBBP [--sources DIR] [--only NAME,..] [--rounds N] [--period NS] [--keep DIR]
+
+HBBP is the command. Sources are those of Debian (apt-get source bzip2 lua5.4 sqlite3 libzstd), unpacked in DIR; what is
+missing is fetched there. Builds, all by clang -O2:
+
+  none          without a profile; with debug information, as the profiled build
+  ours          -fprofile-sample-use of hbbp export --format llvm, of branch tracing by a clock
+  clock         the same of clock samples alone, which is what perf has without LBR
+  instrumented  -fprofile-use of an instrumented run: what can be had
+  bolt          `ours` without a compiler: llvm-bolt with hbbp export --format bolt of the build without a profile
+
+The program that is measured does what the profiled one did, with other data. Times are user time of the process, in
+rounds of all builds in turn; medians, and gain = none / other - 1. `share` is our gain of the instrumented one's. `overlap`
+is that of llvm-profdata between our profile and one of the same program at a period of 250 us.
+"""
+import argparse
+import math
+import os
+import pathlib
+import re
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+CLANG = 'clang-19'
+PROFDATA = 'llvm-profdata-19'
+BOLT = 'llvm-bolt-16'
+DEBUG = ['-g', '-fdebug-info-for-profiling']
+OPTIONS = ['-O2', '-w']
+DENSE_NS = 250_000
+
+LUA = '''
+local function trees(depth)
+  if depth == 0 then return {} end
+  return {trees(depth - 1), trees(depth - 1)}
+end
+local function count(tree) return tree[1] and 1 + count(tree[1]) + count(tree[2]) or 1 end
+local function sieve(n)
+  local composite, primes = {}, 0
+  for i = 2, n do
+    if not composite[i] then
+      primes = primes + 1
+      for j = i * i, n, i do composite[j] = true end
+    end
+  end
+  return primes
+end
+local function words(n)
+  local seen, state = {}, SEED
+  for _ = 1, n do
+    state = (state * 1103515245 + 12345) % 2147483648
+    local word = string.format("w%d", state % 5000)
+    seen[word] = (seen[word] or 0) + 1
+  end
+  local list = {}
+  for word, times in pairs(seen) do list[#list + 1] = {word, times} end
+  table.sort(list, function(a, b) return a[2] > b[2] or a[2] == b[2] and a[1] < b[1] end)
+  return list[1][1]:gsub("w", "x"):upper()
+end
+for _ = 1, SIZE do
+  io.write(count(trees(13)), " ", sieve(200000), " ", words(100000), "\\n")
+end
+'''
+
+
+def run(*words, **options):
+    done = subprocess.run([str(word) for word in words], capture_output=True, **options)
+    if done.returncode != 0:
+        sys.exit(f'{" ".join(map(str, words))}: {done.returncode}\n{done.stderr.decode(errors="replace")[-2000:]}')
+    return done.stdout
+
+
+def user_seconds(command, **options):
+    """Runs a command; returns the user time of it and its children."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    subprocess.run([str(word) for word in command], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                   **options)
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+
+
+class Program:
+    """A program: its sources, how it is built, and two runs that differ in their data."""
+
+    def __init__(self, name, directory):
+        self.name = name
+        self.directory = directory
+
+    def sources(self):
+        raise NotImplementedError
+
+    def options(self):
+        return []
+
+    def libraries(self):
+        return []
+
+    def prepare(self, work):
+        """Makes what the runs need."""
+
+    def command(self, binary, is_training):
+        raise NotImplementedError
+
+
+def every_second(paths, first, limit):
+    """Returns the content of every second file, up to a number of bytes."""
+    content = b''
+    for path in paths[first::2]:
+        content += path.read_bytes()
+        if len(content) >= limit:
+            break
+    return content[:limit]
+
+
+class Compressor(Program):
+
+    def prepare(self, work):
+        headers = sorted(path for path in pathlib.Path('/usr/include').rglob('*.h') if path.is_file())
+        compiler = pathlib.Path(run('gcc', '-print-prog-name=cc1').decode().strip()).read_bytes()
+        self.inputs = {}
+        for first, is_training in enumerate((True, False)):
+            path = work / f'{self.name}-{"train" if is_training else "measure"}.in'
+            machine_code = compiler[first * 8_000_000:(first + 1) * 8_000_000]
+            path.write_bytes(every_second(headers, first, 8_000_000) + machine_code)
+            self.inputs[is_training] = path
+
+
+class Bzip2(Compressor):
+
+    def sources(self):
+        names = ('blocksort', 'huffman', 'crctable', 'randtable', 'compress', 'decompress', 'bzlib', 'bzip2')
+        return [self.directory / f'{name}.c' for name in names]
+
+    def command(self, binary, is_training):
+        return [binary, '-kc', self.inputs[is_training]]
+
+
+class Zstd(Compressor):
+
+    def sources(self):
+        parts = ('lib/common', 'lib/compress', 'lib/decompress', 'lib/dictBuilder', 'programs')
+        return sorted(path for part in parts for path in (self.directory / part).glob('*.c'))
+
+    def options(self):
+        return ['-DZSTD_DISABLE_ASM']
+
+    def libraries(self):
+        return ['-lpthread']
+
+    def command(self, binary, is_training):
+        return [binary, '-9', '-kc', '--single-thread', self.inputs[is_training]]
+
+
+class Lua(Program):
+
+    def sources(self):
+        return sorted(path for path in (self.directory / 'src').glob('*.c') if path.name != 'luac.c')
+
+    def options(self):
+        return ['-DLUA_USE_POSIX', '-DLUA_USE_DLOPEN', f'-I{self.generated}']
+
+    def libraries(self):
+        return ['-lm', '-ldl', '-Wl,-E']
+
+    def prepare(self, work):
+        # Debian's rules make it.
+        self.generated = work / 'lua-generated'
+        self.generated.mkdir(exist_ok=True)
+        (self.generated / 'lua5.4-deb-multiarch.h').write_text('#define DEB_HOST_MULTIARCH "x86_64-linux-gnu"\n')
+        self.scripts = {}
+        for is_training, seed in ((True, 42), (False, 4711)):
+            path = work / f'{seed}.lua'
+            path.write_text(LUA.replace('SEED', str(seed)).replace('SIZE', '12'))
+            self.scripts[is_training] = path
+
+    def command(self, binary, is_training):
+        return [binary, self.scripts[is_training]]
+
+
+class Sqlite(Program):
+
+    def sources(self):
+        return [self.amalgamation / 'sqlite3.c', self.directory / 'test' / 'speedtest1.c']
+
+    def options(self):
+        return [f'-I{self.amalgamation}', '-DSQLITE_THREADSAFE=0', '-DSQLITE_OMIT_LOAD_EXTENSION']
+
+    def libraries(self):
+        return ['-lm']
+
+    def prepare(self, work):
+        self.amalgamation = work / 'amalgamation'
+        self.amalgamation.mkdir(exist_ok=True)
+        if not (self.amalgamation / 'sqlite3.c').exists():
+            run(self.directory / 'configure', '--disable-tcl', cwd=self.amalgamation)
+            run('make', 'sqlite3.c', cwd=self.amalgamation)
+
+    def command(self, binary, is_training):
+        return [binary, ':memory:', '--size', '25' if is_training else '40']
+
+
+PROGRAMS = {'bzip2': (Bzip2, 'bzip2'), 'lua': (Lua, 'lua5.4'), 'sqlite': (Sqlite, 'sqlite3'), 'zstd': (Zstd, 'libzstd')}
+
+
+class Experiment:
+
+    def __init__(self, hbbp, program, work, period):
+        self.hbbp = hbbp
+        self.program = program
+        self.work = work
+        self.period = period
+
+    def build(self, name, *options, link=()):
+        """Builds once; returns the path."""
+        program, path = self.program, self.work / f'{self.program.name}-{name}'
+        if path.exists():
+            return path
+        objects = []
+        for source in program.sources():
+            target = self.work / f'{program.name}-{name}-{source.stem}.o'
+            run(CLANG, *OPTIONS, *options, *program.options(), '-c', '-o', target, source)
+            objects.append(target)
+        run(CLANG, *OPTIONS, *options, *link, '-o', path, *objects, *program.libraries())
+        return path
+
+    def record(self, name, *options):
+        data, profile = self.work / f'{self.program.name}-{name}.data', self.work / f'{self.program.name}-{name}.prof'
+        run(self.hbbp, 'record', *options, '-o', data, '--', *self.program.command(self.base, True))
+        run(self.hbbp, 'export', '--format', 'llvm', '-o', profile, data)
+        return data, profile
+
+    def builds(self):
+        """Returns {name: path}, and the overlap of our profile with a denser one."""
+        # With relocations, for BOLT; they change nothing else.
+        self.base = self.build('none', *DEBUG, link=['-Wl,-q'])
+        data, ours = self.record('ours', '-e', 'task-clock', *self.period)
+        _, clock = self.record('clock', '--source', 'ebs', '-e', 'task-clock', '-c', '1000000')
+        _, dense = self.record('dense', '-e', 'task-clock', '-c', DENSE_NS)
+        overlap = run(PROFDATA, 'overlap', '--sample', dense, ours).decode()
+        instrumented = self.build('generate', '-fprofile-generate')
+        raw = self.work / f'{self.program.name}.profraw'
+        run(*self.program.command(instrumented, True), env={**os.environ, 'LLVM_PROFILE_FILE': str(raw)})
+        merged = raw.with_suffix('.profdata')
+        run(PROFDATA, 'merge', raw, '-o', merged)
+        found = {'none': self.base,
+                 'ours': self.build('ours', *DEBUG, f'-fprofile-sample-use={ours}'),
+                 'clock': self.build('clock', *DEBUG, f'-fprofile-sample-use={clock}'),
+                 'instrumented': self.build('instrumented', *DEBUG, f'-fprofile-use={merged}')}
+        bolt = self.bolted(data)
+        if bolt is not None:
+            found['bolt'] = bolt
+        return found, float(re.search(r'Whole program sample overlap: ([\d.]+)%', overlap).group(1))
+
+    def bolted(self, data):
+        formats = run(self.hbbp, 'export', '--help').decode()
+        if shutil.which(BOLT) is None or '  bolt:' not in formats:
+            return None
+        fdata, path = self.work / f'{self.program.name}.fdata', self.work / f'{self.program.name}-bolt'
+        run(self.hbbp, 'export', '--format', 'bolt', '--module', self.base, '-o', fdata, data)
+        run(BOLT, self.base, '-data', fdata, '-o', path, '-reorder-blocks=ext-tsp', '-reorder-functions=hfsort',
+            '-split-functions', '-split-all-cold', '-dyno-stats')
+        return path
+
+    def measure(self, rounds):
+        builds, overlap = self.builds()
+        outputs = {name: run(*self.program.command(path, False)) for name, path in builds.items()}
+        if self.program.name != 'sqlite' and len(set(outputs.values())) != 1:  # which prints times
+            sys.exit(f'{self.program.name}: outputs differ')
+        times = {name: [] for name in builds}
+        for _ in range(rounds):
+            for name, path in builds.items():
+                times[name].append(user_seconds(self.program.command(path, False)))
+        return {name: statistics.median(seconds) for name, seconds in times.items()}, overlap
+
+
+def fetch(package, sources):
+    for path in sorted(sources.glob(f'{package}-*')):
+        if path.is_dir():
+            return path
+    run('apt-get', 'source', package, cwd=sources)
+    return fetch(package, sources)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('hbbp', type=pathlib.Path)
+    parser.add_argument('--sources', type=pathlib.Path)
+    parser.add_argument('--only', default=','.join(PROGRAMS))
+    parser.add_argument('--rounds', type=int, default=9)
+    parser.add_argument('--period', help='of our profile, in ns; otherwise that of hbbp record')
+    parser.add_argument('--keep', type=pathlib.Path)
+    arguments = parser.parse_args()
+    for tool in (CLANG, PROFDATA):
+        if shutil.which(tool) is None:
+            sys.exit(f'no {tool}; apt-get install clang-19 llvm-19 libclang-rt-19-dev')
+    work = arguments.keep or pathlib.Path(tempfile.mkdtemp(prefix='hbbp-fdo-'))
+    work.mkdir(exist_ok=True)
+    sources = arguments.sources or work
+    period = ['-c', arguments.period] if arguments.period else []
+    gains = {}
+    print('| program | none, s | gain by ours | clock | instrumented | BOLT with ours | share | overlap |')
+    print('|---|---|---|---|---|---|---|---|')
+    for name in arguments.only.split(','):
+        kind, package = PROGRAMS[name]
+        program = kind(name, fetch(package, sources).resolve())
+        program.prepare(work)
+        times, overlap = Experiment(arguments.hbbp.resolve(), program, work.resolve(), period).measure(arguments.rounds)
+        gain = {build: times['none'] / seconds for build, seconds in times.items()}
+        for build, value in gain.items():
+            gains.setdefault(build, []).append(value)
+        cells = [f'{100 * (gain[build] - 1):.1f} %' if build in gain else '-'
+                 for build in ('ours', 'clock', 'instrumented', 'bolt')]
+        share = (gain['ours'] - 1) / (gain['instrumented'] - 1) if gain['instrumented'] > 1 else math.nan
+        print(f'| {name} | {times["none"]:.2f} | {" | ".join(cells)} | {100 * share:.0f} % | {overlap:.1f} % |', flush=True)
+    means = {build: math.exp(statistics.fmean(map(math.log, values))) - 1 for build, values in gains.items()}
+    print('geometric means: ' + ', '.join(f'{build} {100 * mean:.1f} %' for build, mean in means.items() if build != 'none'))
+    if not arguments.keep:
+        shutil.rmtree(work)
+
+
+if __name__ == '__main__':
+    main()
