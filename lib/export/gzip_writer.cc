@@ -39,7 +39,7 @@ const Zlib* LoadZlib() {
 class GzipWriter::Stream {
  public:
   explicit Stream(const Zlib* zlib) : zlib_(zlib) {
-    constexpr int kLevel = 1;  // the higher ones take three times as long for a tenth less
+    constexpr int kLevel = 1;  // level 6 takes three times as long, for 7 % less
     constexpr int kLargestWindow = 15, kGzip = 16, kMemoryLevel = 8;
     if (zlib_->init(&state_, kLevel, Z_DEFLATED, kLargestWindow + kGzip, kMemoryLevel,
                     Z_DEFAULT_STRATEGY, ZLIB_VERSION, sizeof(state_)) != Z_OK) {

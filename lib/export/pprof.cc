@@ -4,7 +4,9 @@
 //
 // Write writes the mappings, then the samples, each after what it is the first to refer to, and the
 // strings at the end.
+#include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -54,6 +56,14 @@ namespace function {
 constexpr uint32_t kId = 1, kName = 2, kSystemName = 3, kFilename = 4, kStartLine = 5;
 }  // namespace function
 
+// Returns the text with U+FFFD for bytes that are not UTF-8, which strings of Protocol Buffers are.
+std::string ValidText(std::string_view text) {
+  using Json = nlohmann::json;
+  const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
+  if (std::all_of(text.begin(), text.end(), is_ascii)) return std::string(text);
+  return Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
 // Returns the string of pprof for a unit.
 const char* UnitName(Unit unit) { return unit == Unit::kNanoseconds ? "nanoseconds" : "count"; }
 
@@ -84,7 +94,7 @@ class PprofWriter {
                     FindLabels(observation.thread, block.source));
       }
     }
-    for (const std::string* text : strings_) WriteField(profile::kStringTable, *text);
+    for (const std::string* text : strings_) WriteField(profile::kStringTable, ValidText(*text));
     out_.Finish();
   }
 
@@ -161,7 +171,9 @@ class PprofWriter {
     message.AddNumber(mapping::kMemoryLimit, code.end());
     message.AddNumber(mapping::kFileOffset, code.file_offset);
     message.AddNumber(mapping::kFilename, FindString(module.path));
-    message.AddNumber(mapping::kBuildId, FindString(BuildIdText(module.build_id)));
+    if (!module.build_id.empty()) {
+      message.AddNumber(mapping::kBuildId, FindString(BuildIdText(module.build_id)));
+    }
     message.AddNumber(mapping::kHasFunctions, 1);
     message.AddNumber(mapping::kHasFilenames, has_lines);
     message.AddNumber(mapping::kHasLineNumbers, has_lines);

@@ -159,7 +159,7 @@ TEST_CASE("pprof has addresses of their own for all modules, and the program fir
   const std::string path = directory.File("lib.so"), other = directory.File("other.so"),
                     fixed = directory.File("fixed.so"), program = directory.File("program");
   if (!BuildTinyLibrary(path) || !BuildTinyLibrary(other, "b") ||
-      !BuildTinyLibrary(fixed, "c", "-Wl,--build-id,-Ttext-segment=0x40000000") ||
+      !BuildTinyLibrary(fixed, "c", "-Wl,--build-id=none,-Ttext-segment=0x40000000") ||
       !BuildTinyLibrary(program, "d")) {
     HBBP_SKIP("there is no compiler");
   }
@@ -171,14 +171,17 @@ TEST_CASE("pprof has addresses of their own for all modules, and the program fir
     count.offset = TinyWorkOffset(more) + kTinyTwice;
     data.counts.push_back(count);
   }
-  data.command = "/elsewhere/program of two words";
+  data.command = "/elsewhere/program of two words, \xff and \xc3\xa9";
   const Analysis analysis = AnalyzeOrFail(std::move(data));
   const ReadPprof profile =
       Read(Decompressed(directory, ExportOrFail(kPprofExporter, analysis).text));
   REQUIRE(profile.mappings.size() == 4);
   CHECK(profile.mappings[0].file == program);
   CHECK(profile.mappings[0].start == profile.mappings[0].offset);
+  CHECK(profile.String(profile.top.Packed(13).at(0)) ==
+        "/elsewhere/program of two words, \xef\xbf\xbd and \xc3\xa9");
   CHECK(profile.mappings[3].file == fixed);
+  CHECK(profile.mappings[3].build_id.empty());
   CHECK(profile.mappings[3].start == 0x40000000 + profile.mappings[3].offset);
   for (const ReadPprof::Mapping& each : profile.mappings) {
     for (const ReadPprof::Mapping& another : profile.mappings) {
