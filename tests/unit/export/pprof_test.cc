@@ -239,6 +239,37 @@ TEST_CASE("pprof has lines and inlined functions, and each block's executions on
   CHECK(by_stack.count({"outer:11"}) == 1);
 }
 
+TEST_CASE("pprof has functions whose code is missing, by their samples") {
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
+  if (!BuildTinyLibrary(path)) HBBP_SKIP("there is no compiler");
+  constexpr uint64_t kAddress = 0x7f0000001000;  // where the library would be otherwise
+  ProfileData data = TinyProfile(path);
+  ModuleRecord generated;
+  generated.kind = ModuleKind::kAnonymous;
+  generated.path = "[anon]";
+  generated.functions = {{{{kAddress}, {kAddress + 0x100}}, "compiled"}};
+  data.modules.push_back(std::move(generated));
+  for (const uint32_t thread : {0u, 1u}) {
+    data.counts.push_back(MakeCount(1, 0, thread, kAddress + 8, 2 + thread, kTinyPeriod));
+  }
+  const Analysis analysis = AnalyzeOrFail(std::move(data));
+  const ReadPprof profile =
+      Read(Decompressed(directory, ExportOrFail(kPprofExporter, analysis).text));
+  REQUIRE(profile.mappings.size() == 2);
+  CHECK(profile.mappings[1].file == "[anon]");
+  CHECK(profile.mappings[1].start == kAddress);
+  CHECK(profile.mappings[0].start >= profile.mappings[1].limit);
+  REQUIRE(profile.samples.size() == 6);
+  for (const size_t thread : {0u, 1u}) {
+    const ReadPprof::Sample& sample = profile.samples[4 + thread];
+    CHECK(sample.functions == std::vector<std::string>{"compiled:0"});
+    CHECK(sample.address == kAddress);
+    CHECK(sample.values == std::vector<uint64_t>{0, (2 + thread) * kTinyPeriod});
+  }
+  CHECK(profile.top.All(4).size() == 4);
+}
+
 TEST_CASE("pprof has nothing to write without counts") {
   const TemporaryFolder directory;
   const std::string path = directory.File("lib.so");
