@@ -127,11 +127,14 @@ void MoveFiles(const std::vector<bool>& moves, std::vector<MappedCode>* mapped) 
 }  // namespace
 
 uint32_t ProgramOf(const ProfileData& data) {
-  const std::string_view command = data.command;
-  const std::string_view program = FileName(command.substr(0, command.find(' ')));
-  for (uint32_t i = 0; i < data.modules.size(); ++i) {
-    const ModuleRecord& module = data.modules[i];
-    if (module.kind == ModuleKind::kFile && FileName(module.path) == program) return i;
+  std::string_view rest = data.command;
+  while (!rest.empty()) {
+    const std::string_view word = rest.substr(0, rest.find(' '));
+    rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+    for (uint32_t i = 0; i < data.modules.size(); ++i) {
+      const ModuleRecord& module = data.modules[i];
+      if (module.kind == ModuleKind::kFile && FileName(module.path) == FileName(word)) return i;
+    }
   }
   return kNoIndex;
 }

@@ -45,7 +45,8 @@ class AddressLayout {
   std::vector<MappedCode> mapped_;
 };
 
-// Returns the module that was started, or kNoIndex if the profile does not say.
+// Returns the module that was started: the first one that the command line names, which may begin
+// with that of perf record. Returns kNoIndex if it names none.
 uint32_t ProgramOf(const ProfileData& data);
 
 // Returns the address of a block, or of the function that it stands for.

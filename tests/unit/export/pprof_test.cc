@@ -171,7 +171,7 @@ TEST_CASE("pprof has addresses of their own for all modules, and the program fir
     count.offset = TinyWorkOffset(more) + kTinyTwice;
     data.counts.push_back(count);
   }
-  data.command = "/elsewhere/program of two words, \xff and \xc3\xa9";
+  data.command = "perf record -- /elsewhere/program of two words, \xff and \xc3\xa9";
   const Analysis analysis = AnalyzeOrFail(std::move(data));
   const ReadPprof profile =
       Read(Decompressed(directory, ExportOrFail(kPprofExporter, analysis).text));
@@ -179,7 +179,7 @@ TEST_CASE("pprof has addresses of their own for all modules, and the program fir
   CHECK(profile.mappings[0].file == program);
   CHECK(profile.mappings[0].start == profile.mappings[0].offset);
   CHECK(profile.String(profile.top.Packed(13).at(0)) ==
-        "/elsewhere/program of two words, \xef\xbf\xbd and \xc3\xa9");
+        "perf record -- /elsewhere/program of two words, \xef\xbf\xbd and \xc3\xa9");
   CHECK(profile.mappings[3].file == fixed);
   CHECK(profile.mappings[3].build_id.empty());
   CHECK(profile.mappings[3].start == 0x40000000 + profile.mappings[3].offset);
