@@ -2,6 +2,29 @@
 
 namespace hbbp {
 
+const char* SourceName(SourceKind source) {
+  switch (source) {
+    case SourceKind::kEbs:
+      return "ebs";
+    case SourceKind::kLbr:
+      return "lbr";
+    case SourceKind::kIbs:
+      return "ibs";
+    case SourceKind::kSwbt:
+      return "swbt";
+    case SourceKind::kTruth:
+      return "truth";
+    case SourceKind::kCombined:
+      return "combined";
+    case SourceKind::kNone:
+    case SourceKind::kAuto:
+    case SourceKind::kEbsAndSwbt:
+    case SourceKind::kPerf:
+      break;
+  }
+  return "none";
+}
+
 const char* EventName(EventKind event) {
   switch (event) {
     case EventKind::kAuto:

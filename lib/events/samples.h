@@ -56,6 +56,8 @@ constexpr bool HasReplicates(SourceKind source) {
   return HasStreams(source) || source == SourceKind::kCombined;
 }
 
+// Returns a name such as "swbt", or "none" for what is of requests only.
+const char* SourceName(SourceKind source);
 // Returns a name such as "task-clock", as perf spells it.
 const char* EventName(EventKind event);
 Unit UnitOf(EventKind event);

@@ -12,7 +12,8 @@
 namespace hbbp {
 namespace {
 
-constexpr std::array kExporters = {&kLlvmExporter, &kAutofdoExporter, &kProfgenExporter};
+constexpr std::array kExporters = {&kLlvmExporter, &kAutofdoExporter, &kProfgenExporter,
+                                   &kPprofExporter, &kSpeedscopeExporter};
 
 std::vector<double> InstructionsByModule(const Analysis& analysis) {
   std::vector<double> instructions(analysis.data().modules.size());

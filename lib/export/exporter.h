@@ -22,6 +22,8 @@ struct Exporter {
 extern const Exporter kLlvmExporter;
 extern const Exporter kAutofdoExporter;
 extern const Exporter kProfgenExporter;
+extern const Exporter kPprofExporter;
+extern const Exporter kSpeedscopeExporter;
 
 // Returns all of these.
 std::span<const Exporter* const> Exporters();

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "export/frame_finder.h"
+
 namespace hbbp {
 namespace {
 
@@ -31,26 +33,6 @@ uint32_t TakePart(uint32_t* rest) {
 SampleLocation LocationOf(const LineFrame& frame) {
   return {(frame.line - frame.function_line) & kLineMask, Split(frame.discriminator).base};
 }
-
-// Finds the frames of addresses in rising order, which mostly have the same range as the one
-// before.
-class FrameFinder {
- public:
-  explicit FrameFinder(const LineTable* table) : table_(table) {}
-
-  const std::vector<LineFrame>& At(ModuleAddress address) {
-    if (!is_valid_ || address < found_.range.start || address >= found_.range.end) {
-      found_ = table_->Find(address);
-      is_valid_ = true;
-    }
-    return found_.frames;
-  }
-
- private:
-  const LineTable* table_;
-  LineRange found_;
-  bool is_valid_ = false;
-};
 
 // Returns whether a location in the innermost function is known.
 bool IsUsable(const std::vector<LineFrame>& frames) {

@@ -17,29 +17,6 @@
 namespace hbbp {
 namespace {
 
-const char* SourceName(SourceKind source) {
-  switch (source) {
-    case SourceKind::kEbs:
-      return "ebs";
-    case SourceKind::kLbr:
-      return "lbr";
-    case SourceKind::kIbs:
-      return "ibs";
-    case SourceKind::kSwbt:
-      return "swbt";
-    case SourceKind::kTruth:
-      return "truth";
-    case SourceKind::kCombined:
-      return "combined";
-    case SourceKind::kNone:
-    case SourceKind::kAuto:
-    case SourceKind::kEbsAndSwbt:
-    case SourceKind::kPerf:
-      break;
-  }
-  return "none";
-}
-
 class ProfileKey : public PivotKey {
  public:
   ProfileKey(std::string_view name, KeyLevel level, const PivotSubject& subject)

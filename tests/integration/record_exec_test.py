@@ -19,7 +19,7 @@ class RecordExecTest(record_support.RecordTest):
         """200 ms before and 200 ms after, with a shell between, in one process and profile."""
         result = self.record(program('execs'), how, 200, self.working_script(), 'return')
         info = self.assert_whole(result)
-        self.assertGreater(sum(reported(result.stdout).values()), 350)
+        self.assertGreater(sum(reported(result.stdout).values()), 300)
         self.assertEqual(self.children(), {})
         self.assertIn('ends return 200', info['command'])
         modules = {module['name'].rsplit('/')[-1] for module in info['modules']
