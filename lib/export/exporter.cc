@@ -6,14 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "export/exporter.h"
-#include "image/elf_file.h"
-
 namespace hbbp {
 namespace {
 
 constexpr std::array kExporters = {&kLlvmExporter, &kAutofdoExporter, &kProfgenExporter,
-                                   &kPprofExporter, &kSpeedscopeExporter};
+                                   &kBoltExporter, &kPprofExporter,   &kSpeedscopeExporter};
 
 std::vector<double> InstructionsByModule(const Analysis& analysis) {
   std::vector<double> instructions(analysis.data().modules.size());

@@ -22,6 +22,7 @@ struct Exporter {
 extern const Exporter kLlvmExporter;
 extern const Exporter kAutofdoExporter;
 extern const Exporter kProfgenExporter;
+extern const Exporter kBoltExporter;
 extern const Exporter kPprofExporter;
 extern const Exporter kSpeedscopeExporter;
 

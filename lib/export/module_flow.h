@@ -27,13 +27,23 @@ struct FlowBranch {
   double count = 0;
 };
 
+// The code from the target of a branch to the next branch that was taken.
+struct FlowStream {
+  ModuleAddress start;
+  ModuleAddress end;  // the branch
+  double count = 0;
+};
+
 struct ModuleFlow {
   std::vector<FlowBlock> blocks;     // those that ran, by address
   std::vector<FlowBranch> branches;  // taken ones inside of the module, by origin and target
 };
 
-// Throws WorkCancelled.
+// Both throw WorkCancelled.
 ModuleFlow FindModuleFlow(const Analysis& analysis, uint32_t module, const Work& work);
+// Returns those that begin and end in the module, by start and end.
+std::vector<FlowStream> FindModuleStreams(const Analysis& analysis, uint32_t module,
+                                          const Work& work);
 
 }  // namespace hbbp
 

@@ -338,26 +338,37 @@ class Runner:
         self.write_files()
         with self.started(way, mode) as process:
             self.wait_for_port(process)
-            begin = time.monotonic()
-            self.run_load()
-            answers = self.host.ask(self.port)
-            main = process.pid if way != 'record' else program_of(process.pid)
-            # Resources of a running session are not leaks; between two sessions there are none.
-            seconds_of_usage = 2 * RESTART_MS / 1000 if way == 'restart' else 0
-            before = usage_of([main, *descendants(main)], seconds_of_usage)
-            text = self.run_load()
-            answers += self.host.ask(self.port)
-            seconds = time.monotonic() - begin
-            # Closed connections have timed out by now.
-            time.sleep(0.5)
-            after = usage_of([main, *descendants(main)], seconds_of_usage)
-            if way == 'restart':
-                time.sleep((SESSIONS_TO_JUDGE + 1) * RESTART_MS / 1000 * 1.2)
+            try:
+                begin = time.monotonic()
+                self.run_load()
+                answers = self.host.ask(self.port)
+                main = process.pid if way != 'record' else program_of(process.pid)
+                # Resources of a running session are not leaks; between two sessions there are none.
+                seconds_of_usage = 2 * RESTART_MS / 1000 if way == 'restart' else 0
+                before = usage_of([main, *descendants(main)], seconds_of_usage)
+                text = self.run_load()
+                answers += self.host.ask(self.port)
+                seconds = time.monotonic() - begin
+                # Closed connections have timed out by now.
+                time.sleep(0.5)
+                after = usage_of([main, *descendants(main)], seconds_of_usage)
+                if way == 'restart':
+                    time.sleep((SESSIONS_TO_JUDGE + 1) * RESTART_MS / 1000 * 1.2)
+            except Harmed as problem:
+                raise Harmed(f'{problem}; {self.end_of(process)}') from None
             os.kill(main, getattr(signal, self.host.stop_signal))
             status = self.wait(process, mode)
         latency, rate = self.host.latency(self.work, text) if self.host.load else (0.0, 0.0)
         growth = tuple(b - a for a, b in zip(before, after))
         return (status, answers), seconds, growth, latency, rate
+
+    def end_of(self, process):
+        """Says what became of a server whose load has failed."""
+        try:
+            state = f'the server ended with {status_of(process.wait(2))}'
+        except subprocess.TimeoutExpired:
+            state = 'the server still runs'
+        return f'{state}: {self.printed("stdout")[-1500:]} {self.printed("stderr")[-500:]}'
 
     def judge_profiles(self, result, mode):
         files = [path for path in self.work.glob('profile.data*') if '.parts-' not in path.name]

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Tests profiles for compilers by what reads them: llvm-profdata, clang, llvm-profgen, AutoFDO."""
+import pathlib
 import re
+import subprocess
 
 import export_support
 import record_support
@@ -103,6 +105,29 @@ class ExportCompilersTest(export_support.ExportTest):
                 theirs = self.functions(out.read_text(errors='replace'))
                 self.assertGreater(theirs['step'][0], 0)
                 self.assertGreater(theirs['step'][1], 0)
+
+    def test_bolt_reads_streams(self):
+        bolt = pathlib.Path('/usr/lib/llvm-16/bin')
+        self.need(str(bolt / 'perf2bolt'), str(bolt / 'llvm-bolt'))
+        for name, options in (('pie', ('-pie', '-fPIE')), ('fixed', ('-no-pie',))):
+            with self.subTest(name):
+                program = self.build('gcc', ('-O2', '-Wl,-q', *options), name)
+                self.trace(program)
+                fdata, faster = self.directory / 'out.fdata', self.directory / f'{name}.bolt'
+                said = run(bolt / 'perf2bolt', '-pa', '-p', self.export('bolt'), '-o', fdata, program,
+                           stderr=subprocess.STDOUT)
+                wrong = re.search(r'mismatching disassembled function contents: \d+(?: \(([\d.]+)%\))?', said)
+                self.assertLess(float(wrong.group(1) or 0), 2, said)
+                self.assertRegex(fdata.read_text(), r'(?m)^1 main [0-9a-f]+ 1 [\w/.]*step[\w/.]* 0 0 \d+$')
+                said = run(bolt / 'llvm-bolt', program, '-data', fdata, '-o', faster, '-reorder-blocks=ext-tsp',
+                           '-reorder-functions=hfsort', stderr=subprocess.STDOUT)
+                self.assertRegex(said, r'\d+ out of \d+ functions in the binary .* have non-empty execution profile')
+                self.assertNotIn('stale', said)
+                self.assertEqual(run(faster, 1000), run(program, 1000))
+
+    def test_samples_alone_are_nothing_for_bolt(self):
+        self.record(self.build('gcc', ('-O2',)))
+        self.assertIn('no streams', self.refused('export', '--format', 'bolt', '--module', 'choose', self.file))
 
     def test_options_that_do_not_go_together(self):
         self.record('true', period_ns=100_000)

@@ -44,7 +44,8 @@ DEBUG = ('-O2', '-g', '-fdebug-info-for-profiling')
 
 def run(*words, **options):
     """Runs a command that must succeed; returns what it prints."""
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, **options)
+    done = subprocess.run([str(word) for word in words], text=True,
+                          **{'stdout': subprocess.PIPE, 'stderr': subprocess.PIPE, **options})
     if done.returncode != 0:
         raise AssertionError(f'{words}: {done.returncode}\n{done.stdout}\n{done.stderr}')
     return done.stdout
