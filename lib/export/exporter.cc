@@ -9,8 +9,9 @@
 namespace hbbp {
 namespace {
 
-constexpr std::array kExporters = {&kLlvmExporter, &kAutofdoExporter, &kProfgenExporter,
-                                   &kBoltExporter, &kPprofExporter,   &kSpeedscopeExporter};
+constexpr std::array kExporters = {&kLlvmExporter,      &kAutofdoExporter,   &kProfgenExporter,
+                                   &kBoltExporter,      &kCallgrindExporter, &kPprofExporter,
+                                   &kSpeedscopeExporter};
 
 std::vector<double> InstructionsByModule(const Analysis& analysis) {
   std::vector<double> instructions(analysis.data().modules.size());
