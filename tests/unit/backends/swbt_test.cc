@@ -500,6 +500,7 @@ TEST_CASE("a process that sets a seccomp filter is not traced any more, nor agai
 std::vector<uint64_t*> FindCanaries() {
   constexpr uint64_t kCanary = 0x5ca1'ab1e'0ddb'a115;
   constexpr size_t kWords = 64;
+  constexpr uint64_t kMaxBytes = 1ull << 30;
   const StatusOr<std::vector<Mapping>> mappings = ReadProcessMaps(0);
   std::vector<uint64_t*> found;
   if (!mappings.ok()) return found;
@@ -508,6 +509,8 @@ std::vector<uint64_t*> FindCanaries() {
   const uint64_t alignment = trace::LookAhead::Alignment();
   for (const Mapping& mapping : *mappings) {
     if (!mapping.writable || mapping.shared || mapping.path.starts_with("/")) continue;
+    // A sanitizer maps terabytes for notes of its own.
+    if (mapping.end.value - mapping.start.value > kMaxBytes) continue;
     uint64_t start = (mapping.start.value + alignment - 1) / alignment * alignment;
     for (; start < mapping.end.value; start += alignment) {
       const iovec here = {head.data(), head.size() * sizeof(uint64_t)};
