@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Tests profiles for compilers by what reads them: llvm-profdata, clang, llvm-profgen, AutoFDO."""
+import os
 import pathlib
 import re
 import subprocess
@@ -128,6 +129,16 @@ class ExportCompilersTest(export_support.ExportTest):
     def test_samples_alone_are_nothing_for_bolt(self):
         self.record(self.build('gcc', ('-O2',)))
         self.assertIn('no streams', self.refused('export', '--format', 'bolt', '--module', 'choose', self.file))
+
+    def test_terminals_get_no_binary_file(self):
+        self.record(self.build('gcc', ('-O2',)), 3_000_000)
+        terminal, inside = os.openpty()
+        self.addCleanup(os.close, terminal)
+        process = subprocess.run([record_support.TOOL, 'export', '--format', 'pprof', self.file], stdout=inside,
+                                 stderr=subprocess.PIPE, text=True)
+        os.close(inside)
+        self.assertEqual(process.returncode, 2, process)
+        self.assertIn('-o FILE', process.stderr)
 
     def test_options_that_do_not_go_together(self):
         self.record('true', period_ns=100_000)

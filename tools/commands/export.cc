@@ -1,4 +1,6 @@
 // hbbp export: writes a profile in another format.
+#include <unistd.h>
+
 #include <vector>
 
 #include "base/files.h"
@@ -82,7 +84,13 @@ int RunExport(int argc, char** argv) {
   for (const std::string& note : written.notes) Note(kName, Printable(note));
   if (!failed.empty()) return Fail(kName, failed);
   const std::string& text = written.text;
-  if (output.empty() || output == "-") return WriteOutput(kName, text);
+  if (output.empty() || output == kStandardOutput) {
+    const bool is_binary = text.find('\0') != std::string::npos;
+    if (is_binary && ::isatty(STDOUT_FILENO) != 0) {
+      return Fail(kName, format + " is not text, and this is a terminal: name a file (-o FILE)");
+    }
+    return WriteOutput(kName, text);
+  }
   const Status stored =
       WriteFileAtomically(output, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
   return stored.ok() ? kExitSuccess : Fail(kName, stored.message());
