@@ -18,7 +18,7 @@ __attribute__((noinline)) static int sampled_function(int number) { return 3 * n
 static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
 
 static void *wait_for_mutex(void *tid) {
-  *(uint32_t *)tid = (uint32_t)gettid();
+  __atomic_store_n((uint32_t *)tid, (uint32_t)gettid(), __ATOMIC_RELEASE);
   pthread_setname_np(pthread_self(), "waits"); /* after the number, for whom the name is awaited */
   pthread_mutex_lock(&held);
   pthread_mutex_unlock(&held);
@@ -75,7 +75,7 @@ static void test_own_process(void) {
   }
   hbbp_feed *const feed = make_feed();
   CHECK_OK(hbbp_feed_process(feed, 0, &error));
-  check_sample(feed, (uint32_t)getpid(), tid, "waits");
+  check_sample(feed, (uint32_t)getpid(), __atomic_load_n(&tid, __ATOMIC_ACQUIRE), "waits");
   hbbp_feed_destroy(feed);
   pthread_mutex_unlock(&held);
   pthread_join(thread, NULL);
