@@ -30,7 +30,7 @@ import tempfile
 
 CLANG = 'clang-19'
 PROFDATA = 'llvm-profdata-19'
-BOLT = pathlib.Path('/usr/lib/llvm-16/bin')
+BOLT = 'llvm-bolt-16'
 DEBUG = ['-g', '-fdebug-info-for-profiling']
 OPTIONS = ['-O2', '-w']
 DENSE_NS = 250_000
@@ -257,12 +257,11 @@ class Experiment:
         return found, float(re.search(r'Whole program sample overlap: ([\d.]+)%', overlap).group(1))
 
     def bolted(self, data):
-        if not (BOLT / 'perf2bolt').exists():
+        if shutil.which(BOLT) is None:
             return None
-        streams, fdata, path = (self.work / f'{self.program.name}{ending}' for ending in ('.pre', '.fdata', '-bolt'))
-        run(self.hbbp, 'export', '--format', 'bolt', '--module', self.base, '-o', streams, data)
-        run(BOLT / 'perf2bolt', '-pa', '-p', streams, '-o', fdata, self.base)
-        run(BOLT / 'llvm-bolt', self.base, '-data', fdata, '-o', path, '-reorder-blocks=ext-tsp', '-reorder-functions=hfsort',
+        fdata, path = (self.work / f'{self.program.name}{ending}' for ending in ('.fdata', '-bolt'))
+        run(self.hbbp, 'export', '--format', 'bolt', '--module', self.base, '-o', fdata, data)
+        run(BOLT, self.base, '-data', fdata, '-o', path, '-reorder-blocks=ext-tsp', '-reorder-functions=hfsort',
             '-split-functions', '-split-all-cold', '-dyno-stats')
         return path
 

@@ -8,6 +8,7 @@
 #include "capi/boundary.h"
 #include "capi/host_handle.h"
 #include "export/exporter.h"
+#include "export/file_name.h"
 
 using hbbp::Analysis;
 using hbbp::BlockRecord;
@@ -32,13 +33,8 @@ StatusOr<const Exporter*> ReadFormat(const char* name) {
                     names.c_str());
 }
 
-bool IsFileName(std::string_view name, std::string_view path) {
-  return path.size() > name.size() && path.ends_with(name) &&
-         path[path.size() - name.size() - 1] == '/';
-}
-
-// Returns the first module of that path, else of that file name; one with counts before others,
-// since several may be called alike.
+// Returns a module of that path or file name: one with counts before others, since several may be
+// called alike, and then one of that path.
 StatusOr<uint32_t> FindModule(const Analysis& analysis, std::string_view name) {
   std::vector<bool> has_counts(analysis.data().modules.size());
   for (const BlockRecord& record : analysis.blocks()) has_counts[record.module] = true;
@@ -46,7 +42,7 @@ StatusOr<uint32_t> FindModule(const Analysis& analysis, std::string_view name) {
   int rank_of_found = 0;
   for (uint32_t i = 0; i < has_counts.size(); ++i) {
     const std::string_view path = analysis.data().modules[i].path;
-    if (path != name && !IsFileName(name, path)) continue;
+    if (path != name && hbbp::FileName(path) != name) continue;
     const int rank = 1 + (has_counts[i] ? 2 : 0) + (path == name ? 1 : 0);
     if (rank <= rank_of_found) continue;
     found = i;

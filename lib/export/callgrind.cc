@@ -20,8 +20,8 @@ namespace {
 // Names of one kind, each of which is written once and then by its number.
 class NumberedNames {
  public:
-  void Write(std::string_view key, const std::string& name, ExportSink* sink) {
-    const auto [known, is_new] = numbers_.try_emplace(name, numbers_.size() + 1);
+  void Write(std::string_view key, std::string_view name, ExportSink* sink) {
+    const auto [known, is_new] = numbers_.try_emplace(std::string(name), numbers_.size() + 1);
     sink->Write(key);
     sink->Write("=(");
     sink->WriteNumber(known->second);
@@ -34,11 +34,12 @@ class NumberedNames {
   }
 
  private:
-  static std::string OnOneLine(std::string name) {
-    for (char& character : name) {
+  static std::string OnOneLine(std::string_view name) {
+    std::string line(name);
+    for (char& character : line) {
       if (static_cast<unsigned char>(character) < ' ') character = '?';
     }
-    return name;
+    return line;
   }
 
   std::map<std::string, size_t> numbers_;
@@ -85,14 +86,15 @@ class Writer {
 
   void BeginFunction(const BlockRecord& record) {
     function_ = record.function;
-    const std::vector<LineFrame> frames = FramesAt(record.block.start);
+    const std::vector<LineFrame>& frames = FramesAt(record.block.start);
     file_of_function_ = frames.empty() ? kUnknown : FileOf(frames.back());
     file_ = file_of_function_;
     files_.Write("fl", file_, sink_);
     const bool is_named = record.function != kNoIndex;
-    functions_.Write(
-        "fn", is_named ? Demangle(subject_.analysis.functions()[record.function].name) : kUnknown,
-        sink_);
+    functions_.Write("fn",
+                     is_named ? Demangle(subject_.analysis.functions()[record.function].name)
+                              : std::string(kUnknown),
+                     sink_);
   }
 
   void AddBlock(const BlockRecord& record) {
@@ -100,7 +102,7 @@ class Writer {
     for (const Instruction& instruction :
          subject_.analysis.modules().DecodeBlock(record.module, record.block)) {
       check_.Step();
-      const std::vector<LineFrame> frames = FramesAt({instruction.address});
+      const std::vector<LineFrame>& frames = FramesAt({instruction.address});
       ChangeFile(frames.empty() ? file_of_function_ : FileOf(frames.front()));
       sink_->Write("0x");
       sink_->WriteHex(instruction.address);
@@ -113,21 +115,22 @@ class Writer {
     }
   }
 
-  void ChangeFile(const std::string& file) {
+  void ChangeFile(std::string_view file) {
     if (file == file_) return;
     file_ = file;
     files_.Write(file == file_of_function_ ? "fe" : "fi", file, sink_);
   }
 
-  std::vector<LineFrame> FramesAt(ModuleAddress address) {
-    return finder_ ? finder_->At(address) : std::vector<LineFrame>();
+  const std::vector<LineFrame>& FramesAt(ModuleAddress address) {
+    static const std::vector<LineFrame> kNone;
+    return finder_ ? finder_->At(address) : kNone;
   }
 
-  static std::string FileOf(const LineFrame& frame) {
-    return frame.file.empty() ? kUnknown : std::string(frame.file);
+  static std::string_view FileOf(const LineFrame& frame) {
+    return frame.file.empty() ? kUnknown : frame.file;
   }
 
-  static inline const std::string kUnknown = "???";
+  static constexpr std::string_view kUnknown = "???";
   static constexpr uint32_t kNoFunction = kNoIndex - 1;
 
   const ExportSubject& subject_;
@@ -136,8 +139,8 @@ class Writer {
   NumberedNames objects_, files_, functions_;
   uint32_t module_ = kNoIndex;
   uint32_t function_ = kNoFunction;
-  std::optional<FrameFinder> finder_;  // of module_, if it has lines
-  std::string file_of_function_, file_;
+  std::optional<FrameFinder> finder_;         // of module_, if it has lines
+  std::string_view file_of_function_, file_;  // views of the tables of lines
   uint64_t total_ = 0;
 };
 

@@ -3,18 +3,26 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <string>
 #include <utility>
 #include <vector>
 
 namespace hbbp {
 namespace {
 
-constexpr std::array kExporters = {&kLlvmExporter,      &kAutofdoExporter,   &kProfgenExporter,
-                                   &kBoltExporter,      &kCallgrindExporter, &kPprofExporter,
-                                   &kSpeedscopeExporter};
+constexpr std::array kExporters = {&kLlvmExporter,  &kAutofdoExporter,        &kProfgenExporter,
+                                   &kBoltExporter,  &kBoltAggregatedExporter, &kCallgrindExporter,
+                                   &kPprofExporter, &kSpeedscopeExporter};
 
-std::vector<double> InstructionsByModule(const Analysis& analysis) {
+// Formats of one module are of its code; others have functions whose code is missing, too.
+std::vector<double> InstructionsByModule(const Analysis& analysis, bool only_code) {
   std::vector<double> instructions(analysis.data().modules.size());
+  if (!only_code) {
+    for (const FunctionRecord& record : analysis.functions()) {
+      instructions[record.module] += record.instructions;
+    }
+    return instructions;
+  }
   for (const BlockRecord& record : analysis.blocks()) {
     instructions[record.module] += record.estimate.count * record.block.instruction_count;
   }
@@ -47,6 +55,19 @@ void ReportOtherModules(const ExportSubject& subject, const std::vector<double>&
                " of the instructions, and each has an export of its own");
 }
 
+Status NothingCounted(const Exporter& exporter, const ExportSubject& subject) {
+  std::string of_module;
+  if (subject.module != kNoIndex) {
+    of_module = " of " + subject.analysis.data().modules[subject.module].path;
+    const std::string& problem = subject.analysis.modules().ProblemOf(subject.module);
+    if (!problem.empty()) of_module += " (" + problem + ")";
+  }
+  return MakeStatus(StatusCode::kNotFound,
+                    "no block%s was counted, so that there is nothing to write as %s; hbbp info "
+                    "says what became of the samples",
+                    of_module.c_str(), exporter.name);
+}
+
 }  // namespace
 
 std::span<const Exporter* const> Exporters() { return kExporters; }
@@ -59,16 +80,12 @@ const Exporter* FindExporter(std::string_view name) {
 
 Status Export(const Exporter& exporter, const ExportSubject& subject, ExportSink* sink) {
   ExportSubject chosen = subject;
-  const std::vector<double> instructions = InstructionsByModule(subject.analysis);
+  const std::vector<double> instructions =
+      InstructionsByModule(subject.analysis, exporter.is_of_one_module);
   const uint32_t hottest = HottestModule(subject.analysis, instructions);
   const bool is_chosen = chosen.module != kNoIndex;
   if (hottest == kNoIndex || (is_chosen && instructions[chosen.module] <= 0)) {
-    return MakeStatus(StatusCode::kNotFound,
-                      "no block%s%s was counted, so that there is nothing to write as %s; "
-                      "hbbp info says what became of the samples",
-                      is_chosen ? " of " : "",
-                      is_chosen ? subject.analysis.data().modules[chosen.module].path.c_str() : "",
-                      exporter.name);
+    return NothingCounted(exporter, chosen);
   }
   if (exporter.is_of_one_module && !is_chosen) {
     chosen.module = hottest;

@@ -1,24 +1,18 @@
-// ModuleFlow is what control did in one module: how often its blocks ran and its branches were
-// taken.
+// What control did in one module: how often its blocks ran and its branches were taken.
 #ifndef HBBP_LIB_EXPORT_MODULE_FLOW_H_
 #define HBBP_LIB_EXPORT_MODULE_FLOW_H_
 
-#include <cstdint>
 #include <vector>
 
-#include "analysis/analysis.h"
 #include "base/address.h"
-#include "base/work.h"
-#include "isa/branch_kind.h"
+#include "export/export_subject.h"
 
 namespace hbbp {
 
 struct FlowBlock {
-  ModuleAddress start;
-  ModuleAddress last;  // its last instruction
-  ModuleAddress end;   // exclusive
+  ModuleAddress start;  // the first instruction
+  ModuleAddress last;   // the last one
   double count = 0;
-  double fell_through = 0;  // how often it went on to the block after it; only of streams
 };
 
 struct FlowBranch {
@@ -27,23 +21,12 @@ struct FlowBranch {
   double count = 0;
 };
 
-// The code from the target of a branch to the next branch that was taken.
-struct FlowStream {
-  ModuleAddress start;
-  ModuleAddress end;  // the branch
-  double count = 0;
-};
+// These are of the module of the subject, and throw WorkCancelled.
 
-struct ModuleFlow {
-  std::vector<FlowBlock> blocks;     // those that ran, by address
-  std::vector<FlowBranch> branches;  // taken ones inside of the module, by origin and target
-};
-
-// Both throw WorkCancelled.
-ModuleFlow FindModuleFlow(const Analysis& analysis, uint32_t module, const Work& work);
-// Returns those that begin and end in the module, by start and end.
-std::vector<FlowStream> FindModuleStreams(const Analysis& analysis, uint32_t module,
-                                          const Work& work);
+// Returns the blocks that ran, by address.
+std::vector<FlowBlock> FindBlocks(const ExportSubject& subject);
+// Returns the taken branches inside of the module, by origin and target.
+std::vector<FlowBranch> FindBranches(const ExportSubject& subject);
 
 }  // namespace hbbp
 

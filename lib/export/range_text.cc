@@ -3,6 +3,8 @@
 // of llvm-profgen (--unsymbolized-profile), which has none. Both ends of a range are instructions.
 // AutoFDO counts addresses from the first segment on, llvm-profgen from the page of the first
 // executable one (without its option --use-offset=0).
+#include <vector>
+
 #include "export/exporter.h"
 #include "export/module_flow.h"
 #include "image/elf_image.h"
@@ -12,28 +14,30 @@ namespace {
 
 constexpr uint64_t kPageBytes = 4096;
 
-void WriteRanges(const ModuleFlow& flow, uint64_t base, ExportSink* sink) {
-  sink->Print("%zu\n", flow.blocks.size());
-  for (const FlowBlock& block : flow.blocks) {
-    sink->WriteHex(block.start.value - base);
-    sink->Write("-");
-    sink->WriteHex(block.last.value - base);
-    sink->Write(":");
-    sink->WriteNumber(WholeCount(block.count));
-    sink->Write("\n");
-  }
+void WriteLine(uint64_t from, const char* between, uint64_t to, double count, ExportSink* sink) {
+  sink->WriteHex(from);
+  sink->Write(between);
+  sink->WriteHex(to);
+  sink->Write(":");
+  sink->WriteNumber(WholeCount(count));
+  sink->Write("\n");
 }
 
-void WriteBranches(const ModuleFlow& flow, uint64_t base, ExportSink* sink) {
-  sink->Print("%zu\n", flow.branches.size());
-  for (const FlowBranch& branch : flow.branches) {
-    sink->WriteHex(branch.from.value - base);
-    sink->Write("->");
-    sink->WriteHex(branch.to.value - base);
-    sink->Write(":");
-    sink->WriteNumber(WholeCount(branch.count));
-    sink->Write("\n");
+// `between` is the section between ranges and branches, or nothing.
+Status WriteSections(const ExportSubject& subject, uint64_t base, const char* between,
+                     ExportSink* sink) {
+  const std::vector<FlowBlock> blocks = FindBlocks(subject);
+  sink->Print("%zu\n", blocks.size());
+  for (const FlowBlock& block : blocks) {
+    WriteLine(block.start.value - base, "-", block.last.value - base, block.count, sink);
   }
+  sink->Write(between);
+  const std::vector<FlowBranch> branches = FindBranches(subject);
+  sink->Print("%zu\n", branches.size());
+  for (const FlowBranch& branch : branches) {
+    WriteLine(branch.from.value - base, "->", branch.to.value - base, branch.count, sink);
+  }
+  return OkStatus();
 }
 
 // Returns the page of the first segment, or of the first executable one.
@@ -47,20 +51,11 @@ uint64_t FindStart(const ExportSubject& subject, bool is_executable) {
 }
 
 Status WriteAutofdo(const ExportSubject& subject, ExportSink* sink) {
-  const ModuleFlow flow = FindModuleFlow(subject.analysis, subject.module, subject.work);
-  const uint64_t base = FindStart(subject, false);
-  WriteRanges(flow, base, sink);
-  sink->Write("0\n");
-  WriteBranches(flow, base, sink);
-  return OkStatus();
+  return WriteSections(subject, FindStart(subject, false), "0\n", sink);
 }
 
 Status WriteProfgen(const ExportSubject& subject, ExportSink* sink) {
-  const ModuleFlow flow = FindModuleFlow(subject.analysis, subject.module, subject.work);
-  const uint64_t base = FindStart(subject, true);
-  WriteRanges(flow, base, sink);
-  WriteBranches(flow, base, sink);
-  return OkStatus();
+  return WriteSections(subject, FindStart(subject, true), "", sink);
 }
 
 }  // namespace

@@ -126,13 +126,14 @@ class Maker {
     }
   }
 
-  // Calls are branches to the start of a function.
+  // Calls are branches to the start of a function, but for jumps of its own: loops begin there,
+  // too.
   void AddCalls() {
     for (const TakenBranchRecord& branch : analysis().branches()) {
       check_.Step();
       if (!(branch.count > 0) || branch.to_module == kNoIndex || branch.to == kNoAddress) continue;
       const std::string* const callee = FunctionStartingAt(branch.to_module, branch.to);
-      if (callee == nullptr) continue;
+      if (callee == nullptr || IsLoop(branch)) continue;
       const auto known = profile_.functions.find(*callee);
       if (known != profile_.functions.end() && subject_.Wants(branch.to_module)) {
         known->second.entries += branch.count;
@@ -147,6 +148,15 @@ class Maker {
       FunctionAt(caller.frames, 0, &profile_)->lines[LocationOf(innermost)].calls[*callee] +=
           branch.count;
     }
+  }
+
+  bool IsLoop(const TakenBranchRecord& branch) const {
+    if (branch.from_module != branch.to_module || branch.from == kNoAddress) return false;
+    const uint32_t function = FindFunction(analysis().functions(), branch.to_module, branch.to);
+    if (!analysis().functions()[function].range.Contains(branch.from)) return false;
+    const StatusOr<Instruction> from = analysis().modules().Decode(branch.from_module, branch.from);
+    return from.ok() && from->branch != BranchKind::kCall &&
+           from->branch != BranchKind::kIndirectCall;
   }
 
   // Returns its name as the debug information has it, else that of its symbol, or null.

@@ -38,7 +38,7 @@ class ExportCompilersTest(export_support.ExportTest):
             self.assertAlmostEqual(functions[name][0], self.executions(name), delta=2 + self.executions(name) / 50)
         step, main = functions['step'], functions['main']
         self.assertGreater(step[1], 0)
-        self.assertEqual(main[1], 0)  # no burst saw it being called
+        self.assertLess(main[1], step[1] / 100)  # it was called once
         self.assertIn(f'step:{step[1]}', text)
         self.assertRegex(text, r'\n \d+(\.\d+)?: draw:\d+\n  \d')
         binary = self.directory / 'binary.prof'
@@ -106,29 +106,6 @@ class ExportCompilersTest(export_support.ExportTest):
                 theirs = self.functions(out.read_text(errors='replace'))
                 self.assertGreater(theirs['step'][0], 0)
                 self.assertGreater(theirs['step'][1], 0)
-
-    def test_bolt_reads_streams(self):
-        bolt = pathlib.Path('/usr/lib/llvm-16/bin')
-        self.need(str(bolt / 'perf2bolt'), str(bolt / 'llvm-bolt'))
-        for name, options in (('pie', ('-pie', '-fPIE')), ('fixed', ('-no-pie',))):
-            with self.subTest(name):
-                program = self.build('gcc', ('-O2', '-Wl,-q', *options), name)
-                self.trace(program)
-                fdata, faster = self.directory / 'out.fdata', self.directory / f'{name}.bolt'
-                said = run(bolt / 'perf2bolt', '-pa', '-p', self.export('bolt'), '-o', fdata, program,
-                           stderr=subprocess.STDOUT)
-                wrong = re.search(r'mismatching disassembled function contents: \d+(?: \(([\d.]+)%\))?', said)
-                self.assertLess(float(wrong.group(1) or 0), 2, said)
-                self.assertRegex(fdata.read_text(), r'(?m)^1 main [0-9a-f]+ 1 [\w/.]*step[\w/.]* 0 0 \d+$')
-                said = run(bolt / 'llvm-bolt', program, '-data', fdata, '-o', faster, '-reorder-blocks=ext-tsp',
-                           '-reorder-functions=hfsort', stderr=subprocess.STDOUT)
-                self.assertRegex(said, r'\d+ out of \d+ functions in the binary .* have non-empty execution profile')
-                self.assertNotIn('stale', said)
-                self.assertEqual(run(faster, 1000), run(program, 1000))
-
-    def test_samples_alone_are_nothing_for_bolt(self):
-        self.record(self.build('gcc', ('-O2',)))
-        self.assertIn('no streams', self.refused('export', '--format', 'bolt', '--module', 'choose', self.file))
 
     def test_terminals_get_no_binary_file(self):
         self.record(self.build('gcc', ('-O2',)), 3_000_000)

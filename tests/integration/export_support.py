@@ -29,7 +29,7 @@ __attribute__((noinline)) static long step(long sum, unsigned value) {
 int main(int argc, char **argv) {
   long sum = 0, rounds = argc > 1 ? atol(argv[1]) : 40000000;
   for (long i = 0; i < rounds; i++) sum = step(sum, draw());
-  for (long i = 0; i < rounds / 40; i++) sum += library(i);
+  for (long i = 0; i < rounds / 8; i++) sum += library(i);
   printf("%ld\\n", sum);
   return 0;
 }

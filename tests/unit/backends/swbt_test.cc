@@ -820,24 +820,27 @@ TEST_CASE("periods that are drawn stand for all of the time, as fixed ones do") 
 TEST_CASE("with a budget, bursts are dropped and others stand for them, at a period that pays") {
   BackendConfig config = BranchConfig(TraceMode::kLookAhead, 4096);
   config.max_overhead = 0.01;
-  // What is dropped after the last burst is in no period. That is two hundred times as long as the
-  // last handler, which a busy machine can keep waiting.
+  // A busy machine can keep a handler waiting, which drops what follows for two hundred times as
+  // long, and a timer, whose next period is shorter then.
   constexpr int kAttempts = 4;
   for (int attempt = 1; attempt <= kAttempts; ++attempt) {
     uint64_t spent_ns = 0;
     const Sink sink = Trace(config, [&spent_ns] { spent_ns = Spin(1'000'000'000); });
     CAPTURE(sink.Describe(), spent_ns, attempt);
-    std::vector<uint64_t> periods = sink.PeriodsOfWholeBursts();
-    std::sort(periods.begin(), periods.end());
-    uint64_t stands_for = 0;
-    for (const uint64_t period : periods) stands_for += period;
-    if (stands_for <= spent_ns / 2 && attempt < kAttempts) continue;
-    CHECK(stands_for > spent_ns / 2);
-    CHECK(stands_for < spent_ns * 1.2);
-    CHECK(sink.CounterOf("over-budget") > 0);
+    const std::vector<uint64_t> periods = sink.PeriodsOfWholeBursts();
+    uint64_t stands_for = 0, shortest = UINT64_MAX;
+    for (const uint64_t period : periods) {
+      stands_for += period;
+      shortest = std::min(shortest, period);
+    }
+    const bool is_steady = periods.size() >= 2 && shortest > 800'000 && stands_for > spent_ns / 2;
+    if (!is_steady && attempt < kAttempts) continue;
     REQUIRE(periods.size() >= 2);
     // Signals take half of the overhead, at 5 us each. Handlers are not in the period.
-    CHECK(periods[periods.size() / 2] > 800'000);
+    CHECK(shortest > 800'000);
+    CHECK(sink.CounterOf("over-budget") > 0);
+    CHECK(stands_for < spent_ns * 1.2);
+    CHECK(stands_for > spent_ns / 2);
     break;
   }
 }

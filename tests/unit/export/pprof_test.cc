@@ -13,6 +13,7 @@
 #include "support/analyze_or_fail.h"
 #include "support/export_or_fail.h"
 #include "support/temporary_folder.h"
+#include "unit/export/inlined_code.h"
 #include "unit/export/proto_reader.h"
 #include "unit/profile/tiny_profile.h"
 
@@ -195,32 +196,11 @@ TEST_CASE("pprof has addresses of their own for all modules, and the program fir
   CHECK(one.samples.size() == 1);
 }
 
-constexpr char kSource[] = R"(volatile int global;
-static inline __attribute__((always_inline)) void inner(int x) {
-
-  global += x;
-}
-int outer(int x) {
-  global = x;
-
-  inner(x);
-  return x;
-}
-)";
-
 TEST_CASE("pprof has lines and inlined functions, and each block's executions once") {
   const TemporaryFolder directory;
-  const std::string source = directory.File("code.c"), path = directory.File("lib.so");
-  std::ofstream(source) << kSource;
-  if (!RunCommand("cc -shared -fPIC -O1 -g -Wl,--build-id -o " + path + " " + source)) {
-    HBBP_SKIP("there is no compiler");
-  }
-  StatusOr<std::unique_ptr<ElfImage>> image = ElfImage::Open(path);
-  REQUIRE(image.ok());
-  const ModuleAddress outer = *(*image)->AddressOfSymbol("outer");
-  ProfileData data = TinyProfile(path);
-  data.counts = {MakeCount(0, 0, 0, (*image)->OffsetOfAddress(outer)->value, 5, kTinyPeriod)};
-  const Analysis analysis = AnalyzeOrFail(std::move(data));
+  const std::string path = directory.File("lib.so");
+  if (!BuildInlinedCode(directory, path)) HBBP_SKIP("there is no compiler");
+  const Analysis analysis = AnalyzeOrFail(InlinedProfile(path));
   REQUIRE(analysis.blocks().size() == 1);
   const BlockRecord& block = analysis.blocks()[0];
   const ReadPprof profile =
@@ -268,22 +248,6 @@ TEST_CASE("pprof has functions whose code is missing, by their samples") {
     CHECK(sample.values == std::vector<uint64_t>{0, (2 + thread) * kTinyPeriod});
   }
   CHECK(profile.top.All(4).size() == 4);
-}
-
-TEST_CASE("pprof has nothing to write without counts") {
-  const TemporaryFolder directory;
-  const std::string path = directory.File("lib.so");
-  if (!BuildTinyLibrary(path)) HBBP_SKIP("there is no compiler");
-  ProfileData data = TinyProfile(path);
-  data.counts.clear();
-  const Analysis analysis = AnalyzeOrFail(std::move(data));
-  for (const Exporter* exporter : {&kPprofExporter, &kSpeedscopeExporter}) {
-    Exported exported;
-    const Status status = ExportTo(*exporter, analysis, &exported);
-    CHECK(status.code() == StatusCode::kNotFound);
-    CHECK(status.message().find("no block was counted") != std::string::npos);
-    CHECK(exported.text.empty());
-  }
 }
 
 }  // namespace

@@ -38,36 +38,5 @@ TEST_CASE("ranges are blocks, from the first instruction to the last") {
   CHECK(profgen.text.ends_with("\n0\n"));
 }
 
-TEST_CASE("without counts there is nothing to write") {
-  const TemporaryFolder directory;
-  const std::string path = directory.File("lib.so");
-  if (!BuildTinyLibrary(path)) HBBP_SKIP("there is no compiler");
-  ProfileData data = TinyProfile(path);
-  data.counts.clear();
-  const Analysis analysis = AnalyzeOrFail(std::move(data));
-  Exported exported;
-  const Status status = ExportTo(kAutofdoExporter, analysis, &exported);
-  CHECK(status.code() == StatusCode::kNotFound);
-  CHECK(status.message().find("no block was counted") != std::string::npos);
-}
-
-TEST_CASE("of several modules the busiest one is written, and the others are reported") {
-  const TemporaryFolder directory;
-  const std::string path = directory.File("lib.so"), other = directory.File("other.so");
-  if (!BuildTinyLibrary(path) || !BuildTinyLibrary(other, "b")) HBBP_SKIP("there is no compiler");
-  ProfileData data = TinyProfile(path);
-  const ProfileData more = TinyProfile(other);
-  data.modules.push_back(more.modules[0]);
-  IpCount count = more.counts.back();
-  count.module = 1;
-  data.counts.push_back(count);
-  const Analysis analysis = AnalyzeOrFail(std::move(data));
-  const Exported exported = ExportOrFail(kAutofdoExporter, analysis);
-  REQUIRE(exported.notes.size() == 1);
-  CHECK(exported.notes[0].find(path + " only") != std::string::npos);
-  CHECK(exported.text.starts_with("3\n"));
-  CHECK(ExportOrFail(kAutofdoExporter, analysis, 1).text.starts_with("1\n"));
-}
-
 }  // namespace
 }  // namespace hbbp

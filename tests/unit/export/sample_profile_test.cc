@@ -9,7 +9,7 @@
 #include "support/analyze_or_fail.h"
 #include "support/export_or_fail.h"
 #include "support/temporary_folder.h"
-#include "unit/profile/sample_profiles.h"
+#include "unit/export/inlined_code.h"
 #include "unit/profile/tiny_profile.h"
 
 namespace hbbp {
@@ -31,32 +31,24 @@ TEST_CASE("discriminators are split as LLVM encodes them") {
   CHECK(Split((3 << 1) | (4 << 1) << 7).copies == 4);
 }
 
-constexpr char kSource[] = R"(volatile int global;
-static inline __attribute__((always_inline)) void inner(int x) {
-
-  global += x;
+// looping begins with its loop, whose jump is at `again`; at `calls` is a call of it.
+bool BuildLoopAtStart(const TemporaryFolder& directory, const std::string& library) {
+  const std::string source = directory.File("loop.c");
+  std::ofstream(source) << R"(
+__attribute__((visibility("hidden"))) void looping(int n) {
+  __asm__ volatile("1: decl %0\nagain: jnz 1b" : "+r"(n));
 }
-int outer(int x) {
-  global = x;
-
-  inner(x);
-  return x;
-}
+void calling(void) { __asm__ volatile("calls: call looping"); }
 )";
+  return RunCommand("cc -shared -fPIC -O1 -g -fcf-protection=none -Wl,--build-id -o " + library +
+                    " " + source);
+}
 
 TEST_CASE("lines count from the function's own, and inlined calls are inside of it") {
   const TemporaryFolder directory;
-  const std::string source = directory.File("code.c"), path = directory.File("lib.so");
-  std::ofstream(source) << kSource;
-  if (!RunCommand("cc -shared -fPIC -O1 -g -Wl,--build-id -o " + path + " " + source)) {
-    HBBP_SKIP("there is no compiler");
-  }
-  StatusOr<std::unique_ptr<ElfImage>> image = ElfImage::Open(path);
-  REQUIRE(image.ok());
-  const ModuleAddress outer = *(*image)->AddressOfSymbol("outer");
-  ProfileData data = TinyProfile(path);
-  data.counts = {MakeCount(0, 0, 0, (*image)->OffsetOfAddress(outer)->value, 5, kTinyPeriod)};
-  const Analysis analysis = AnalyzeOrFail(std::move(data));
+  const std::string path = directory.File("lib.so");
+  if (!BuildInlinedCode(directory, path)) HBBP_SKIP("there is no compiler");
+  const Analysis analysis = AnalyzeOrFail(InlinedProfile(path));
   REQUIRE(analysis.blocks().size() == 1);
   const double count = analysis.blocks()[0].estimate.count;
 
@@ -80,6 +72,38 @@ TEST_CASE("lines count from the function's own, and inlined calls are inside of 
   CHECK(text.find("\n 1: " + whole + "\n") != std::string::npos);
   CHECK(text.find("\n 3: inner:" + std::to_string(WholeCount(inner.total)) + "\n  2: " + whole +
                   "\n") != std::string::npos);
+}
+
+TEST_CASE("a call enters a function, and a jump to its own start is a loop") {
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
+  if (!BuildLoopAtStart(directory, path)) HBBP_SKIP("there is no compiler");
+  StatusOr<std::unique_ptr<ElfImage>> image = ElfImage::Open(path);
+  REQUIRE(image.ok());
+  const auto offset = [&](const char* symbol) {
+    return (*image)->OffsetOfAddress(*(*image)->AddressOfSymbol(symbol))->value;
+  };
+  ProfileData data = TinyProfile(path);
+  data.counts.clear();
+  data.sources[0].kind = SourceKind::kSwbt;
+  const auto branch = [](uint64_t from, uint64_t to, uint64_t end, double weights) {
+    BranchCount count;
+    count.from = from;
+    count.to = to;
+    count.stream_end = end;
+    count.number = 1;
+    count.weights = weights;
+    return count;
+  };
+  data.branches = {branch(offset("again"), offset("looping"), offset("again"), 900),
+                   branch(offset("calls"), offset("looping"), offset("again"), 100)};
+  Normalize(&data.branches);
+  const Analysis analysis = AnalyzeOrFail(std::move(data));
+  const LineTableCache lines(analysis.shared_modules());
+  const SampleProfile profile = MakeSampleProfile({analysis, lines});
+  const SampledFunction& looping = profile.functions.at("looping");
+  CHECK(looping.entries == Approx(100));
+  for (const auto& [location, line] : looping.lines) CHECK(line.calls.empty());
 }
 
 TEST_CASE("code without debug information is left out, and reported") {
