@@ -28,6 +28,11 @@ void ExportSink::WriteHex(uint64_t number) {
   Write({digits, std::to_chars(digits, digits + sizeof(digits), number, 16).ptr});
 }
 
+void ExportSink::WriteReal(double number) {
+  char text[32];
+  Write({text, std::to_chars(text, text + sizeof(text), number).ptr});
+}
+
 void ExportSink::Print(const char* format, ...) {
   char text[1024];
   va_list arguments;

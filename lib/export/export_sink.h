@@ -20,6 +20,8 @@ class ExportSink {
   void Write(std::string_view bytes);
   void WriteNumber(uint64_t number);
   void WriteHex(uint64_t number);
+  // Writes with as many digits as it takes to read the number back exactly.
+  void WriteReal(double number);
   // Writes as printf does, up to a kilobyte.
   void Print(const char* format, ...) __attribute__((format(printf, 2, 3)));
 

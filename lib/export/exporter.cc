@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::array kExporters = {&kLlvmExporter,  &kAutofdoExporter,        &kProfgenExporter,
                                    &kBoltExporter,  &kBoltAggregatedExporter, &kCallgrindExporter,
-                                   &kPprofExporter, &kSpeedscopeExporter};
+                                   &kPprofExporter, &kSpeedscopeExporter,     &kCsvExporter,
+                                   &kJsonExporter};
 
 // Formats of one module are of its code; others have functions whose code is missing, too.
 std::vector<double> InstructionsByModule(const Analysis& analysis, bool only_code) {

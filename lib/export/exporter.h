@@ -27,6 +27,8 @@ extern const Exporter kBoltAggregatedExporter;
 extern const Exporter kCallgrindExporter;
 extern const Exporter kPprofExporter;
 extern const Exporter kSpeedscopeExporter;
+extern const Exporter kCsvExporter;
+extern const Exporter kJsonExporter;
 
 // Returns all of these.
 std::span<const Exporter* const> Exporters();

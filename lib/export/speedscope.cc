@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -13,16 +12,12 @@
 #include "export/code_runs.h"
 #include "export/exporter.h"
 #include "export/file_name.h"
+#include "export/json_text.h"
 #include "mix/pivot_input.h"
 #include "symbols/demangle.h"
 
 namespace hbbp {
 namespace {
-
-// Returns a string of JSON. Bytes that are not UTF-8 become U+FFFD.
-std::string Quoted(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
 
 using Stack = std::vector<uint32_t>;  // of frames, outermost first
 
