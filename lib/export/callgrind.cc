@@ -12,6 +12,7 @@
 
 #include "export/exporter.h"
 #include "export/frame_finder.h"
+#include "export/one_line.h"
 #include "symbols/demangle.h"
 
 namespace hbbp {
@@ -34,14 +35,6 @@ class NumberedNames {
   }
 
  private:
-  static std::string OnOneLine(std::string_view name) {
-    std::string line(name);
-    for (char& character : line) {
-      if (static_cast<unsigned char>(character) < ' ') character = '?';
-    }
-    return line;
-  }
-
   std::map<std::string, size_t> numbers_;
 };
 

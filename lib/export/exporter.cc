@@ -10,9 +10,16 @@
 namespace hbbp {
 namespace {
 
-constexpr std::array kExporters = {&kLlvmExporter,  &kAutofdoExporter,        &kProfgenExporter,
-                                   &kBoltExporter,  &kBoltAggregatedExporter, &kCallgrindExporter,
-                                   &kPprofExporter, &kSpeedscopeExporter,     &kCsvExporter,
+constexpr std::array kExporters = {&kLlvmExporter,
+                                   &kAutofdoExporter,
+                                   &kProfgenExporter,
+                                   &kBoltExporter,
+                                   &kBoltAggregatedExporter,
+                                   &kCallgrindExporter,
+                                   &kPprofExporter,
+                                   &kSpeedscopeExporter,
+                                   &kBbvExporter,
+                                   &kCsvExporter,
                                    &kJsonExporter};
 
 // Formats of one module are of its code; others have functions whose code is missing, too.

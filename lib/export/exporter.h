@@ -27,6 +27,7 @@ extern const Exporter kBoltAggregatedExporter;
 extern const Exporter kCallgrindExporter;
 extern const Exporter kPprofExporter;
 extern const Exporter kSpeedscopeExporter;
+extern const Exporter kBbvExporter;
 extern const Exporter kCsvExporter;
 extern const Exporter kJsonExporter;
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Tests exports of blocks: csv and json against hbbp blocks."""
+"""Tests exports of blocks: csv and json against hbbp blocks, and vectors by slices of time against hbbp mix."""
 import csv
 import json
+import re
 import subprocess
 
 import export_support
@@ -72,6 +73,51 @@ class ExportBlocksTest(export_support.ExportTest):
         blocks = self.check(self.build('gcc', ('-O2', '-no-pie')))
         self.assertTrue(blocks)
         self.assertTrue(all(block['start'] > 0x400000 for block in blocks))
+
+    def vectors(self, text):
+        """Returns [(slice, {block: instructions})]."""
+        found = []
+        for comment, line in re.findall(r'^# slice (\d+): from \d+ to \d+ ns\nT(.*)$', text, re.MULTILINE):
+            pairs = re.findall(r':(\d+):(\d+) ', line)
+            self.assertEqual(''.join(f':{block}:{number} ' for block, number in pairs), line)
+            found.append((int(comment), {int(block): int(number) for block, number in pairs}))
+        self.assertEqual(len(found), len(re.findall('^T', text, re.MULTILINE)))
+        return found
+
+    def check_vectors(self, *record_options):
+        program = self.build('gcc', ('-O2', '-g'))
+        reason = record_support.why_not_permitted()
+        if reason:
+            self.skipTest(reason)
+        result = self.run_tool('record', '-e', 'task-clock', '-c', 500_000, '--time-quantum', '10ms', *record_options,
+                               '-o', self.file, '--', program)
+        self.assertEqual(result.returncode, 0, result)
+        text = self.export('bbv').read_text()
+        vectors = self.vectors(text)
+        by_slice = {row['slice']: row['instructions'] for row in self.rows('mix', self.file, '--by', 'slice')
+                    if row['slice'] != 'unknown'}
+        found = {str(number): sum(vector.values()) for number, vector in vectors}
+        self.assertEqual(set(found), {str(number) for number, sum in by_slice.items() if sum > 0})
+        for number, instructions in by_slice.items():
+            self.assertAlmostEqual(found.get(str(number), 0), instructions, delta=len(dict(vectors)[int(number)]))
+        blocks = dict(re.findall(r'^# block (\d+): (0x\w+ .*)$', text, re.MULTILINE))
+        self.assertEqual(set(map(int, blocks)), {block for _, vector in vectors for block in vector})
+        self.assertEqual(sorted(map(int, blocks)), list(range(1, len(blocks) + 1)))
+        starts = {f'{row["start"]} {row["module"]}' for row in self.rows('blocks', self.file)}
+        self.assertLessEqual(set(blocks.values()), starts)
+
+    def test_vectors_of_bursts(self):
+        self.check_vectors()
+
+    def test_vectors_of_samples(self):
+        self.check_vectors('--source', 'ebs')
+
+    def test_vectors_of_both(self):
+        self.check_vectors('--source', 'ebs,swbt')
+
+    def test_vectors_need_slices(self):
+        self.trace(self.build('gcc', ('-O2',)), 1_000_000)
+        self.assertIn('--time-quantum', self.refused('export', '--format', 'bbv', self.file))
 
 
 if __name__ == '__main__':
