@@ -42,8 +42,8 @@ typedef struct hbbp_export_options {
   uint32_t struct_size; /* set by the caller */
   uint32_t reserved;    /* 0 */
   const char *module; /* the only one to write, by its path or file name; NULL: all, or for formats
-                         of one module the file that executed most instructions (or, without files,
- another module) */
+                         of one module the file (without files, the other module) that executed
+                         most instructions */
   hbbp_export_note note; /* may be NULL */
   void *user_data;       /* given to note */
 } hbbp_export_options;
@@ -53,11 +53,12 @@ typedef struct hbbp_export_options {
  * hbbp_analysis_find_lines does.
  * Errors:
  *   HBBP_ERROR_INVALID_ARGUMENT  NULL; no such format: the message lists those there are
- *   HBBP_ERROR_NOT_FOUND         no such module; nothing to write: no counts, or none with the
- * debug information that the format needs HBBP_ERROR_CANCELLED         also by
- * hbbp_debug_options.cancel HBBP_ERROR_IO                `write` did not return 0: what it was
- * given before is not a whole file HBBP_ERROR_NO_MEMORY and those of hbbp_work_options. Any thread.
- * Since 0.1. */
+ *   HBBP_ERROR_NOT_FOUND         no such module; nothing to write: no counts, or none with what the
+ *                                format needs (lines, branches, slices), which the message names
+ *   HBBP_ERROR_CANCELLED         also by hbbp_debug_options.cancel
+ *   HBBP_ERROR_IO                `write` did not return 0: it has got a part of a file
+ *   HBBP_ERROR_NO_MEMORY
+ * and those of hbbp_work_options. Any thread. Since 0.1. */
 HBBP_API hbbp_status hbbp_export(const struct hbbp_analysis *analysis, const char *format,
                                  const hbbp_export_options *options, const hbbp_work_options *work,
                                  hbbp_write write, void *user_data, hbbp_error *error);

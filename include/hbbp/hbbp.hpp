@@ -659,8 +659,7 @@ class analysis {
   }
   // Writes it in a format of export_formats(). `write` gets a std::string_view several times,
   // `note` a const char* for all that is left out, and `module` chooses one by its name; see
-  // hbbp_export. Exceptions that the functions throw are lost, and end the export as a failure to
-  // write.
+  // hbbp_export. What they throw is lost: of `write` it ends the export as a failure to write.
   template <typename Write, typename Note>
   void export_as(const std::string& format, Write&& write, Note&& note,
                  const std::string& module = "", const work& how = {}) const {

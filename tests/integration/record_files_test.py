@@ -12,6 +12,9 @@ import record_support
 from record_support import TOOL, program
 
 READERS = (('info',), ('mix',), ('blocks',))
+# The next checkpoint comes tens of milliseconds later, and would replace what a test plants.
+AFTER_CHECKPOINT = ('checkpoint = part.stat().st_ino',
+                    'while part.stat().st_ino == checkpoint: pass')
 
 
 class RecordFilesTest(record_support.RecordTest):
@@ -129,6 +132,7 @@ class RecordFilesTest(record_support.RecordTest):
             'made = part.with_suffix(".made")',
             'made.write_bytes(first)',
             'os.utime(made, (4e9, 4e9))',
+            *AFTER_CHECKPOINT,
             'made.rename(earlier)',
             'os.kill(os.getpid(), signal.SIGKILL)', status=128 + signal.SIGKILL)
         self.assertGreaterEqual(self.info()['duration_ns'],
@@ -177,8 +181,10 @@ class RecordFilesTest(record_support.RecordTest):
         other = self.directory / 'other'
         self.file.rename(other)
         before = other.read_bytes()
-        for plant in (f'part.symlink_to("{other}")', 'os.mkfifo(part)'):
-            result = self.record_script('part.unlink()', plant,
+        for plant in (f'planted.symlink_to("{other}")', 'os.mkfifo(planted)'):
+            result = self.record_script('planted = part.with_suffix(".planted")', plant,
+                                        *AFTER_CHECKPOINT,
+                                        'planted.rename(part)',
                                         'os.kill(os.getpid(), signal.SIGKILL)',
                                         status=128 + signal.SIGKILL)
             self.assertIn('left no profile', result.stderr)

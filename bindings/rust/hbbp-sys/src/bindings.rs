@@ -1475,8 +1475,8 @@ pub struct hbbp_export_options {
     /// 0
     pub reserved: u32,
     /// the only one to write, by its path or file name; NULL: all, or for formats
-    /// of one module the file that executed most instructions (or, without files,
-    /// another module)
+    /// of one module the file (without files, the other module) that executed
+    /// most instructions
     pub module: *const c_char,
     /// may be NULL
     pub note: hbbp_export_note,
@@ -1498,11 +1498,12 @@ extern "C" {
     /// hbbp_analysis_find_lines does.
     /// Errors:
     /// HBBP_ERROR_INVALID_ARGUMENT  NULL; no such format: the message lists those there are
-    /// HBBP_ERROR_NOT_FOUND         no such module; nothing to write: no counts, or none with the
-    /// debug information that the format needs HBBP_ERROR_CANCELLED         also by
-    /// hbbp_debug_options.cancel HBBP_ERROR_IO                \`write\` did not return 0: what it was
-    /// given before is not a whole file HBBP_ERROR_NO_MEMORY and those of hbbp_work_options. Any thread.
-    /// Since 0.1.
+    /// HBBP_ERROR_NOT_FOUND         no such module; nothing to write: no counts, or none with what the
+    /// format needs (lines, branches, slices), which the message names
+    /// HBBP_ERROR_CANCELLED         also by hbbp_debug_options.cancel
+    /// HBBP_ERROR_IO                \`write\` did not return 0: it has got a part of a file
+    /// HBBP_ERROR_NO_MEMORY
+    /// and those of hbbp_work_options. Any thread. Since 0.1.
     pub fn hbbp_export(analysis: *const hbbp_analysis, format: *const c_char, options: *const hbbp_export_options, work: *const hbbp_work_options, write: hbbp_write, user_data: *mut c_void, error: *mut hbbp_error) -> hbbp_status;
 }
 
