@@ -17,7 +17,8 @@ double Variance(const Measured& measured) {
 
 Measured ComputeShare(const Measured& part, const Measured& rest, const Measured& covered,
                       const Measured& whole) {
-  constexpr double kRounding = 1e-12;
+  // The library computes variances of streams in single precision.
+  constexpr double kRounding = 1e-7;
   const double share = part.value / whole.value;
   if (!std::isfinite(part.standard_error) || !std::isfinite(whole.standard_error)) {
     return {share, std::numeric_limits<double>::infinity()};

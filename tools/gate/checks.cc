@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "base/nearest_name.h"
@@ -187,14 +188,17 @@ StatusOr<Check> Checks::EvaluateEntries(Check check) const {
   }
   const std::vector<hbbp_function> functions = analysis_.functions();
   const std::vector<ModuleView> modules = Modules(analysis_);
-  std::string starts;
+  std::map<std::string, std::string> starts_by_module;
   for (size_t row = 0; row < pivot.rows(); ++row) {
     const uint32_t index = pivot.label(HBBP_PIVOT_ROWS, row).index;
     if (index >= functions.size() || functions[index].module >= modules.size()) continue;
-    const hbbp_function& function = functions[index];
-    starts += (starts.empty() ? "" : " or ") + std::string("module = ") +
-              Quoted(modules[function.module].path) +
-              " and address = " + std::to_string(function.start);
+    std::string& starts = starts_by_module[modules[functions[index].module].path];
+    starts += (starts.empty() ? "" : ", ") + std::to_string(functions[index].start);
+  }
+  std::string starts;
+  for (const auto& [module, addresses] : starts_by_module) {
+    starts += (starts.empty() ? "" : " or ") + std::string("module = ") + Quoted(module) +
+              " and address in (" + addresses + ")";
   }
   SetCount("executions", starts.empty() ? Measured() : Sum("executions", starts), &check);
   return check;
