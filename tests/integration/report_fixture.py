@@ -9,6 +9,9 @@ TUPLES = [('vaddpd', 'AVX', 'arithmetic', '256', 'read'), ('add', 'BASE', 'arith
 BLOCKS = [(0, 0x1000, 1000, 30, [0, 1, 2], 0), (0, 0x1020, 10, 3, [1, 2], -1),
           (1, 0x2000, 400, 20, [3, 3, 1, 2], 1)]
 
+# From block to block.
+EDGES = [(0, 0, 'branch', 990), (0, 1, 'next', 10), (2, 2, 'branch', 200)]
+
 
 def columns(keys, rows):
     return {key: [row[at] for row in rows] for at, key in enumerate(keys)}
@@ -25,7 +28,7 @@ def report(names=('hot', 'cold'), label='plain'):
               'unmapped': 3, 'unexplained': 4, 'superseded': 6, 'reasons': [['no-code', 4]], 'counters': [],
               'note': label}
     return {
-        'version': 3, 'files': [label], 'command': label, 'host': label, 'library': '0', 'pid': 7,
+        'version': 4, 'files': [label], 'command': label, 'host': label, 'library': '0', 'pid': 7,
         'start_time_ms': 0, 'duration_ns': 1500000000, 'unit': 'instructions', 'estimator': 'ebs',
         'up_to_factor': False, 'caveats': [label], 'sources': [source],
         'modules': [{'path': f'/lib/{label}', 'build_id': '', 'kind': 'file', 'code': 'missing',
@@ -47,6 +50,7 @@ def report(names=('hot', 'cold'), label='plain'):
                             [[4, one, f'{TUPLES[one][0]} {label}', 0, 10 + at] + ([0] if at == 1 else [])
                              for at, one in enumerate(code)])
                            for function, start, count, error, code, loop in BLOCKS]),
+        'edges': columns(['from', 'to', 'kind', 'count'], EDGES),
         'rest': columns(['module', 'function', 'tuple', 'task', 'instructions', 'error'], [(0, -1, 1, 0, rest, 10)]),
         'mixes': [{'key': 'mnemonic', 'values': ['vaddpd'], 'errors': [77], 'share_errors': [0.01]}],
         'loops': columns(['module', 'function', 'header', 'depth', 'parent', 'blocks', 'entries',

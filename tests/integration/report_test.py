@@ -290,7 +290,7 @@ class ReportTest(record_support.RecordTest):
         self.browser.js('document.querySelectorAll("#blocks tbody th a")[1].focus()')
         self.browser.press('ENTER')
         self.assertEqual(self.browser.js('return document.activeElement.innerText'), 'Code of cold')
-        self.browser.click('#code .head button')
+        self.browser.click('#code .close')
         self.assertFalse(self.browser.find('#code').is_displayed())
 
     def title_of_code(self):
@@ -359,7 +359,7 @@ class ReportTest(record_support.RecordTest):
     def code_in_view(self):
         """Returns the addresses of the blocks in the order in which they are on the screen, from the top of the view of code."""
         return self.browser.js('''
-            const scroll = document.querySelector("#code .scroll");
+            const scroll = document.querySelector("#code .scroll:has(table)");
             const top = scroll.querySelector("thead th").getBoundingClientRect().bottom - 1;
             return [...scroll.querySelectorAll(".block")].filter((row) => row.getBoundingClientRect().top >= top)
               .map((row) => row.querySelector(".address").innerText)''')
@@ -378,6 +378,110 @@ class ReportTest(record_support.RecordTest):
                                          '.map((cell) => getComputedStyle(cell).backgroundColor)).size'), 5)
         self.browser.click('#blocks tbody tr:nth-child(2) a')
         self.assertEqual(self.code_in_view()[0], '0x12c0')
+
+    def boxes(self):
+        labels = self.browser.js('return [...document.querySelectorAll(".graph-block")].map((box) => box.ariaLabel)')
+        return [' '.join(label.split()) for label in labels]
+
+    def test_a_graph_shows_how_control_went(self):
+        self.open_fixture()
+        self.browser.click('#functions tbody a')
+        self.assertEqual(self.boxes(), [
+            'Block 0x1000: 1.00 k ± 30 times, 63.56 % of all instructions; branches to 0x1000 990 times; goes on to 0x1020 10 times',
+            'Block 0x1020: 10 ± 3 times, 0.42 % of all instructions'])
+        self.assertEqual(self.browser.js('return [...document.querySelectorAll(".graph-count")].map((text) => text.textContent)'), ['990', '10'])
+        widths = self.browser.js("""
+            return [...document.querySelectorAll(".graph-edge")].map((edge) => [edge.querySelector("title").textContent, Number(edge.querySelector("path").getAttribute("stroke-width"))])""")
+        self.assertEqual([text for text, _ in widths], ['0x1000 goes on to 0x1020 10 times', '0x1000 branches to 0x1000 990 times'])
+        self.assertGreater(widths[1][1], 3 * widths[0][1])
+        # Below the block that leads to it, and inside of the drawing.
+        tops = self.browser.js('return [...document.querySelectorAll(".graph-block rect")].map((box) => box.getBoundingClientRect().top)')
+        self.assertLess(tops[0], tops[1])
+
+    def test_the_graph_leads_to_code_and_back(self):
+        data = report_fixture.with_many_blocks(report_fixture.report())
+        data['edges'] = report_fixture.columns(['from', 'to', 'kind', 'count'], [(at, at + 1, 'next', 900 - at) for at in range(99)])
+        self.open_fixture(data)
+        self.browser.click('#functions tbody a')
+        self.browser.click('.graph-block[data-block="3"]')
+        self.assertEqual(self.browser.texts('#code .block.target .address'), ['0x1030'])
+        self.assertEqual(self.code_in_view()[0], '0x1030')
+        self.assertEqual(self.focused(), ['functions', 'In the graph'])
+        self.browser.press('ENTER')
+        block = 'return document.activeElement.dataset.block'
+        self.assertEqual(self.browser.js(block), '3')
+        for key, expected in (('ARROW_DOWN', '4'), ('ARROW_UP', '3'), ('HOME', '0'), ('END', '99')):
+            self.browser.press(key)
+            self.assertEqual(self.browser.js(block), expected)
+        self.assertTrue(self.browser.js("""
+            const [box, view] = [document.activeElement, document.querySelector(".graph .scroll")].map((one) => one.getBoundingClientRect());
+            return view.top <= box.top && box.bottom <= view.bottom && view.left <= box.left && box.right <= view.right"""))
+        self.browser.press('ENTER')
+        self.assertEqual(self.browser.texts('#code .block.target .address'), ['0x1630'])
+        self.browser.press('ENTER')
+        width = 'return document.querySelector(".graph svg").width.baseVal.value'
+        before = self.browser.js(width)
+        self.browser.js('document.querySelector(".graph-block").dispatchEvent(new KeyboardEvent("keydown", {key: "+", bubbles: true}))')
+        self.assertAlmostEqual(self.browser.js(width), 1.25 * before, delta=1)
+        self.browser.click('.graph-tools button:nth-child(2)')
+        self.assertAlmostEqual(self.browser.js(width), before, delta=1)
+        self.browser.click('[data-view="code"]')
+        self.assertFalse(self.browser.find('.graph').is_displayed())
+        self.browser.click('[data-view="graph"]')
+        self.assertTrue(self.browser.find('.graph').is_displayed())
+
+    def test_a_large_graph_shows_what_ran_most(self):
+        data = report_fixture.with_many_blocks(report_fixture.report())
+        for key, column in data['blocks'].items():
+            data['blocks'][key] = column + [column[-1]] * 300
+        data['blocks']['start'] = [f'{0x1000 + 16 * at:x}' for at in range(400)]
+        data['blocks']['count'] = [1000 if at % 4 == 0 or at < 20 else 1 for at in range(400)]
+        edges = [(at, at + 1, 'next', min(data['blocks']['count'][at:at + 2])) for at in range(399)]
+        data['edges'] = report_fixture.columns(['from', 'to', 'kind', 'count'], edges)
+        self.open_fixture(data)
+        self.browser.click('#functions tbody a')
+        self.assertEqual(len(self.boxes()), 120)
+        self.assertIn('The 120 of 400 blocks that ran most often', self.browser.texts('.graph p')[0])
+        # What is left out is a dashed edge.
+        self.assertIn('0x1240 leads, through blocks that are not shown, to 0x1280',
+                      self.browser.js('return [...document.querySelectorAll(".graph-edge.unknown title")].map((title) => title.textContent)'))
+        self.browser.click('.graph p button')
+        self.assertEqual(len(self.boxes()), 400)
+        self.assertEqual(self.browser.js('return document.activeElement.dataset.block'), '0')
+        self.assertEqual(self.browser.js('return document.querySelectorAll(".graph-edge.unknown").length'), 0)
+
+    def test_edges_are_those_of_the_run(self):
+        if not shutil.which('gcc'):
+            self.skipTest('no gcc')
+        source = self.directory / 'turns.c'
+        source.write_text('volatile long sum;\n'
+                          '__attribute__((noinline)) void turns(long n) {\n'
+                          '  for (long i = 0; i < n; ++i) {\n'
+                          '    if (i % 8 == 0) sum += 3;\n'
+                          '    else { sum += 1; sum += 2; }\n'
+                          '  }\n}\n'
+                          'int main(void) { for (int i = 0; i < 300; ++i) turns(1000000); }\n')
+        program = self.directory / 'turns'
+        subprocess.run(['gcc', '-O1', '-fno-if-conversion', '-o', program, source], check=True)
+        result = self.run_tool('record', '--source', 'swbt', '-e', 'task-clock', '-c', 2_000_000, '-o', self.file, '--', program)
+        self.assertEqual(result.returncode, 0, result)
+        data = report_fixture.data_of(self.export())
+        turns = data['functions']['name'].index('turns')
+        hot = [at for at, function in enumerate(data['blocks']['function']) if function == turns and data['blocks']['count'][at] > 1e6]
+        edges = [dict(zip(data['edges'], row)) for row in zip(*data['edges'].values())]
+        self.assertEqual([edge for edge in edges if edge['count'] is None and edge['from'] in hot], [])
+        shares = []
+        for at in hot:
+            count = data['blocks']['count'][at]
+            leaving = [edge['count'] for edge in edges if edge['from'] == at]
+            self.assertAlmostEqual(sum(leaving), count, delta=0.01 * count)
+            self.assertAlmostEqual(sum(edge['count'] for edge in edges if edge['to'] == at), count, delta=0.1 * count)
+            shares += [part / count for part in leaving]
+        # Of every eight turns one goes the other way.
+        self.assertTrue(any(abs(part - 1 / 8) < 0.03 for part in shares), shares)
+        self.browser.open(self.page)
+        self.browser.click(f'#functions a[href="#function-{turns}"]')
+        self.assertEqual(len(self.boxes()), data['blocks']['function'].count(turns))
 
     def test_code_has_the_text_of_its_source_lines(self):
         data = report_fixture.report()
@@ -431,13 +535,13 @@ class ReportTest(record_support.RecordTest):
             self.browser.js('document.querySelectorAll("#blocks tbody th a")[1].focus()')
             self.browser.press('ENTER')
             if close == 'ENTER':
-                self.browser.js('document.querySelector("#code .head button").focus()')
+                self.browser.js('document.querySelector("#code .close").focus()')
             self.browser.press(close)
             self.assertFalse(self.browser.find('#code').is_displayed())
             self.assertEqual(self.focused(), ['blocks', '0x2000'])
         self.browser.press('ENTER')
         self.browser.js('document.querySelector("#blocks th button").click()')
-        self.browser.click('#code .head button')
+        self.browser.click('#code .close')
         self.assertEqual(self.focused(), ['functions', 'hot'])
 
     def test_showing_the_last_rows_gives_them_the_focus(self):
@@ -792,7 +896,7 @@ class ReportTest(record_support.RecordTest):
             self.open_fixture(data, width=NARROW)
             self.browser.click('#functions tbody a')
             inner, whole, right = self.browser.js('''
-                const scroll = document.querySelector("#code .scroll");
+                const scroll = document.querySelector("#code .scroll:has(table)");
                 return [scroll.clientWidth, scroll.scrollWidth,
                         Math.max(...[...document.querySelectorAll("#code td.code")].map((e) => e.getBoundingClientRect().right))]''')
             self.assertLessEqual(whole, inner)
@@ -877,7 +981,8 @@ class ReportTest(record_support.RecordTest):
         self.assertEqual(len(identifiers), len(set(identifiers)))
 
     def test_the_keyboard_reaches_everything(self):
-        """Everything is reached by Tab, with a visible focus; the contents of a row that opens, by the keys of that row."""
+        """Everything is reached by Tab, with a visible focus; the contents of a row that opens by the keys of that row, and the
+        blocks of a graph by those of the graph."""
         self.open_fixture(self.everything())
         self.browser.click('#functions tbody a')
         self.browser.js('''
@@ -886,7 +991,7 @@ class ReportTest(record_support.RecordTest):
             window.scrollTo(0, 0);''')
         controls = self.browser.js('''
             const all = [...document.querySelectorAll("a[href], button, select, input, summary, .scroll, [role=treegrid] tbody tr[tabindex='0']")];
-            window.controls = all.filter((e) => e.id !== "skip" && e.checkVisibility() && !e.closest("[role=treegrid] tbody button"));
+            window.controls = all.filter((e) => e.id !== "skip" && e.checkVisibility() && !e.closest("[role=treegrid] tbody button, .graph a[tabindex='-1']"));
             return window.controls.map((e) => e.outerHTML.slice(0, 60));''')
         reached = set()
         for _ in range(len(controls) + 20):
@@ -944,7 +1049,7 @@ class ReportTest(record_support.RecordTest):
     def test_a_program_that_did_nothing(self):
         empty = report_fixture.report()
         empty.update(instructions=0, blocks=report_fixture.columns(['start', 'code'], []),
-                     functions=report_fixture.columns(['name', 'start'], []), loops={}, rest={}, mixes=[])
+                     functions=report_fixture.columns(['name', 'start'], []), edges={}, loops={}, rest={}, mixes=[])
         self.open_fixture(empty)
         self.assertIn('nothing to show', self.browser.texts('#unseen')[0])
 

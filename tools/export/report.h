@@ -107,6 +107,15 @@ struct ReportBlock {
   std::vector<ReportInstruction> instructions;
 };
 
+// ReportEdge says how often control went from the end of a block to the start of one in the same
+// function.
+struct ReportEdge {
+  uint32_t from = 0;  // index of the block
+  uint32_t to = 0;
+  std::string kind;  // "next", "call" (after it returned), "branch" (taken), "indirect"
+  double count = 0;  // NaN: unknown
+};
+
 // ReportRest is the sum of blocks that are not listed.
 struct ReportRest {
   uint32_t module = 0;
@@ -198,6 +207,7 @@ struct Report {
   std::vector<ReportTuple> tuples;
   std::vector<ReportFunction> functions;  // most instructions first
   std::vector<ReportBlock> blocks;        // in order of module and address
+  std::vector<ReportEdge> edges;          // by function of their blocks
   std::vector<ReportRest> rest;
   std::vector<ReportMix> mixes;
   std::vector<ReportRatio> ratios;

@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // Increase it with every change that the page must follow.
-constexpr int kVersion = 3;
+constexpr int kVersion = 4;
 constexpr int kDigits = 6;
 
 // JSON has neither infinity nor NaN, so these become null.
@@ -176,6 +176,14 @@ Json Blocks(const Report& report) {
                  std::pair("code", [](const Item& b) { return Code(b); }));
 }
 
+Json Edges(const Report& report) {
+  using Item = ReportEdge;
+  return Columns(report.edges, std::pair("from", [](const Item& e) { return e.from; }),
+                 std::pair("to", [](const Item& e) { return e.to; }),
+                 std::pair("kind", [](const Item& e) { return e.kind; }),
+                 std::pair("count", [](const Item& e) { return Rounded(e.count); }));
+}
+
 Json Rest(const Report& report) {
   using Item = ReportRest;
   return Columns(report.rest, std::pair("module", [](const Item& r) { return r.module; }),
@@ -318,6 +326,7 @@ std::string ReportToJson(const Report& report) {
                      {"tuples", report.tuples},
                      {"functions", Functions(report)},
                      {"blocks", Blocks(report)},
+                     {"edges", Edges(report)},
                      {"rest", Rest(report)},
                      {"mixes", Mixes(report)},
                      {"ratios", Ratios(report)},

@@ -17,6 +17,7 @@
 #include "estimator_option.h"
 #include "format.h"
 #include "profile_view.h"
+#include "report_edges.h"
 #include "report_loops.h"
 #include "report_pivots.h"
 #include "report_slices.h"
@@ -144,11 +145,15 @@ class Reader {
     InstructionTuples tuples = InstructionTuples::Read(analysis_, &report_);
     BlockTasks tasks = BlockTasks::Read(analysis_, &report_);
     const std::vector<bool> is_chosen = ChooseBlocks(blocks);
+    std::vector<uint32_t> listed_blocks(blocks.size(), kNotListed);
     report_.block_count = blocks.size();
     for (uint32_t i = 0; i < blocks.size(); ++i) {
       if (blocks[i].flags & HBBP_BLOCK_BIASED) ++report_.biased_block_count;
-      if (is_chosen[i]) AddBlock(i, blocks[i], &tuples);
+      if (!is_chosen[i]) continue;
+      listed_blocks[i] = static_cast<uint32_t>(report_.blocks.size());
+      AddBlock(i, blocks[i], &tuples);
     }
+    ReadEdges(analysis_, listed_, listed_blocks, &report_);
     do {
       AddParts(blocks, is_chosen, tasks);
       AddRest(blocks, is_chosen, tasks, &tuples);

@@ -2,15 +2,13 @@
 // lines stands before their instructions, where the profile's machine had the files; else a column names the lines.
 import { address, count, largest, share, short } from './format.js';
 import { bar, h, name, scrolled } from './dom.js';
+import { heatOf } from './heat.js';
 import { toBlock, toFunction, toListed, toLoop } from './links.js';
 
 const CALLERS = 8;
 
 const CLASSES = [null, 'number roomy', 'number roomy', null, null];
-// Shares of the count of the function's busiest block, from which on a block is hotter.
-const HEATS = [0.01, 0.05, 0.2, 0.5];
-
-const hottestOf = (blocks) => blocks.reduce((most, block) => (most && most.weight >= block.weight ? most : block), null);
+export const hottestOf = (blocks) => blocks.reduce((most, block) => (most && most.weight >= block.weight ? most : block), null);
 
 // {text: all of it, location, inlined}, or null
 function whereOf(model, { file, line, inlined }) {
@@ -31,14 +29,16 @@ function loopOf(model, block) {
   return loop.trips == null ? text : h('span', {}, toLoop(loop, text), `, ${short(loop.trips)} trips on average`);
 }
 
-function blockHead(model, block, most, columns) {
+function blockHead(model, block, layout) {
+  const { most, columns, onGraph } = layout;
   const parts = [
     `${short(block.count)} ± ${short(block.error)} times, ${share(block.weight / model.instructions)} of all instructions, by ${block.source}`,
     loopOf(model, block), block.biased && 'biased: its count is suspect',
   ].filter(Boolean);
   return h('tr', { class: 'block', id: `code-${block.index}` },
     h('th', { scope: 'rowgroup', colspan: columns }, h('span', { class: 'address' }, address(block.start)), ' ',
-      bar(block.count, block.error, most), ' ', parts.flatMap((part, at) => (at ? [', ', part] : [part]))));
+      bar(block.count, block.error, most), ' ', parts.flatMap((part, at) => (at ? [', ', part] : [part])),
+      onGraph && [' ', h('button', { type: 'button', class: 'link to-graph', onclick: () => onGraph(block) }, 'In the graph')]));
 }
 
 function codeText(f, block, text, branches) {
@@ -79,21 +79,21 @@ function rowsOf(model, block, layout) {
   });
 }
 
-function tableOf(model, f, blocks, branches) {
+function tableOf(model, f, blocks, { branches, onGraph }) {
   const most = largest(blocks, (block) => block.count + (block.error ?? 0));
   const busiest = largest(blocks, (block) => block.count);
   const all = blocks.flatMap((block) => block.instructions);
   const hasText = all.some((instruction) => textOf(model, instruction) != null);
   const hasPlaces = all.some((instruction) => instruction.file != null);
   const titles = ['Address', 'Executions', 'Share', 'Instruction', ...(hasPlaces && !hasText ? ['Source'] : [])];
-  const layout = { f, branches, hasText, hasPlaces, columns: titles.length, previous: null };
+  const layout = { f, branches, onGraph, most, hasText, hasPlaces, columns: titles.length, previous: null };
   const groups = [];
   let end = f.start;
   for (const block of blocks) {
     if (block.start > end) groups.push(gapRow(end, block.start, titles.length));
     layout.previous = null;
-    groups.push(h('tbody', { 'data-heat': 1 + HEATS.filter((from) => block.count > from * busiest).length },
-      blockHead(model, block, most, titles.length), rowsOf(model, block, layout)));
+    groups.push(h('tbody', { 'data-heat': heatOf(block.count, busiest) },
+      blockHead(model, block, layout), rowsOf(model, block, layout)));
     end = block.start + BigInt(block.size);
   }
   const last = f.start + BigInt(f.size);
@@ -110,22 +110,31 @@ function callersOf(f, branches) {
     callers.length > CALLERS ? h('li', {}, `and ${count(callers.length - CALLERS)} more places`) : null));
 }
 
-// {element, show(block): scrolls there, or to the hottest block}
-export function codeOf(model, f, branches) {
-  const blocks = [...f.blocks].sort((a, b) => (a.start < b.start ? -1 : 1));
-  const table = blocks.length ? tableOf(model, f, blocks, branches) : null;
-  const element = h('div', { class: 'code-view' },
+export function introductionOf(model, f, branches) {
+  return [
     h('p', {}, name(model.modules[f.module].path), `, ${address(f.start)}: ${short(f.instructions)} ± ${short(f.error)} instructions, ${share(f.instructions / model.instructions)} of all. `, toListed(f, 'In the list of functions'), '. ',
-      table ? 'Bars and colors are how often a block ran, by the block that ran most; a whisker is one standard error. The hottest block is in view.'
+      f.blocks.length ? 'Bars and colors are how often a block ran, by the block that ran most; a whisker is one standard error. The hottest block is in view.'
         : 'None of its blocks is among those that are listed with their code; --blocks lists more.'),
-    callersOf(f, branches), table);
+    callersOf(f, branches),
+  ];
+}
+
+// {element, show(block): scrolls there, focus(block)}. onGraph(block): the reader wants to see the block in the graph; null if
+// there is none.
+export function codeOf(model, f, actions) {
+  const blocks = [...f.blocks].sort((a, b) => (a.start < b.start ? -1 : 1));
+  const table = tableOf(model, f, blocks, actions);
   const show = (block) => {
-    const row = document.getElementById(`code-${(block ?? hottestOf(blocks))?.index}`);
-    if (!row) return;
+    const row = document.getElementById(`code-${(block ?? hottestOf(blocks)).index}`);
     for (const one of table.querySelectorAll('.target')) one.classList.remove('target');
     if (block) row.classList.add('target');
     const above = table.querySelector('thead').getBoundingClientRect().height;
     table.scrollTop += row.getBoundingClientRect().top - table.getBoundingClientRect().top - above;
   };
-  return { element, show };
+  const focus = (block) => {
+    const row = document.getElementById(`code-${block.index}`);
+    row.querySelector('.to-graph')?.focus({ preventScroll: true });
+    table.scrollIntoView({ block: 'nearest' });
+  };
+  return { element: table, show, focus };
 }

@@ -12,6 +12,14 @@ export function h(tag, attributes = {}, ...children) {
   return element;
 }
 
+// The same for SVG.
+export function s(tag, attributes = {}, ...children) {
+  const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children.flat(Infinity));
+  return element;
+}
+
 // A name out of the profiled program, whatever script or direction marks it contains.
 // Long ones are cut where there is no room; then the title has them whole.
 const LONG = 40;
