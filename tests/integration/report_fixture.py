@@ -41,8 +41,8 @@ def report(names=('hot', 'cold'), label='plain'):
         'biased_block_count': 0, 'loop_count': 2,
         'properties': [{'key': key, 'values': values[at]} for at, key in enumerate(PROPERTIES)],
         'tuples': index,
-        'functions': columns(['name', 'module', 'start', 'size', 'instructions', 'error', 'samples'],
-                             [(name, 0, f'{0x1000 * (at + 1):x}', 0x100, sums[at], 9, 5)
+        'functions': columns(['name', 'module', 'start', 'size', 'instructions', 'error', 'samples', 'source'],
+                             [(name, 0, f'{0x1000 * (at + 1):x}', 0x100, sums[at], 9, 5, [0, 9, 14])
                               for at, name in enumerate(names)]),
         'blocks': columns(['module', 'function', 'start', 'size', 'count', 'error', 'samples', 'source',
                            'biased', 'loop', 'tasks', 'code'],
@@ -61,7 +61,7 @@ def report(names=('hot', 'cold'), label='plain'):
                    {'group': 'floating-point', 'name': 'flops-by-instruction', 'value': 0.00771, 'unit': 'operations/instruction', 'error': 0.00025},
                    {'group': 'vectors', 'name': 'packed', 'value': 0.25, 'unit': 'share', 'error': 0.0125},
                    {'group': 'floating-point', 'name': 'flops-half', 'value': 0, 'unit': 'operations', 'error': 0}],
-        'source_files': [f'/src/{label}.c'], 'source_text': [{}], 'inlined': [f'inlined_{label}'],
+        'source_files': [f'/src/{label}.c'], 'source_text': [{}], 'source_states': ['read'], 'source_problems': [], 'inlined': [f'inlined_{label}'],
     }
 
 
@@ -73,7 +73,7 @@ def report_of_twins():
     data['functions'].update(module=[0, 1], start=['1000', '1000'])
     data['blocks'].update(module=[0, 0, 1], start=['1000', '1020', '1000'])
     data['loops'].update(module=[0, 1], header=['1000', '1000'])
-    data.update(source_files=['/src/one/same.c', '/src/two/same.c'], source_text=[{}, {}])
+    data.update(source_files=['/src/one/same.c', '/src/two/same.c'], source_text=[{}, {}], source_states=['read', 'read'])
     for instruction in data['blocks']['code'][2]:
         instruction[3] = 1
     data['inlined'] = ['same']

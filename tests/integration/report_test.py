@@ -516,6 +516,103 @@ class ReportTest(record_support.RecordTest):
         self.assertIn(str(source), without['source_files'])
         self.assertEqual(text_of(without), [])
 
+    def record_lines(self, text):
+        """Records a program of such a file, and returns the file."""
+        if not shutil.which('gcc'):
+            self.skipTest('no gcc')
+        source = self.directory / 'lines.c'
+        source.write_text(text)
+        program = self.directory / 'lines'
+        subprocess.run(['gcc', '-g', '-O1', '-o', program, source], check=True)
+        result = self.run_tool('record', '--source', 'swbt', '-e', 'task-clock', '-c', 2_000_000, '-o', self.file, '--', program)
+        self.assertEqual(result.returncode, 0, result)
+        return source
+
+    def source_lines(self):
+        return self.browser.texts('.source-lines tbody tr')
+
+    def test_source_is_next_to_the_code(self):
+        data = report_fixture.report()
+        data['source_text'] = [{'9': 'void hot() {', '10': '  for (i = 0; i < n; ++i)', '11': '    sum <b>+=</b> a[i];', '12': '', '13': '}'}]
+        self.open_fixture(data)
+        self.browser.click('#functions tbody a')
+        self.browser.click('[data-view="source"]')
+        self.assertFalse(self.browser.find('.graph').is_displayed())
+        # Lines 10 and 11 are of both blocks.
+        self.assertEqual(self.source_lines(), ['plain.c', '9 void hot() {', '10 21.40 % for (i = 0; i < n; ++i)', '11 21.40 % sum <b>+=</b> a[i];',
+                                               '12 21.19 %', '13 }'])
+        self.browser.click('.source-lines button[aria-label="Code of line 11"]')
+        self.assertEqual(self.browser.texts('#code .sides > :last-child tr.target .address'), ['0x1004', '0x1024'])
+        self.assertEqual(self.focused(), ['functions', 'plain.c:11'])
+        self.browser.js("document.querySelectorAll('.to-source')[2].focus()")
+        self.browser.press('ENTER')
+        self.assertEqual(self.browser.texts('.source-lines tr.target'), ['12 21.19 %'])
+        self.assertEqual(self.browser.js('return document.activeElement.ariaLabel'), 'Code of line 12')
+
+    def test_source_says_what_it_lacks(self):
+        for state, words in (('missing', 'is not where hbbp export ran'), ('newer', 'is newer than what ran'),
+                             ('refused', 'is not named like a source file'), ('left-out', 'is left out')):
+            data = report_fixture.report()
+            data.update(source_states=[state], source_problems=['this is why'])
+            self.open_fixture(data)
+            self.browser.click('#functions tbody a')
+            self.browser.click('[data-view="source"]')
+            self.assertIn(words, self.source_lines()[0])
+            self.assertEqual(self.source_lines()[1:], ['10 21.40 %', '11 21.40 %', '12 21.19 %'])
+            self.assertIn('Of source text: this is why', self.browser.texts('#unseen .notes li'))
+
+    def test_source_text_is_of_listed_functions(self):
+        source = self.record_lines('#include <stdio.h>\n'
+                                   'int unused(void) { return printf("not in the page"); }\n\n\n\n\n'
+                                   'int main(int c, char** v) {\n  volatile double sum = c;\n\n  // in the page\n\n'
+                                   '  for (long i = 0; i < 200000000; ++i)\n    sum = sum + 1.5;\n  return sum < 0;\n}\n')
+        data = report_fixture.data_of(self.export())
+        at = data['source_files'].index(str(source))
+        self.assertEqual(data['source_states'][at], 'read')
+        self.assertEqual(data['source_text'][at].get('10'), '  // in the page')
+        self.assertNotIn('not in the page', self.page.read_text())
+        main = data['functions']['name'].index('main')
+        file, first, last = data['functions']['source'][main]
+        self.assertEqual((file, first), (at, 5))
+        self.assertGreaterEqual(last, 15)
+        self.browser.open(self.page)
+        self.browser.click(f'#functions a[href="#function-{main}"]')
+        self.browser.click('[data-view="source"]')
+        self.assertIn('10 // in the page', self.source_lines())
+
+    def test_source_that_changed_or_is_gone(self):
+        source = self.record_lines('int main(int c, char** v) {\n  volatile double sum = c;\n'
+                                   '  for (long i = 0; i < 200000000; ++i)\n    sum = sum + 1.5;\n  return sum < 0;\n}\n')
+        later = (self.directory / 'lines').stat().st_mtime + 60
+        os.utime(source, (later, later))
+
+        def exported():
+            result = self.run_tool('export', self.file, '-o', self.page)
+            data = report_fixture.data_of(self.page.read_text())
+            return result.stderr, data['source_states'][data['source_files'].index(str(source))], '+ 1.5' in json.dumps(data['source_text'])
+
+        notes, state, has_text = exported()
+        self.assertIn('newer than what ran', notes)
+        self.assertEqual((state, has_text), ('newer', True))
+        source.unlink()
+        notes, state, has_text = exported()
+        self.assertIn('source files are not here', notes)
+        self.assertEqual((state, has_text), ('missing', False))
+
+    def test_files_that_are_no_source_stay_out(self):
+        """Debug information may name any file, as a private key or a link to one."""
+        secret = self.directory / 'key.pem'
+        secret.write_text('a secret\n' * 20)
+        link = self.directory / 'key.c'
+        link.symlink_to(secret)
+        for named in (secret, link):
+            self.record_lines(f'#line 5 "{named}"\nint main(int c, char** v) {{\n  volatile double sum = c;\n'
+                              '  for (long i = 0; i < 200000000; ++i)\n    sum = sum + 1.5;\n  return sum < 0;\n}\n')
+            page = self.export()
+            data = report_fixture.data_of(page)
+            self.assertEqual(data['source_states'][data['source_files'].index(str(named))], 'refused')
+            self.assertNotIn('a secret', page)
+
     def test_loops_that_cannot_say_their_trips_are_left_out(self):
         data = report_fixture.report()
         data['loops'].update(trips=[100, None], trips_error=[4, None])

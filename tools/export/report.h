@@ -80,7 +80,17 @@ struct ReportFunction {
   double instructions = 0;
   double error = 0;
   uint64_t samples = 0;
+  uint32_t file = kNotListed;  // index of the source file that it is in; kNotListed: unknown
+  uint32_t first_line = 0;
+  uint32_t last_line = 0;
 };
+
+// Whether the text of a source file is in the report.
+inline constexpr char kSourceRead[] = "read";
+inline constexpr char kSourceNewer[] = "newer";       // it is, but the file changed since
+inline constexpr char kSourceMissing[] = "missing";   // no such file
+inline constexpr char kSourceRefused[] = "refused";   // not named like a source file
+inline constexpr char kSourceLeftOut[] = "left-out";  // on request
 
 struct ReportInstruction {
   uint64_t address = 0;
@@ -215,6 +225,8 @@ struct Report {
   ReportSlices slices;
   std::vector<std::string> source_files;
   std::vector<std::map<uint32_t, std::string>> source_text;  // of each file: text of lines
+  std::vector<std::string> source_states;                    // of each file: kSource...
+  std::vector<std::string> source_problems;                  // why text is missing or may be wrong
   std::vector<std::string> inlined;                          // functions
   std::vector<std::string> line_problems;                    // why source lines are missing
 };

@@ -135,13 +135,17 @@ Json Properties(const Report& report) {
 
 Json Functions(const Report& report) {
   using Item = ReportFunction;
-  return Columns(report.functions, std::pair("name", [](const Item& f) { return f.name; }),
-                 std::pair("module", [](const Item& f) { return f.module; }),
-                 std::pair("start", [](const Item& f) { return Address(f.start); }),
-                 std::pair("size", [](const Item& f) { return f.end - f.start; }),
-                 std::pair("instructions", [](const Item& f) { return Rounded(f.instructions); }),
-                 std::pair("error", [](const Item& f) { return Rounded(f.error); }),
-                 std::pair("samples", [](const Item& f) { return f.samples; }));
+  return Columns(
+      report.functions, std::pair("name", [](const Item& f) { return f.name; }),
+      std::pair("module", [](const Item& f) { return f.module; }),
+      std::pair("start", [](const Item& f) { return Address(f.start); }),
+      std::pair("size", [](const Item& f) { return f.end - f.start; }),
+      std::pair("instructions", [](const Item& f) { return Rounded(f.instructions); }),
+      std::pair("error", [](const Item& f) { return Rounded(f.error); }),
+      std::pair("samples", [](const Item& f) { return f.samples; }),
+      std::pair("source", [](const Item& f) {
+        return f.file == kNotListed ? Json(nullptr) : Json({f.file, f.first_line, f.last_line});
+      }));
 }
 
 // Returns length, tuple and text of each instruction; its file and line if the line is known, and
@@ -335,6 +339,8 @@ std::string ReportToJson(const Report& report) {
                      {"line_problems", report.line_problems},
                      {"source_files", report.source_files},
                      {"source_text", SourceText(report)},
+                     {"source_states", report.source_states},
+                     {"source_problems", report.source_problems},
                      {"inlined", report.inlined}};
   return EscapedForScript(json.dump(-1, ' ', true, Json::error_handler_t::replace));
 }

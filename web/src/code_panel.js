@@ -3,14 +3,15 @@ import { codeOf, hottestOf, introductionOf } from './code_view.js';
 import { h, name } from './dom.js';
 import { graphOf } from './graph_view.js';
 import { Branches } from './links.js';
+import { hasSource, sourceOf } from './source_view.js';
 
-const VIEWS = { graph: 'Graph', code: 'Code only' };
+const VIEWS = { graph: 'Graph', source: 'Source', code: 'Code only' };
 
 export function codePanel(model) {
   const branches = new Branches(model);
   const element = h('div', { id: 'code', class: 'panel', hidden: true, onkeydown: ({ key }) => key === 'Escape' && leave() });
   let openedBy = null;
-  let shown = null; // {f, views, code, graph}: whose code it is
+  let shown = null; // {f, views, code, graph, source}: whose code it is
   let view = 'graph';
 
   // The focus goes back to where the panel was opened, unless that row is no longer shown.
@@ -40,6 +41,18 @@ export function codePanel(model) {
       sides.prepend(shown.graph.element);
       shown.graph.start(shown.block);
     }
+    if (side === 'source' && !shown.source) {
+      shown.source = sourceOf(model, f, (key) => shown.code.showLine(key));
+      sides.prepend(shown.source.element);
+      shown.source.show(shown.code.lineOf(shown.block));
+    }
+  }
+
+  function toSource(key) {
+    choose('source');
+    shown.source.show(key);
+    shown.source.focus(key);
+    shown.source.element.scrollIntoView({ block: 'nearest' });
   }
 
   function toGraph(block) {
@@ -53,15 +66,16 @@ export function codePanel(model) {
     if (!shown.code) return;
     shown.code.show(block);
     shown.graph?.show(shown.block);
+    shown.source?.show(shown.code.lineOf(shown.block));
   }
 
   function draw(f) {
     const title = h('h3', { tabindex: '-1' }, 'Code of ', name(f.name));
-    const views = [...(f.edges.length ? ['graph'] : []), 'code'];
+    const views = [...(f.edges.length ? ['graph'] : []), ...(hasSource(f) ? ['source'] : []), 'code'];
     const sides = h('div', { class: 'sides' });
-    shown = { f, views, sides, title, block: hottestOf(f.blocks), graph: null, code: null };
+    shown = { f, views, sides, title, block: hottestOf(f.blocks), graph: null, source: null, code: null };
     if (f.blocks.length) {
-      shown.code = codeOf(model, f, { branches, onGraph: views.includes('graph') ? toGraph : null });
+      shown.code = codeOf(model, f, { branches, onGraph: views.includes('graph') ? toGraph : null, onSource: views.includes('source') ? toSource : null });
       sides.append(shown.code.element);
     }
     const buttons = views.length > 1 ? h('div', { role: 'group', 'aria-label': 'Next to the code', class: 'views' },

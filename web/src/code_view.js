@@ -13,11 +13,16 @@ export const hottestOf = (blocks) => blocks.reduce((most, block) => (most && mos
 // {text: all of it, location, inlined}, or null
 function whereOf(model, { file, line, inlined }) {
   if (file == null) return null;
-  const where = { location: `${model.source_names[file]}:${line}`, inlined: model.inlined[inlined] };
+  const where = { location: `${model.source_names[file]}:${line}`, inlined: model.inlined[inlined], key: `${file}:${line}` };
   return { ...where, text: [where.location, where.inlined].join(', ') };
 }
 
-const whereElement = ({ location, inlined }) => h('span', { class: 'place' }, name(location), inlined ? [', ', name(inlined)] : null);
+const keyOf = ({ file, line }) => (file == null ? null : `${file}:${line}`);
+
+// Where its source can be seen it is a button that leads there.
+const whereElement = ({ location, inlined, key }, onSource) => h('span', { class: 'place' },
+  onSource ? h('button', { type: 'button', class: 'link to-source', 'data-key': key, onclick: () => onSource(key) }, name(location)) : name(location),
+  inlined ? [', ', name(inlined)] : null);
 
 const textOf = (model, { file, line }) => (file == null ? null : model.source_text[file]?.[line]?.trim());
 
@@ -50,7 +55,7 @@ function codeText(f, block, text, branches) {
 }
 
 function instructionRow(model, block, instruction, place, code) {
-  return h('tr', {},
+  return h('tr', { 'data-line': keyOf(instruction) },
     h('td', { class: 'address' }, address(instruction.address)),
     h('td', { class: 'number roomy' }, short(block.count)),
     h('td', { class: 'number roomy' }, share(block.count / model.instructions)),
@@ -58,8 +63,8 @@ function instructionRow(model, block, instruction, place, code) {
     place == null ? null : h('td', { class: 'place' }, place));
 }
 
-const sourceRow = (where, text, columns) => h('tr', { class: 'source' },
-  h('td', { colspan: columns }, whereElement(where), ' ', text ? h('code', {}, text) : null));
+const sourceRow = (where, text, { columns, onSource }) => h('tr', { class: 'source' },
+  h('td', { colspan: columns }, whereElement(where, onSource), ' ', text ? h('code', {}, text) : null));
 
 function gapRow(from, to, columns) {
   return h('tbody', {}, h('tr', { class: 'gap' },
@@ -68,25 +73,25 @@ function gapRow(from, to, columns) {
 
 // The rows of a block; lines are said where they change.
 function rowsOf(model, block, layout) {
-  const { f, branches, hasText, hasPlaces, columns } = layout;
+  const { f, branches, hasText, hasPlaces, onSource } = layout;
   return block.instructions.flatMap((instruction) => {
     const where = whereOf(model, instruction);
     const isNew = where && where.text !== layout.previous;
     layout.previous = where?.text;
-    const row = instructionRow(model, block, instruction, !hasPlaces || hasText ? null : isNew ? whereElement(where) : '',
+    const row = instructionRow(model, block, instruction, !hasPlaces || hasText ? null : isNew ? whereElement(where, onSource) : '',
       codeText(f, block, instruction.text, branches));
-    return hasText && isNew ? [sourceRow(where, textOf(model, instruction), columns), row] : [row];
+    return hasText && isNew ? [sourceRow(where, textOf(model, instruction), layout), row] : [row];
   });
 }
 
-function tableOf(model, f, blocks, { branches, onGraph }) {
+function tableOf(model, f, blocks, { branches, onGraph, onSource }) {
   const most = largest(blocks, (block) => block.count + (block.error ?? 0));
   const busiest = largest(blocks, (block) => block.count);
   const all = blocks.flatMap((block) => block.instructions);
   const hasText = all.some((instruction) => textOf(model, instruction) != null);
   const hasPlaces = all.some((instruction) => instruction.file != null);
   const titles = ['Address', 'Executions', 'Share', 'Instruction', ...(hasPlaces && !hasText ? ['Source'] : [])];
-  const layout = { f, branches, onGraph, most, hasText, hasPlaces, columns: titles.length, previous: null };
+  const layout = { f, branches, onGraph, onSource, most, hasText, hasPlaces, columns: titles.length, previous: null };
   const groups = [];
   let end = f.start;
   for (const block of blocks) {
@@ -119,15 +124,19 @@ export function introductionOf(model, f, branches) {
   ];
 }
 
-// {element, show(block): scrolls there, focus(block)}. onGraph(block): the reader wants to see the block in the graph; null if
-// there is none.
+// {element, show(block): scrolls there, focus(block), showLine(key): the most executed code of a line}. onGraph(block), onSource(key):
+// the reader wants to see the block in the graph, or a line; null if there is none.
 export function codeOf(model, f, actions) {
+  const lineOf = (block) => keyOf(block.instructions.find(({ file }) => file != null) ?? {});
   const blocks = [...f.blocks].sort((a, b) => (a.start < b.start ? -1 : 1));
   const table = tableOf(model, f, blocks, actions);
   const show = (block) => {
     const row = document.getElementById(`code-${(block ?? hottestOf(blocks)).index}`);
     for (const one of table.querySelectorAll('.target')) one.classList.remove('target');
     if (block) row.classList.add('target');
+    scrollTo(row);
+  };
+  const scrollTo = (row) => {
     const above = table.querySelector('thead').getBoundingClientRect().height;
     table.scrollTop += row.getBoundingClientRect().top - table.getBoundingClientRect().top - above;
   };
@@ -136,5 +145,15 @@ export function codeOf(model, f, actions) {
     row.querySelector('.to-graph')?.focus({ preventScroll: true });
     table.scrollIntoView({ block: 'nearest' });
   };
-  return { element: table, show, focus };
+  const showLine = (key) => {
+    for (const one of table.querySelectorAll('.target')) one.classList.remove('target');
+    for (const row of table.querySelectorAll(`[data-line="${key}"]`)) row.classList.add('target');
+    const block = hottestOf(blocks.filter((one) => one.instructions.some((instruction) => keyOf(instruction) === key)));
+    const row = document.getElementById(`code-${block.index}`).parentElement.querySelector('.target');
+    const location = row.previousElementSibling.classList.contains('source') ? row.previousElementSibling : row;
+    scrollTo(location);
+    location.querySelector('.to-source')?.focus({ preventScroll: true });
+    table.scrollIntoView({ block: 'nearest' });
+  };
+  return { element: table, show, focus, showLine, lineOf };
 }
