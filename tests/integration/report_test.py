@@ -20,7 +20,7 @@ LEAST_CONTRAST = 4.5
 LEAST_CONTRAST_OF_SHAPES = 3
 HOSTILE = ('</script><script>window.harm = 1</script><img src=x onerror="window.harm = 1">'
            '<!-- &lt; "\'` \u202e\u0000\u2028 ' + 'long' * 60)
-SECTIONS = ['summary', 'mix', 'time', 'pivot', 'threads', 'functions', 'blocks', 'loops', 'unseen']
+SECTIONS = ['summary', 'mix', 'icicle', 'time', 'pivot', 'threads', 'functions', 'blocks', 'loops', 'unseen']
 CELLS = '#{} tbody tr > :nth-child({})'
 
 
@@ -764,6 +764,60 @@ class ReportTest(record_support.RecordTest):
         self.assertEqual(self.browser.find('#pivot-value').get_attribute('value'), 'BASE')
         self.browser.choose('#time-key', 'function')
         self.assertEqual(self.browser.texts('#time .legend li'), ['hot 63.56 %', 'cold 21.19 %'])
+
+    def cells_of_icicle(self):
+        """Returns name and left and right edge of each part, in percent of the view."""
+        return self.browser.js("""
+            const view = document.querySelector(".icicle").getBoundingClientRect();
+            const percent = (x) => Math.round((x - view.left) / view.width * 100);
+            return [...document.querySelectorAll(".icicle .cell")].map((cell) => {
+              const { left, right } = cell.getBoundingClientRect();
+              return [cell.ariaLabel.replaceAll("\u00a0", " "), Number(cell.ariaLevel), percent(left), percent(right)];
+            })""")
+
+    def test_an_icicle_is_as_wide_as_what_ran(self):
+        self.open_fixture()
+        cells = self.cells_of_icicle()
+        self.assertEqual(cells[:4], [['All: 100.00 %', 1, 0, 100], ['plain: 100.00 %', 2, 0, 100], ['hot: 63.98 %', 3, 0, 64],
+                                     ['loop at 0x1000: 63.56 %', 4, 0, 64]])
+        self.assertIn(['cold: 33.90 %', 3, 64, 98], cells)
+        self.assertIn(['other functions: 2.12 %', 3, 98, 100], cells)
+        self.assertEqual(self.browser.texts('#icicle [role=status]'), ['All: 4.72 k instructions, 100.00 % of all.'])
+        # 1000, 10 and 400 executions.
+        self.browser.choose('#icicle-unit', 'executions')
+        self.assertIn(['hot: 71.63 %', 3, 0, 72], self.cells_of_icicle())
+        self.assertNotIn('other functions', str(self.cells_of_icicle()))
+
+    def test_an_icicle_zooms_by_click_and_by_key(self):
+        self.open_fixture()
+        self.browser.click('.icicle .cell:nth-child(3)')
+        self.assertIn(['hot: 63.98 %', 3, 0, 100], self.cells_of_icicle())
+        self.assertEqual([cell[0].split(':')[0] for cell in self.cells_of_icicle()], ['All', 'plain', 'hot', 'loop at 0x1000', '0x1000', '0x1020'])
+        status = self.browser.texts('#icicle [role=status]')[0]
+        self.assertEqual(status, 'hot, function: 3.02 k ± 9 instructions, 63.98 % of all, 63.98 % of its module. Its code')
+        active = 'return document.activeElement.ariaLabel.split(":")[0]'
+        self.browser.press('ARROW_DOWN', 'ARROW_RIGHT')
+        self.assertEqual(self.browser.js(active), '0x1020')
+        self.browser.press('ENTER')
+        self.assertEqual(self.cells_of_icicle()[-1][0::2], ['0x1020: 0.42 %', 0])
+        self.browser.press('ESCAPE', 'HOME')
+        self.assertEqual(self.browser.js(active), 'All')
+        self.browser.press('ENTER', 'ARROW_DOWN', 'ARROW_DOWN', 'ARROW_RIGHT')
+        self.assertEqual(self.browser.js(active), 'cold')
+        self.assertEqual(len(self.browser.find_all('.icicle [tabindex="0"]')), 1)
+        self.browser.click('#icicle [role=status] a')
+        self.assertEqual(self.title_of_code(), 'Code of cold')
+
+    def test_the_search_marks_parts_of_the_icicle(self):
+        self.open_fixture()
+        self.search('COLD')
+        self.assertEqual(self.browser.js('return [...document.querySelectorAll(".icicle [data-match]")].map((cell) => cell.ariaLabel.split(":")[0])'), ['cold'])
+        self.assertIn('“COLD”: 33.90 % of instructions.', self.browser.texts('#icicle p'))
+        # What is below another one that is found is not added again.
+        self.search('0x1000')
+        self.assertIn('“0x1000”: 97.46 % of instructions.', self.browser.texts('#icicle p'))
+        self.search('')
+        self.assertEqual(self.browser.find_all('.icicle [data-match]'), [])
 
     def record_threads(self, threads, turns):
         script = self.directory / 'threads.py'

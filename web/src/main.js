@@ -4,6 +4,7 @@ import { codePanel } from './code_panel.js';
 import { saveJson } from './download.js';
 import { h, name, notes, scrolled, shareBar } from './dom.js';
 import { address, count, duration, largest, share, short } from './format.js';
+import { icicleView } from './icicle.js';
 import { followLinks, toBlock, toFunction, toLoop } from './links.js';
 import { loopName, readModel } from './model.js';
 import { hasShortNames, showWhole } from './names.js';
@@ -162,6 +163,8 @@ function draw() {
   };
   section('mix', 'Instruction mix', h('p', {}, 'Shares of all executed instructions, with one standard error. Choose a bar to see its functions.'),
     h('div', { class: 'charts' }, chartsOf(pick)));
+  const icicle = icicleView(model);
+  section('icicle', 'Icicle', h('p', {}, 'Modules, functions, loops and blocks, each as wide as its part of what is above it. Choose one to see it as wide as the page.'), icicle.element);
   if (model.timelines.length) section('time', 'Over time', timelineView(model, pick));
   if (model.ratios.length) {
     section('ratios', 'Ratios', h('p', {}, 'What follows from the whole mix, with one standard error.'), ratiosTable(model));
@@ -185,7 +188,7 @@ function draw() {
   setUpSearch([
     { id: 'functions', title: 'functions', one: 'function', filter: functions.filter }, { id: 'blocks', title: 'blocks', one: 'block', filter: blocks.filter },
     ...(loops ? [{ id: 'loops', title: 'loops', one: 'loop', filter: loops.filter }] : []),
-  ]);
+  ], icicle.mark);
   return () => followLinks(show, panel.close);
 }
 
