@@ -1,3 +1,4 @@
+import { share } from './format.js';
 import { hasShort, shown } from './names.js';
 
 // h('td', { class: 'number' }, 'text', node): an element. Text is always text, never HTML.
@@ -59,6 +60,6 @@ export function bar(value, error, most) {
   return track;
 }
 
-// A share and its bar.
-export const shareBar = (value, error, most, text) =>
-  h('span', { class: 'share' }, bar(value, error, most), h('span', {}, text));
+// A share of a total and its bar, which ends at 100 %.
+export const shareBar = (value, error, total) =>
+  h('span', { class: 'share' }, bar(value, error, total), h('span', {}, share(value / total)));

@@ -3,7 +3,7 @@ import { mixChart } from './charts.js';
 import { codePanel } from './code_panel.js';
 import { saveJson } from './download.js';
 import { h, name, notes, scrolled, shareBar } from './dom.js';
-import { address, count, duration, largest, share, short } from './format.js';
+import { address, count, duration, short } from './format.js';
 import { icicleView } from './icicle.js';
 import { followLinks, toBlock, toFunction, toLoop } from './links.js';
 import { loopName, readModel } from './model.js';
@@ -60,10 +60,9 @@ function chartsOf(pick) {
 }
 
 const numberColumn = (id, title, value, show) => ({ id, title, isNumber: true, value, show: show ?? ((row) => short(value(row))) });
-const shareColumn = (of, error, most) => ({
-  ...numberColumn('share', 'Share', of, (row) => shareBar(of(row), error(row), most, share(of(row) / total))), csv: (row) => of(row) / total,
+const shareColumn = (of, error) => ({
+  ...numberColumn('share', 'Share', of, (row) => shareBar(of(row), error(row), total)), csv: (row) => of(row) / total,
 });
-const mostOf = (rows, of, error) => largest(rows, (row) => of(row) + (error(row) ?? 0));
 
 const functionOf = (row) => model.functions[row.function];
 const moduleColumn = { id: 'module', title: 'Module', value: (row) => model.modules[row.module].name, show: (row) => name(model.modules[row.module].name) };
@@ -82,7 +81,7 @@ function functionsTable() {
     columns: [
       { id: 'name', title: 'Function', value: (f) => f.name, show: (f) => toFunction(f) }, moduleColumn,
       numberColumn('instructions', 'Instructions', of), numberColumn('error', '± Error', error),
-      shareColumn(of, error, mostOf(model.functions, of, error)), numberColumn('samples', 'Samples', (f) => f.samples, (f) => count(f.samples)),
+      shareColumn(of, error), numberColumn('samples', 'Samples', (f) => f.samples, (f) => count(f.samples)),
     ],
   });
 }
@@ -102,7 +101,7 @@ function blocksTable() {
       { id: 'start', title: 'Block', value: (block) => address(block.start), order: (block) => block.start, show: (block) => toBlock(block, address(block.start)) },
       functionColumn, moduleColumn, numberColumn('length', 'Length', (block) => block.instructions.length),
       numberColumn('count', 'Executions', (block) => block.count), numberColumn('error', '± Error', (block) => block.error),
-      shareColumn(of, error, mostOf(model.blocks, of, error)),
+      shareColumn(of, error),
       loopColumn,
       { id: 'source', title: 'By', value: (block) => block.source, show: (block) => block.source + (block.biased ? ', biased' : '') },
     ],
@@ -131,7 +130,7 @@ function loopsTable(rows) {
       functionColumn, moduleColumn, numberColumn('depth', 'Depth', (loop) => loop.depth),
       numberColumn('trips', 'Trips', (loop) => loop.trips, (loop) => `${short(loop.trips)} ± ${tripsError(loop)}`), numberColumn('entries', 'Entries', (loop) => loop.entries),
       numberColumn('instructions', 'Instructions', of), numberColumn('error', '± Error', error),
-      shareColumn(of, error, mostOf(rows, of, error)),
+      shareColumn(of, error),
     ],
   });
 }
@@ -161,7 +160,7 @@ function draw() {
     document.getElementById('pivot').scrollIntoView();
     document.getElementById('pivot-row-0').focus({ preventScroll: true });
   };
-  section('mix', 'Instruction mix', h('p', {}, 'Shares of all executed instructions, with one standard error. Choose a bar to see its functions.'),
+  section('mix', 'Instruction mix', h('p', {}, 'Shares of all executed instructions, with one standard error; bars of shares end at 100\u00a0%. Choose a value to see its functions.'),
     h('div', { class: 'charts' }, chartsOf(pick)));
   const icicle = icicleView(model);
   section('icicle', 'Icicle', h('p', {}, 'Modules, functions, loops and blocks, each as wide as its part of what is above it. Choose one to see it as wide as the page.'), icicle.element);
