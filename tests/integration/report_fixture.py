@@ -37,6 +37,7 @@ def report(names=('hot', 'cold'), label='plain'):
         'thread_count': 1, 'process_count': 1, 'tasks': [{'pid': 7, 'thread': 0}],
         'slices': {'width_ns': 0, 'count': 0, 'joined': 1, 'samples': [], 'instructions': [], 'without_time': 0,
                    'timelines': []},
+        'ibs': {'events': [], 'totals': [], 'row_count': 0, 'rows': {}, 'latencies': []},
         'line_problems': [f'{label} has no lines'], 'instructions': sum(sums) + rest, 'function_count': 12, 'block_count': 99,
         'biased_block_count': 0, 'loop_count': 2,
         'properties': [{'key': key, 'values': values[at]} for at, key in enumerate(PROPERTIES)],
@@ -103,6 +104,16 @@ def with_slices(data):
              'other_values': 0},
             {'key': 'function', 'values': data['functions']['name'], 'instructions': [[3000, 0, 0], [0, 0, 1000]],
              'other_values': 0}],
+    }
+    return data
+
+
+def with_ibs(data):
+    data['ibs'] = {
+        'events': ['op-samples', 'op-dc-misses', 'op-tag-to-retire-cycles'], 'totals': [40, 9, 800], 'row_count': 7,
+        'rows': columns(['module', 'function', 'address', 'name', 'text', 'values'],
+                        [(0, 0, '1004', data['functions']['name'][0], 'add plain', [30, 2, 500]), (0, -1, None, '', '', [10, 7, 300])]),
+        'latencies': [{'name': 'tag-to-retire', 'buckets': [[16, 20, 30], [20, 21, 10]]}],
     }
     return data
 

@@ -1071,6 +1071,19 @@ class ReportTest(record_support.RecordTest):
             for one, other in (('value', 'value'), ('error', 'standard_error')):
                 self.assertAlmostEqual(shown[name][one], listed[name][other], delta=1e-5 * abs(listed[name][other]))
 
+    def test_ibs(self):
+        self.open_fixture()
+        self.assertEqual(self.browser.find_all('#ibs'), [])
+        self.open_fixture(report_fixture.with_ibs(report_fixture.report()))
+        self.assertEqual([title.split(' ↕')[0].split(' ▼')[0] for title in self.browser.texts('#ibs .table thead th')],
+                         ['Instruction', 'Code', 'Function', 'Module', 'op samples', 'L1 data misses', 'tag to retire cycles'])
+        self.assertEqual(self.browser.texts('#ibs .table tbody tr'), ['0x1004 add plain hot plain 30 2 500', 'without code plain 10 7 300'])
+        self.assertIn('In all: 40 op samples, 9 L1 data misses, 800 tag to retire cycles.', self.browser.texts('#ibs p'))
+        self.assertIn('The 2 of 7 instructions with the most samples.', self.browser.texts('#ibs p')[0])
+        self.assertEqual(self.browser.texts('#ibs figure tbody tr'), ['16 to 19 75.00 % 75.00 %', '20 25.00 % 100.00 %'])
+        self.browser.click('#ibs tbody a')
+        self.assertEqual(self.browser.texts('#code .block.target .address'), ['0x1000'])
+
     def test_what_was_not_seen(self):
         self.open_fixture()
         seen = dict(zip(self.cells('unseen', 1), self.cells('unseen', 3)))
@@ -1107,7 +1120,7 @@ class ReportTest(record_support.RecordTest):
             self.assertEqual([one for one in contrasts if one[0] < LEAST_CONTRAST], [], scheme)
 
     def everything(self, *names):
-        return report_fixture.with_slices(report_fixture.with_threads(report_fixture.report(*names)))
+        return report_fixture.with_ibs(report_fixture.with_slices(report_fixture.with_threads(report_fixture.report(*names))))
 
     def test_shapes_can_be_seen(self):
         """Checks the contrast of charts, bars and of the focus with their background."""

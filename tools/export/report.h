@@ -172,6 +172,35 @@ struct ReportSlices {
   std::vector<ReportTimeline> timelines;
 };
 
+// What IBS says of one instruction: a number for each event.
+struct ReportIbsRow {
+  uint32_t module = 0;
+  uint32_t function = kNotListed;
+  uint64_t address = 0;  // HBBP_NO_ADDRESS: all of a module whose code is missing
+  std::string name;      // of its function, which may be one that is not listed
+  std::string text;      // of the instruction
+  std::vector<uint64_t> values;
+};
+
+struct ReportIbsBucket {
+  uint64_t first_cycles = 0;
+  uint64_t end_cycles = 0;  // exclusive
+  uint64_t samples = 0;
+};
+
+struct ReportIbsLatency {
+  std::string name;
+  std::vector<ReportIbsBucket> buckets;
+};
+
+struct ReportIbs {
+  std::vector<std::string> events;  // none: no IBS
+  std::vector<uint64_t> totals;     // by event
+  std::vector<ReportIbsRow> rows;   // the most samples first
+  uint64_t row_count = 0;           // of the profile
+  std::vector<ReportIbsLatency> latencies;
+};
+
 struct ReportLoop {
   uint32_t module = 0;
   uint32_t function = kNotListed;
@@ -223,6 +252,7 @@ struct Report {
   std::vector<ReportRatio> ratios;
   std::vector<ReportLoop> loops;  // most instructions first
   ReportSlices slices;
+  ReportIbs ibs;
   std::vector<std::string> source_files;
   std::vector<std::map<uint32_t, std::string>> source_text;  // of each file: text of lines
   std::vector<std::string> source_states;                    // of each file: kSource...

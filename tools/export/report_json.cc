@@ -3,6 +3,8 @@
 // <script> element.
 #include "report_json.h"
 
+#include <hbbp/analysis.h>
+
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -275,6 +277,32 @@ Json Slices(const Report& report) {
           {"timelines", std::move(timelines)}};
 }
 
+Json Ibs(const Report& report) {
+  using Item = ReportIbsRow;
+  const ReportIbs& ibs = report.ibs;
+  Json latencies = Json::array();
+  for (const ReportIbsLatency& latency : ibs.latencies) {
+    Json buckets = Json::array();
+    for (const ReportIbsBucket& bucket : latency.buckets) {
+      buckets.push_back({bucket.first_cycles, bucket.end_cycles, bucket.samples});
+    }
+    latencies.push_back({{"name", latency.name}, {"buckets", std::move(buckets)}});
+  }
+  const auto address = [](const Item& row) {
+    return row.address == HBBP_NO_ADDRESS ? Json(nullptr) : Address(row.address);
+  };
+  return {{"events", ibs.events},
+          {"totals", ibs.totals},
+          {"row_count", ibs.row_count},
+          {"rows", Columns(ibs.rows, std::pair("module", [](const Item& r) { return r.module; }),
+                           std::pair("function", [](const Item& r) { return Index(r.function); }),
+                           std::pair("address", address),
+                           std::pair("name", [](const Item& r) { return r.name; }),
+                           std::pair("text", [](const Item& r) { return r.text; }),
+                           std::pair("values", [](const Item& r) { return r.values; }))},
+          {"latencies", std::move(latencies)}};
+}
+
 // In JSON these characters occur in strings only.
 std::string EscapedForScript(const std::string& json) {
   std::string text;
@@ -336,6 +364,7 @@ std::string ReportToJson(const Report& report) {
                      {"ratios", Ratios(report)},
                      {"loops", Loops(report)},
                      {"slices", Slices(report)},
+                     {"ibs", Ibs(report)},
                      {"line_problems", report.line_problems},
                      {"source_files", report.source_files},
                      {"source_text", SourceText(report)},

@@ -17,6 +17,7 @@
 #include "format.h"
 #include "profile_view.h"
 #include "report_edges.h"
+#include "report_ibs.h"
 #include "report_loops.h"
 #include "report_pivots.h"
 #include "report_slices.h"
@@ -73,6 +74,7 @@ class Reader {
     ReadMixes(analysis_, &report_);
     ReadRatios(analysis_, &report_);
     ReadSlices(analysis_, &report_);
+    ReadIbs(analysis_, listed_, &report_);
     report_.line_problems = DebugInfoOptions::ProblemsInShort(analysis_);
     return std::move(report_);
   }

@@ -5,6 +5,7 @@ import { saveJson } from './download.js';
 import { h, name, notes, scrolled, shareBar } from './dom.js';
 import { address, count, duration, short } from './format.js';
 import { icicleView } from './icicle.js';
+import { ibsSection } from './ibs.js';
 import { followLinks, toBlock, toFunction, toLoop } from './links.js';
 import { loopName, readModel } from './model.js';
 import { hasShortNames, showWhole } from './names.js';
@@ -21,6 +22,7 @@ import { unseen } from './unseen.js';
 
 const CHARTS = ['extension', 'vector-bits', 'memory', 'category'];
 const BARS = 12;
+const SAMPLES = { swbt: 'bursts', lbr: 'branch stacks' };
 
 const data = document.getElementById('data').textContent;
 const model = readModel(JSON.parse(data));
@@ -36,7 +38,7 @@ function summary() {
     ['Functions', count(model.function_count), 'with a count'],
     ['Blocks', count(model.block_count), 'with a count'],
     ['Ran for', duration(model.duration_ns), `${count(model.thread_count)} ${model.thread_count === 1 ? 'thread' : 'threads'}`],
-    ...model.sources.map((source) => [`By ${source.kind}`, count(source.samples), `${source.kind === 'ebs' ? 'samples' : 'bursts'} of ${source.event}`]),
+    ...model.sources.map((source) => [`By ${source.kind}`, count(source.samples), `${SAMPLES[source.kind] ?? 'samples'} of ${source.event}`]),
   ];
   const details = [
     ['Recorded', model.start_time_ms ? new Date(model.start_time_ms).toISOString().replace('T', ' ').replace(/\..*/, ' UTC') : 'unknown'],
@@ -150,7 +152,11 @@ function draw() {
   document.title = `hbbp report: ${model.command || model.files.join(', ')}`;
   document.getElementById('command').append(h('code', {}, name(model.command || 'unknown command')));
   summary();
+  const showIbs = () => {
+    if (model.ibs.events.length || model.ibs.latencies.length) section('ibs', 'IBS', ibsSection(model));
+  };
   if (!(total > 0)) {
+    showIbs();
     section('unseen', 'What the run could not see', h('p', {}, 'No instruction was counted: there is nothing to show by block or function.'), unseen(model));
     return () => {};
   }
@@ -177,6 +183,7 @@ function draw() {
   section('functions', 'Functions', h('p', {}, 'Choose one to see its code.'), functions.element, panel.element);
   section('blocks', 'Blocks', h('p', {}, 'Code without a branch into or out of its middle. Choose one to see it in its function.'), blocks.element);
   const loops = model.loops.length ? loopsSection() : null;
+  showIbs();
   section('unseen', 'What the run could not see', unseen(model));
   const show = {
     function: (index) => panel.open(model.functions[index]),

@@ -110,7 +110,7 @@ export function readModel(data) {
     key, index, title: titleOf(key),
     values: values.map((value) => textOf(key, value)),
   }));
-  for (const [whole, short] of shortNames([...functions.map((f) => f.name), ...data.inlined])) setShort(whole, short);
+  for (const [whole, short] of shortNames([...functions.map((f) => f.name), ...data.inlined, ...(data.ibs.rows.name ?? [])])) setShort(whole, short);
   const errors = readErrors(data.mixes, functions, 'errors');
   errors.set('thread', new Map(data.tasks.map(({ thread }, task) => [String(task), data.threads[thread]?.error])));
   errors.set('process', processErrors(data));
@@ -122,6 +122,7 @@ export function readModel(data) {
     blocks,
     rest: rows(data.rest).map((rest) => ({ ...rest, whole: { task: rest.task, count: rest.instructions, error: rest.error } })),
     timelines: data.slices.timelines.map((timeline) => readTimeline(timeline, data.slices)),
+    ibs: { ...data.ibs, rows: rows(data.ibs.rows).map((row) => ({ ...row, address: row.address == null ? null : BigInt(`0x${row.address}`) })) },
     loops: rows(data.loops).map((loop) => ({ ...loop, header: BigInt(`0x${loop.header}`) })),
     shareErrors: readErrors(data.mixes, [], 'share_errors'),
   };
