@@ -155,22 +155,23 @@ class Maker {
     return {transfer.from_module, transfer.from, transfer.to_module, transfer.to};
   }
 
-  // Returns the function main, if there is one and only one.
+  // Returns the function main, if there is one and only one in the files of the profile.
   uint32_t FindMain() {
     std::optional<std::pair<uint32_t, ModuleAddress>> found;
-    uint32_t last = kNoIndex;
-    for (const FunctionRecord& function : analysis().functions()) {
-      if (function.module == std::exchange(last, function.module)) continue;
-      if (!subject_.Wants(last)) continue;
-      const ResolvedModules::Use use = analysis().modules().Open(last);
+    const std::vector<ModuleRecord>& modules = analysis().data().modules;
+    for (uint32_t module = 0; module < modules.size(); ++module) {
+      if (modules[module].kind != ModuleKind::kFile || !subject_.Wants(module)) continue;
+      const ResolvedModules::Use use = analysis().modules().Open(module);
       if (use->code == nullptr || !use->offsets_are_of_file) continue;
       const auto& image = static_cast<const ElfImage&>(*use->code);
       const std::optional<ModuleAddress> address = image.AddressOfSymbol("main");
       if (!address || image.FunctionName(*address) != "main") continue;
       if (found) return kNoIndex;
-      found.emplace(last, *address);
+      found.emplace(module, *address);
     }
-    return found ? FindOrAddFunction(found->first, found->second) : kNoIndex;
+    if (!found) return kNoIndex;
+    code_callers_.AddModule(found->first);
+    return FindOrAddFunction(found->first, found->second);
   }
 
   uint32_t FindOrAddFunction(uint32_t module, ModuleAddress address) {

@@ -33,8 +33,7 @@ void AddCalls(const ElfImage& image, const AddressRange& function, uint32_t modu
 
 CodeCallers::CodeCallers(const ExportSubject& subject) : subject_(subject) {
   for (const FunctionRecord& function : subject.analysis.functions()) {
-    if (!modules_.empty() && modules_.back() == function.module) continue;
-    if (subject.Wants(function.module)) modules_.push_back(function.module);
+    if (subject.Wants(function.module)) modules_.insert(function.module);
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,10 @@ struct CodeCall {
 
 class CodeCallers {
  public:
+  // Searches the modules that ran.
   explicit CodeCallers(const ExportSubject& subject);
+  // Searches one more.
+  void AddModule(uint32_t module) { modules_.insert(module); }
 
   // Returns the calls in files, by module and address. Throws WorkCancelled.
   std::vector<CodeCall> Find(const FunctionRecord& function);
@@ -41,7 +45,7 @@ class CodeCallers {
   ModuleCalls Scan(uint32_t module) const;
 
   const ExportSubject& subject_;
-  std::vector<uint32_t> modules_;  // that ran
+  std::set<uint32_t> modules_;
   std::map<uint32_t, ModuleCalls> calls_;
 };
 
