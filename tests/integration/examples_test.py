@@ -1,10 +1,11 @@
-"""Tests the examples that combine counts of blocks with other tools: valgrind, perf, gdb, and a workflow of a CI."""
+"""Tests the examples that combine counts of blocks with other tools: valgrind, perf, gdb, ClickHouse, and a workflow of a CI."""
 import collections
 import os
 import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import unittest
 
 import count_support
@@ -280,6 +281,34 @@ class ExamplesTest(record_support.RecordTest):
         self.assertEqual(check.returncode, 0, check)
         self.assertNotIn('::error', check.stdout)
         self.assertRegex(summary, r'### The profile satisfies limits.txt\n```\noutcome +measured ')
+
+    def run_fleet(self, directory, **environment):
+        return subprocess.run([sys.executable, '-B', EXAMPLES / 'fleet' / 'fleet.py', directory], capture_output=True, text=True,
+                              timeout=record_support.TIMEOUT_S, env={**os.environ, **environment}, stdin=subprocess.DEVNULL)
+
+    def test_fleet_says_what_it_needs(self):
+        result = self.run_fleet(self.directory, PATH='/nothing')
+        if shutil.which('clickhouse-server', path='/usr/sbin') and shutil.which('clickhouse-client', path='/usr/sbin'):
+            self.skipTest('ClickHouse is where the example always finds it')
+        self.assertEqual(result.returncode, 77, result)
+        self.assertIn('SKIPPED: needs clickhouse-server and clickhouse-client', result.stdout)
+
+    def test_sums_of_a_database_are_those_of_merge(self):
+        for number, trips in enumerate((3000, 6000, 3000, 4000)):
+            host = self.directory / 'fleet' / f'host{number % 3}'
+            host.mkdir(parents=True, exist_ok=True)
+            result = self.run_tool('record', '--source', 'swbt', '-e', 'task-clock', '-c', 200_000, '-o',
+                                   host / f'{number}.hbbp', '--', program('loops'), 'trips', trips)
+            self.assertEqual(result.returncode, 0, result)
+        result = self.run_fleet(self.directory / 'fleet')
+        if result.returncode == 77:
+            self.skipTest(result.stdout.removeprefix('SKIPPED: ').strip())
+        self.assertEqual(result.returncode, 0, result)
+        self.assertRegex(result.stdout, r'(?m)^4 profiles, [\d,]+ rows of blocks in ')
+        self.assertRegex(result.stdout, r'(?m)^  loops  3  [\d,]+$')
+        blocks, mnemonics = re.findall(r'(?m)^(\d+) (?:blocks|mnemonics)\b.* differ by \S+ at most$', result.stdout)
+        self.assertGreater(int(blocks), 3)
+        self.assertGreater(int(mnemonics), 3)
 
 
 record_support.main(ExamplesTest)
