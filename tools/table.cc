@@ -103,6 +103,11 @@ Format FormatFromName(std::string_view name) {
   return name == "json" ? Format::kJson : Format::kTable;
 }
 
+Cell ShareErrorCell(double error, Format format) {
+  if (format != Format::kTable) return error;
+  return "± " + FormatShare(error);
+}
+
 ShortTexts::ShortTexts(Column::Kind kind, NameStyle names, std::vector<std::string> texts)
     : kind_(kind) {
   if (kind == Column::kPath) {

@@ -71,6 +71,9 @@ class ShortTexts {
 // std::monostate stands for unknown: empty in a table and in CSV, null in JSON.
 using Cell = std::variant<std::monostate, std::string, uint64_t, double>;
 
+// Returns the standard error of a share, for a column of kError: a table has percent.
+Cell ShareErrorCell(double error, Format format);
+
 class Table {
  public:
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}

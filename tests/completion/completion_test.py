@@ -17,7 +17,8 @@ import tempfile
 
 
 def run(*words):
-    return subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    """Returns what a command prints, whose lists of choices are not wrapped."""
+    return subprocess.run(words, capture_output=True, text=True, check=True, env={**os.environ, 'COLUMNS': '10000'}).stdout
 
 
 def helps(hbbp):

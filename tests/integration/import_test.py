@@ -255,6 +255,7 @@ class ImportTest(record_support.RecordTest):
         for words in (['import', '-o', file, self.recording], ['info', file],
                       ['mix', file, '--by', 'module,function'], ['mix', file, '--by', 'thread'],
                       ['blocks', file], ['annotate', file], ['loops', file], ['diff', file, file],
+                      ['simd', file, '--by', 'module,function'], ['assert', file, f'share(module ~ *{ESCAPES}*) < 1%'],
                       ['merge', '-o', other, file, file], ['phases', file], ['ibs', file],
                       ['blocks', f'{file}{ESCAPES}'], ['import', '--symfs', f'/{ESCAPES}', file]):
             result = self.run_tool(*words)

@@ -182,11 +182,6 @@ std::vector<Column> ColumnsOf(const Request& request) {
   return columns;
 }
 
-Cell ShareErrorCell(double error, Format format) {
-  if (format != Format::kTable) return error;
-  return "± " + FormatShare(error);
-}
-
 // `gate` may be null.
 std::vector<Cell> MakeCells(const MixDiffRow& row, const Request& request, const Gate* gate) {
   std::vector<Cell> cells(row.labels.begin(), row.labels.end());

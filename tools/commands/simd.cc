@@ -96,11 +96,6 @@ const std::vector<SummaryGroup>& SummaryGroups() {
   return groups;
 }
 
-Cell ShareErrorCell(double error, Format format) {
-  if (format != Format::kTable) return error;
-  return "± " + FormatShare(error);
-}
-
 void AddGroup(const hbbp::analysis& analysis, const Request& request, const SummaryGroup& group,
               Table* table) {
   const hbbp::pivot pivot =

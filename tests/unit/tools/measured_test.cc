@@ -89,6 +89,39 @@ TEST_CASE("intervals of shares are Wilson's") {
   CHECK(sure.high == Approx(0.5 + 1.959964e-6).epsilon(1e-12));
 }
 
+// Returns the probability that the interval of `seen` among so many observations has the share.
+double Coverage(int observations, double share) {
+  double covered = 0;
+  for (int seen = 0; seen <= observations; ++seen) {
+    const double estimate = static_cast<double>(seen) / observations;
+    Interval interval =
+        ShareInterval({estimate, std::sqrt(estimate * (1 - estimate) / observations)});
+    const double unseen = MaxUnseenShare(static_cast<uint64_t>(observations));
+    if (seen == 0) interval.high = unseen;
+    if (seen == observations) interval.low = 1 - unseen;
+    if (share < interval.low || share > interval.high) continue;
+    covered += std::exp(std::lgamma(observations + 1) - std::lgamma(seen + 1) -
+                        std::lgamma(observations - seen + 1) + seen * std::log(share) +
+                        (observations - seen) * std::log1p(-share));
+  }
+  return covered;
+}
+
+TEST_CASE("95 of 100 intervals of shares have the true one, for few observations too") {
+  for (const int observations : {10, 30, 100, 1000}) {
+    INFO(observations);
+    double sum = 0;
+    constexpr int kShares = 99;
+    for (int percent = 1; percent <= kShares; ++percent) {
+      const double coverage = Coverage(observations, percent / 100.0);
+      CHECK(coverage > 0.83);
+      sum += coverage;
+    }
+    CHECK(sum / kShares > 0.945);
+    CHECK(sum / kShares < 0.975);
+  }
+}
+
 TEST_CASE("intervals of shares stay between 0 and 1") {
   CHECK(ShareInterval({0.25, 0}).low == 0.25);
   CHECK(ShareInterval({0.25, 0}).high == 0.25);
