@@ -12,13 +12,6 @@
 namespace hbbp {
 namespace {
 
-std::string NameOrAddress(std::string name, ModuleAddress address) {
-  if (!name.empty()) return name;
-  char text[32];
-  std::snprintf(text, sizeof(text), "0x%" PRIx64, address.value);
-  return text;
-}
-
 void AddToFunction(const Contribution& contribution, FunctionRecord* function) {
   function->samples += contribution.samples;
   function->instructions += contribution.period_sum;
@@ -147,6 +140,13 @@ class ModuleFunctions {
 };
 
 }  // namespace
+
+std::string NameOrAddress(std::string name, ModuleAddress address) {
+  if (!name.empty()) return name;
+  char text[32];
+  std::snprintf(text, sizeof(text), "0x%" PRIx64, address.value);
+  return text;
+}
 
 void AddFunctions(const ProfileData& data, const ObservedModule& observed,
                   const ResolvedModule& module, BlockMap* map, size_t first_block,

@@ -25,6 +25,9 @@ struct FunctionRecord {
   uint64_t samples = 0;  // IP samples in it, and streams that entered it
 };
 
+// Returns the name of a function at the address, which has none if `name` is empty.
+std::string NameOrAddress(std::string name, ModuleAddress address);
+
 // Appends the functions of a module, whose blocks are those of `counts` from `first_block` on, and
 // sets their functions. If the module has names for code that is missing, samples there count for
 // functions too. `map` must be the one that the module was observed with.

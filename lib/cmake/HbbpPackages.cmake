@@ -132,7 +132,7 @@ for pkg-config and CMake, man pages of all functions, the guide, and examples.")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME ${package_of_tools})
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS ${same_version})
-set(CPACK_DEBIAN_TOOLS_PACKAGE_SUGGESTS python3-sklearn)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SUGGESTS "libsqlite3-0, python3-sklearn")
 set(CPACK_DEBIAN_TOOLS_DESCRIPTION "profiles programs by their basic blocks and instruction mixes
 The command hbbp records which instructions an unmodified program executes,
 imports recordings of perf, and lists, compares and exports what ran: by

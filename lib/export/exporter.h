@@ -30,6 +30,7 @@ extern const Exporter kSpeedscopeExporter;
 extern const Exporter kBbvExporter;
 extern const Exporter kCsvExporter;
 extern const Exporter kJsonExporter;
+extern const Exporter kSqlExporter;
 
 // Returns all of these.
 std::span<const Exporter* const> Exporters();

@@ -1,12 +1,15 @@
 // hbbp export: writes a profile in another format.
 #include <unistd.h>
 
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/files.h"
 #include "command.h"
 #include "debug_info_options.h"
 #include "export/html_page.h"
+#include "export/sqlite_file.h"
 #include "format.h"
 #include "options.h"
 #include "profile_options.h"
@@ -17,6 +20,8 @@ namespace {
 
 constexpr char kName[] = "export";
 constexpr char kHtml[] = "html";
+constexpr char kSqlite[] = "sqlite";
+constexpr char kSql[] = "sql";  // what that is made of
 
 // Returns what an option does not go with, or nothing.
 std::string Conflict(const std::string& format, const std::string& module, bool is_of_page) {
@@ -30,8 +35,10 @@ std::string Conflict(const std::string& format, const std::string& module, bool 
 }  // namespace
 
 int RunExport(int argc, char** argv) {
-  std::vector<std::string> names = {kHtml};
-  std::string formats = "Formats:\n  html: a page to look at, whole in one file\n";
+  std::vector<std::string> names = {kHtml, kSqlite};
+  std::string formats =
+      "Formats:\n  html: a page to look at, whole in one file\n"
+      "  sqlite: what sql has, as a database\n";
   for (const hbbp_export_format& each : hbbp::export_formats()) {
     names.emplace_back(each.name);
     formats += "  " + names.back() + ": " + each.summary +
@@ -73,7 +80,7 @@ int RunExport(int argc, char** argv) {
   } else {
     try {
       analysis->export_as(
-          format, [&](std::string_view piece) { written.text += piece; },
+          format == kSqlite ? kSql : format, [&](std::string_view piece) { written.text += piece; },
           [&](const char* note) { written.notes.emplace_back(note); }, module);
     } catch (const hbbp::error& failure) {
       failed = failure.what();
@@ -83,6 +90,11 @@ int RunExport(int argc, char** argv) {
   for (const std::string& note : CodeProblems(*analysis)) Note(kName, note);
   for (const std::string& note : written.notes) Note(kName, Printable(note));
   if (!failed.empty()) return Fail(kName, failed);
+  if (format == kSqlite) {
+    StatusOr<std::string> database = MakeSqliteFile(written.text);
+    if (!database.ok()) return Fail(kName, database.status().message());
+    written.text = *std::move(database);
+  }
   const std::string& text = written.text;
   if (output.empty() || output == kStandardOutput) {
     const bool is_binary = text.find('\0') != std::string::npos;
