@@ -83,9 +83,13 @@ uint32_t ReportSourceFiles::Add(uint32_t module, const std::string& path) {
   return it->second;
 }
 
-bool ReportSourceFiles::AddText(uint32_t file, uint32_t line) {
+bool ReportSourceFiles::HasText(uint32_t file) const {
   const std::string& state = report_.source_states[file];
-  if (state != kSourceRead && state != kSourceNewer) return true;
+  return state == kSourceRead || state == kSourceNewer;
+}
+
+bool ReportSourceFiles::AddText(uint32_t file, uint32_t line) {
+  if (!HasText(file)) return true;
   if (report_.source_text[file].contains(line)) return true;
   if (bytes_ >= kMaxTextBytes) return false;
   std::string text = text_.Line(report_.source_files[file], line).substr(0, kMaxLineBytes);
@@ -127,6 +131,7 @@ uint64_t ReportSourceFiles::AddFunctionText() {
       std::tie(out.first_line, out.last_line) = it->second;
     }
     if (largest == 0) continue;
+    const bool has_text = HasText(out.file);
     bool is_whole = out.last_line - out.first_line < kMaxFunctionLines;
     if (!is_whole) {
       out.file = kNotListed;
@@ -137,7 +142,7 @@ uint64_t ReportSourceFiles::AddFunctionText() {
         is_whole = AddText(out.file, line);
       }
     }
-    if (!is_whole) ++cut;
+    if (!is_whole && has_text) ++cut;
   }
   return cut;
 }

@@ -37,6 +37,7 @@ class ReportSourceFiles {
   void Finish();
 
  private:
+  bool HasText(uint32_t file) const;
   // Returns false if there is no room for the text.
   bool AddText(uint32_t file, uint32_t line);
   // Returns how many functions have less than all of their text.

@@ -73,7 +73,11 @@ export function icicleView(model) {
   let cells = new Map(); // elements by node
 
   const sizeOf = (node) => node[unit.element.value];
-  const childrenOf = (node) => [...node.children.values()].filter((child) => sizeOf(child) > 0).sort((a, b) => sizeOf(b) - sizeOf(a));
+  let sorted = new Map(); // children by node, the widest first
+  function childrenOf(node) {
+    if (!sorted.has(node)) sorted.set(node, [...node.children.values()].filter((child) => sizeOf(child) > 0).sort((a, b) => sizeOf(b) - sizeOf(a)));
+    return sorted.get(node);
+  }
   const textOf = (node) => `${shown(node.label)}: ${share(sizeOf(node) / sizeOf(root))}`;
 
   function describe(node) {
@@ -82,10 +86,10 @@ export function icicleView(model) {
       node.parent && node.parent !== root ? `, ${share(sizeOf(node) / sizeOf(node.parent))} of its ${node.parent.kind}` : '', '. ', node.link?.() ?? '');
   }
 
-  function cellOf(node, left, width) {
+  function cellOf(node, left, width, at) {
     const siblings = node.parent ? childrenOf(node.parent) : [node];
     const cell = h('div', {
-      class: `cell ${node.kind}`, role: 'treeitem', tabindex: '-1', 'aria-level': node.depth + 1, 'aria-posinset': siblings.indexOf(node) + 1, 'aria-setsize': siblings.length,
+      class: `cell ${node.kind}`, role: 'treeitem', tabindex: '-1', 'aria-level': node.depth + 1, 'aria-posinset': at + 1, 'aria-setsize': siblings.length,
       'aria-label': textOf(node), title: textOf(node), 'data-heat': heatOf(sizeOf(node), sizeOf(root)), 'data-match': isMatch?.(node) || null,
       onclick: () => zoom(node), onpointerenter: () => describe(node), onfocus: () => activate(node),
     }, width * tree.clientWidth < NARROWEST_NAMED ? null : name(node.label));
@@ -101,17 +105,17 @@ export function icicleView(model) {
     const narrowest = NARROWEST / (tree.clientWidth || 1000);
     let deepest = 0;
     const below = (node, left) => {
-      let at = left;
-      for (const child of childrenOf(node)) {
+      let from = left;
+      for (const [at, child] of childrenOf(node).entries()) {
         const width = sizeOf(child) / sizeOf(top);
         if (width < narrowest) break;
         deepest = Math.max(deepest, child.depth);
-        cellOf(child, at, width);
-        below(child, at);
-        at += width;
+        cellOf(child, from, width, at);
+        below(child, from);
+        from += width;
       }
     };
-    for (const node of pathTo(top)) cellOf(node, 0, 1);
+    for (const node of pathTo(top)) cellOf(node, 0, 1, node.parent ? childrenOf(node.parent).indexOf(node) : 0);
     deepest = top.depth;
     below(top, 0);
     tree.style.height = `${1.7 * (deepest + 1)}rem`;
@@ -164,6 +168,7 @@ export function icicleView(model) {
   });
   unit.element.addEventListener('change', () => {
     top = root;
+    sorted = new Map();
     draw();
   });
   let drawnWidth = null;
