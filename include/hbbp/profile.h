@@ -179,10 +179,10 @@ HBBP_API hbbp_status hbbp_profile_merge(const hbbp_profile *const *profiles, siz
                                         hbbp_error *error);
 
 /* A sum that grows by one profile at a time: of more of them than fit into memory. It keeps what is
- * in the sum, and of each profile 40 bytes; profiles with slices of time keep all their counts
- * until the sum is finished, unless slices are dropped. The sum is that of hbbp_profile_merge, in
- * any order and whichever profiles are sums themselves, except for rounding and the order of lists.
- * One thread at a time may use it. */
+ * in the sum, and of each profile 40 bytes; from the first profile with slices of time on it keeps
+ * all counts until the sum is finished, unless slices are dropped. The sum is that of
+ * hbbp_profile_merge, in any order and whichever profiles are sums themselves, except for rounding
+ * and the order of lists. One thread at a time may use it. libhbbp-collect does not have it. */
 typedef struct hbbp_merger hbbp_merger;
 
 /* hbbp_merger_options.dropped, combined by |: what is not in the sum. Threads and processes of many

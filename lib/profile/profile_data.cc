@@ -139,16 +139,22 @@ void NormalizeBranches(Branches* branches, CancelCheck* check) {
   });
 }
 
+constexpr std::string_view kSeparator = "; ";
+
+// Removes the first name from a list.
+std::string_view TakeName(std::string_view* list) {
+  const std::string_view name = list->substr(0, list->find(kSeparator));
+  list->remove_prefix(std::min(list->size(), name.size() + kSeparator.size()));
+  return name;
+}
+
 // Adds the names of `more` that the list lacks.
 void AddToList(std::string_view more, std::string* list) {
-  constexpr std::string_view kSeparator = "; ";
   while (!more.empty()) {
-    const std::string_view name = more.substr(0, more.find(kSeparator));
-    more.remove_prefix(std::min(more.size(), name.size() + kSeparator.size()));
-    const std::string known = std::string(kSeparator) + *list + std::string(kSeparator);
-    const std::string sought =
-        std::string(kSeparator) + std::string(name) + std::string(kSeparator);
-    if (known.find(sought) != std::string::npos) continue;
+    const std::string_view name = TakeName(&more);
+    bool is_known = false;
+    for (std::string_view rest = *list; !rest.empty();) is_known |= TakeName(&rest) == name;
+    if (is_known) continue;
     if (!list->empty()) *list += kSeparator;
     *list += name;
   }

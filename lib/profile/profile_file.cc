@@ -472,7 +472,6 @@ Status CheckCounts(const ProfileData& data) {
 std::vector<uint8_t> WriteMerged(const ProfileData& data) {
   Writer writer;
   writer.Put(data.recordings);
-  writer.Put<uint64_t>(data.modules.size());
   for (const ModuleRecord& module : data.modules) writer.Put(module.process);
   return writer.Take();
 }
@@ -480,12 +479,6 @@ std::vector<uint8_t> WriteMerged(const ProfileData& data) {
 Status ReadMerged(std::span<const uint8_t> bytes, uint32_t, ProfileData* data) {
   Reader reader(bytes, "merged");
   data->recordings = reader.Get<uint64_t>();
-  const uint64_t modules = reader.GetCount(sizeof(uint64_t));
-  if (modules != data->modules.size()) {
-    return MakeStatus(StatusCode::kBadFormat,
-                      "the merged section has %llu modules of %zu: the file is damaged",
-                      static_cast<unsigned long long>(modules), data->modules.size());
-  }
   for (ModuleRecord& module : data->modules) module.process = reader.Get<uint64_t>();
   return reader.status();
 }

@@ -5,7 +5,6 @@
 #include "profile/profile_merger.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "base/random_bits.h"
@@ -14,20 +13,42 @@
 namespace hbbp {
 namespace {
 
-// Lists are added up when they have grown by so many records, or by as many as they had.
+// Counts are added up when there are so many new ones, or as many as there were.
 constexpr size_t kMinAppended = 65536;
-
-// Returns the same for two build IDs that SameBuildId finds equal.
-std::vector<uint8_t> WithoutZerosAtEnd(std::vector<uint8_t> build_id) {
-  while (!build_id.empty() && build_id.back() == 0) build_id.pop_back();
-  return build_id;
-}
 
 uint64_t Mixed(uint64_t sum, uint64_t more) { return RandomBits(sum ^ more).Next(); }
 
 // Process ids are the same on many hosts; in containers most are 1. So the time belongs to it.
 uint64_t ProcessKey(const ProfileData& profile) {
   return std::max(Mixed(Mixed(profile.start_time_ns, profile.pid), 0), uint64_t{1});
+}
+
+// Returns a text that is the same for the same module: of a file by build ID, or else by path and
+// inode; of a kernel also by boot, from which to which its addresses differ. Build IDs that
+// SameBuildId finds equal are the same.
+std::string ModuleKey(const ModuleRecord& module, uint64_t process) {
+  const bool is_file = module.kind == ModuleKind::kFile;
+  size_t id_size = module.build_id.size();
+  while (id_size > 0 && module.build_id[id_size - 1] == 0) --id_size;
+  const uint64_t numbers[] = {static_cast<uint64_t>(module.kind),
+                              id_size,
+                              process,
+                              module.kernel.reference_address,
+                              is_file && id_size == 0 ? module.device : 0,
+                              is_file && id_size == 0 ? module.inode : 0};
+  std::string key(reinterpret_cast<const char*>(numbers), sizeof(numbers));
+  key.append(reinterpret_cast<const char*>(module.build_id.data()), id_size);
+  if (!is_file || id_size == 0) key += module.path;
+  return key += module.kernel.boot_id;
+}
+
+// Returns whether the counts of two sources can be added up.
+bool CountAlike(const SourceRecord& a, const SourceRecord& b) {
+  return a.kind == b.kind && a.event == b.event && a.period_mode == b.period_mode &&
+         a.include_kernel == b.include_kernel && a.period == b.period &&
+         a.frequency_hz == b.frequency_hz && a.event_name == b.event_name &&
+         a.precise_ip == b.precise_ip && a.ebs_method == b.ebs_method &&
+         a.burst_extent == b.burst_extent;
 }
 
 void AddPeriods(const SourceRecord& from, SourceRecord* to) {
@@ -53,32 +74,20 @@ void AddChunks(const ModuleRecord& from, ModuleRecord* to) {
 }
 
 template <typename Record>
-void AddUpList(std::vector<Record>* list, size_t* added, CancelCheck* check) {
-  const size_t appended = list->size() - *added;
-  if (appended < std::max(kMinAppended, *added)) return;
-  Normalize(list, check);
-  *added = list->size();
+ProfileMerger::Part Append(const std::vector<Record>& more, std::vector<Record>* records) {
+  const size_t begin = records->size();
+  records->resize(begin + more.size());
+  std::copy(more.begin(), more.end(), records->begin() + static_cast<std::ptrdiff_t>(begin));
+  return {begin, more.size()};
 }
 
-template <typename Record>
-void MoveTo(std::vector<Record>* to, std::vector<Record>* from) {
-  if (to->empty()) {
-    *to = std::move(*from);
-  } else {
-    to->insert(to->end(), from->begin(), from->end());
-  }
-  *from = {};
-}
+// Sums of IBS grow with the samples, which are among the counts.
+size_t CountRecords(const ProfileData& data) { return data.counts.size() + data.branches.size(); }
 
 }  // namespace
 
 size_t ReplicateRotation(const ProfileData& recording) {
-  uint64_t drawn = recording.pid;
-  for (const uint64_t fact :
-       {recording.start_time_ns, recording.duration_ns, uint64_t{recording.counts.size()},
-        uint64_t{recording.branches.size()}}) {
-    drawn = Mixed(drawn, fact);
-  }
+  uint64_t drawn = ProcessKey(recording);
   for (const BranchCount& branch : recording.branches) {
     drawn += branch.number * (branch.to ^ branch.from);
   }
@@ -86,32 +95,10 @@ size_t ReplicateRotation(const ProfileData& recording) {
 }
 
 void RotateReplicates(size_t by, ReplicateSums* replicates) {
-  auto& sums = replicates->sums;
-  std::rotate(sums.begin(), sums.end() - static_cast<std::ptrdiff_t>(by), sums.end());
-}
-
-ProfileMerger::ModuleKey ProfileMerger::MakeModuleKey(const ModuleRecord& module) {
-  switch (module.kind) {
-    case ModuleKind::kAnonymous:
-      return {module.kind, {}, module.path, module.process, 0};
-    case ModuleKind::kVdso:
-      return {module.kind, module.build_id, module.path, 0, 0};
-    case ModuleKind::kKernel:
-      // Its addresses differ from boot to boot.
-      return {module.kind, module.build_id, module.path + module.kernel.boot_id,
-              module.kernel.reference_address, 0};
-    case ModuleKind::kFile:
-      break;
+  const ReplicateSums before = *replicates;
+  for (size_t i = 0; i < kReplicates; ++i) {
+    replicates->sums[(i + by) % kReplicates] = before.sums[i];
   }
-  const std::vector<uint8_t> build_id = WithoutZerosAtEnd(module.build_id);
-  if (!build_id.empty()) return {module.kind, build_id, {}, 0, 0};
-  return {module.kind, {}, module.path, module.device, module.inode};
-}
-
-ProfileMerger::SourceKey ProfileMerger::MakeSourceKey(const SourceRecord& source) {
-  return {source.kind,       source.event,        source.period_mode, source.include_kernel,
-          source.period,     source.frequency_hz, source.event_name,  source.precise_ip,
-          source.ebs_method, source.burst_extent};
 }
 
 void ProfileMerger::Add(const ProfileData& profile, CancelCheck* check) {
@@ -139,111 +126,105 @@ void ProfileMerger::AddRun(const ProfileData& profile) {
 
 ProfileMerger::Indices ProfileMerger::AddRecords(const ProfileData& profile) {
   Indices indices;
-  for (const SourceRecord& source : profile.sources) {
-    auto [index, added] = sources_.Add(MakeSourceKey(source), source, &merged_.sources);
-    indices.sources.push_back(index);
-    if (added) continue;
-    SourceRecord& known = merged_.sources[index];
+  for (const SourceRecord& source : profile.sources) indices.sources.push_back(AddSource(source));
+  for (const ThreadRecord& thread : profile.threads) {
+    const ThreadRecord kept = options_.drop_threads ? ThreadRecord() : thread;
+    indices.threads.push_back(threads_.Add({kept.pid, kept.tid}, kept, &merged_.threads).first);
+  }
+  for (const ModuleRecord& module : profile.modules) {
+    const bool is_of_profile = module.kind == ModuleKind::kAnonymous && module.process == 0;
+    indices.modules.push_back(
+        AddModule(module, is_of_profile ? ProcessKey(profile) : module.process));
+  }
+  for (const std::string& name : profile.ibs_names) {
+    uint32_t index = 0;
+    while (index < merged_.ibs_names.size() && merged_.ibs_names[index] != name) ++index;
+    if (index == merged_.ibs_names.size()) merged_.ibs_names.push_back(name);
+    indices.names.push_back(index);
+  }
+  return indices;
+}
+
+uint32_t ProfileMerger::AddSource(const SourceRecord& source) {
+  for (SourceRecord& known : merged_.sources) {
+    if (!CountAlike(known, source)) continue;
     known.lost += source.lost;
     known.throttled += source.throttled;
     known.unmapped += source.unmapped;
     AddPeriods(source, &known);
     AddTraceStatistics(source.trace, &known.trace);
+    return static_cast<uint32_t>(&known - merged_.sources.data());
   }
-  for (const ThreadRecord& thread : profile.threads) {
-    const ThreadRecord kept = options_.drop_threads ? ThreadRecord() : thread;
-    indices.threads.push_back(threads_.Add({kept.pid, kept.tid}, kept, &merged_.threads).first);
-  }
-  for (ModuleRecord module : profile.modules) {
-    if (module.kind == ModuleKind::kAnonymous && module.process == 0) {
-      module.process = ProcessKey(profile);
-    }
-    AddModule(std::move(module), &indices);
-  }
-  for (const std::string& name : profile.ibs_names) {
-    indices.names.push_back(names_.Add(name, name, &merged_.ibs_names).first);
-  }
-  return indices;
+  merged_.sources.push_back(source);
+  return static_cast<uint32_t>(merged_.sources.size() - 1);
 }
 
-void ProfileMerger::AddModule(ModuleRecord module, Indices* indices) {
-  auto [index, added] = modules_.Add(MakeModuleKey(module), module, &merged_.modules);
-  indices->modules.push_back(index);
-  if (added) return;
+uint32_t ProfileMerger::AddModule(const ModuleRecord& module, uint64_t process) {
+  auto [index, added] = modules_.Add(ModuleKey(module, process), module, &merged_.modules);
   ModuleRecord& known = merged_.modules[index];
-  if (module.build_id.size() < known.build_id.size()) known.build_id = std::move(module.build_id);
+  known.process = process;
+  if (added) return index;
+  if (module.build_id.size() < known.build_id.size()) known.build_id = module.build_id;
   AddChunks(module, &known);
   MergeKernel(module.kernel, &known.kernel);
+  return index;
 }
 
 void ProfileMerger::AppendCounts(const ProfileData& profile, const Indices& indices) {
-  const bool has_slices = !options_.drop_slices && profile.slices.width_ns != 0;
-  auto& counts = has_slices ? sliced_counts_ : merged_.counts;
-  auto& branches = has_slices ? sliced_branches_ : merged_.branches;
-  for (IpCount count : profile.counts) {
-    count.source = indices.sources[count.source];
-    count.thread = indices.threads[count.thread];
+  SlicedCounts sliced{times_.size() - 1, {}, {}};
+  sliced.counts = Append(profile.counts, &merged_.counts);
+  for (IpCount& count : sliced.counts.In(&merged_.counts)) {
+    indices.Map(&count);
     count.module = indices.modules[count.module];
-    if (!has_slices) count.slice = kNoSlice;
-    counts.push_back(count);
+    if (options_.drop_slices) count.slice = kNoSlice;
   }
   rotation_ = profile.recordings == 0 ? ReplicateRotation(profile) : 0;
-  for (BranchCount branch : profile.branches) {
-    branch.source = indices.sources[branch.source];
-    branch.thread = indices.threads[branch.thread];
+  sliced.branches = Append(profile.branches, &merged_.branches);
+  for (BranchCount& branch : sliced.branches.In(&merged_.branches)) {
+    indices.Map(&branch);
     for (uint32_t* module : {&branch.from_module, &branch.to_module}) {
       if (*module != kNoModule) *module = indices.modules[*module];
     }
-    if (!has_slices) branch.slice = kNoSlice;
+    if (options_.drop_slices) branch.slice = kNoSlice;
     RotateReplicates(rotation_, &branch.replicates);
-    branches.push_back(branch);
   }
-  if (has_slices) sliced_.push_back({times_.size() - 1, counts.size(), branches.size()});
+  if (!options_.drop_slices && profile.slices.width_ns != 0) sliced_.push_back(sliced);
 }
 
 void ProfileMerger::AppendIbs(const ProfileData& profile, const Indices& indices) {
-  for (IbsCount count : profile.ibs_counts) {
-    count.source = indices.sources[count.source];
-    count.thread = indices.threads[count.thread];
+  for (IbsCount& count : Append(profile.ibs_counts, &merged_.ibs_counts).In(&merged_.ibs_counts)) {
+    indices.Map(&count);
     count.module = indices.modules[count.module];
     count.event = indices.names[count.event];
-    merged_.ibs_counts.push_back(count);
   }
-  for (IbsBucket bucket : profile.ibs_buckets) {
-    bucket.source = indices.sources[bucket.source];
-    bucket.thread = indices.threads[bucket.thread];
+  for (IbsBucket& bucket :
+       Append(profile.ibs_buckets, &merged_.ibs_buckets).In(&merged_.ibs_buckets)) {
+    indices.Map(&bucket);
     bucket.latency = indices.names[bucket.latency];
-    merged_.ibs_buckets.push_back(bucket);
   }
-  for (IbsLine line : profile.ibs_lines) {
-    line.source = indices.sources[line.source];
-    line.thread = indices.threads[line.thread];
-    merged_.ibs_lines.push_back(line);
+  for (IbsLine& line : Append(profile.ibs_lines, &merged_.ibs_lines).In(&merged_.ibs_lines)) {
+    indices.Map(&line);
   }
 }
 
 void ProfileMerger::AddUp(CancelCheck* check) {
-  AddUpList(&merged_.counts, &added_counts_, check);
-  AddUpList(&merged_.branches, &added_branches_, check);
-  AddUpList(&merged_.ibs_counts, &added_ibs_counts_, check);
-  AddUpList(&merged_.ibs_buckets, &added_ibs_buckets_, check);
-  AddUpList(&merged_.ibs_lines, &added_ibs_lines_, check);
+  const size_t appended = CountRecords(merged_) - added_up_;
+  if (!sliced_.empty() || appended < std::max(kMinAppended, added_up_)) return;
+  Normalize(&merged_, check);
+  added_up_ = CountRecords(merged_);
 }
 
 void ProfileMerger::MapSlices() {
   SliceMerger slices(times_);
-  size_t count = 0, branch = 0;
   for (const SlicedCounts& part : sliced_) {
-    for (; count < part.counts_end; ++count) {
-      sliced_counts_[count].slice = slices.Map(part.profile, sliced_counts_[count].slice);
+    for (IpCount& count : part.counts.In(&merged_.counts)) {
+      count.slice = slices.Map(part.profile, count.slice);
     }
-    for (; branch < part.branches_end; ++branch) {
-      sliced_branches_[branch].slice = slices.Map(part.profile, sliced_branches_[branch].slice);
+    for (BranchCount& branch : part.branches.In(&merged_.branches)) {
+      branch.slice = slices.Map(part.profile, branch.slice);
     }
   }
   merged_.slices = slices.merged();
-  MoveTo(&merged_.counts, &sliced_counts_);
-  MoveTo(&merged_.branches, &sliced_branches_);
 }
 
 ProfileData ProfileMerger::Finish(CancelCheck* check) {

@@ -4,8 +4,8 @@
 // Counts of a profile are appended to those of the sum; when the appended ones are as many as the
 // sum has, they are sorted and added up. So each is sorted a few times, and the lists are at most
 // about twice as long as those of the sum and the last profile. Two things grow with the number of
-// profiles: 40 bytes of times each, and the counts of profiles with slices, which are kept as they
-// are until Finish, because where slices belong depends on all profiles (slice_merger.h).
+// profiles: 40 bytes of times each, and all counts from the first profile with slices on, which
+// wait for Finish, because where slices belong depends on all profiles (slice_merger.h).
 //
 // Sums do not depend on the order of profiles, nor on which of them were merged before, except for
 // rounding: counts, periods and their squares, weights and replicates are sums. The replicates of
@@ -27,8 +27,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -61,6 +61,16 @@ struct MergeOptions {
 
 class ProfileMerger {
  public:
+  // Some of the elements of a list.
+  struct Part {
+    size_t begin = 0, size = 0;
+
+    template <typename Record>
+    std::span<Record> In(std::vector<Record>* list) const {
+      return std::span(*list).subspan(begin, size);
+    }
+  };
+
   explicit ProfileMerger(MergeOptions options = {}) : options_(options) {}
 
   // Throws WorkCancelled. After any exception the merger can only be destroyed.
@@ -73,29 +83,29 @@ class ProfileMerger {
   ProfileData Finish(CancelCheck* check);
 
  private:
-  using ModuleKey = std::tuple<ModuleKind, std::vector<uint8_t>, std::string, uint64_t, uint64_t>;
-  using SourceKey = std::tuple<SourceKind, EventKind, PeriodMode, bool, uint64_t, uint64_t,
-                               std::string, uint32_t, EbsMethod, BurstExtent>;
   using ThreadKey = std::pair<uint32_t, uint32_t>;
 
   // The indices in the sum of what is in a profile.
   struct Indices {
     std::vector<uint32_t> sources, threads, modules, names;
+
+    template <typename Count>
+    void Map(Count* count) const {
+      count->source = sources[count->source];
+      count->thread = threads[count->thread];
+    }
   };
 
-  // Counts with the slices of their profile.
+  // The counts of the sum that have the slices of a profile.
   struct SlicedCounts {
     size_t profile;  // index of times_
-    size_t counts_end;
-    size_t branches_end;
+    Part counts, branches;
   };
-
-  static ModuleKey MakeModuleKey(const ModuleRecord& module);
-  static SourceKey MakeSourceKey(const SourceRecord& source);
 
   void AddRun(const ProfileData& profile);
   Indices AddRecords(const ProfileData& profile);
-  void AddModule(ModuleRecord module, Indices* indices);
+  uint32_t AddSource(const SourceRecord& source);
+  uint32_t AddModule(const ModuleRecord& module, uint64_t process);
   void AppendCounts(const ProfileData& profile, const Indices& indices);
   void AppendIbs(const ProfileData& profile, const Indices& indices);
   void AddUp(CancelCheck* check);
@@ -104,16 +114,9 @@ class ProfileMerger {
   const MergeOptions options_;
   ProfileData merged_;
   std::vector<RunTimes> times_;
-  MergedIndex<SourceRecord, SourceKey> sources_;
   MergedIndex<ThreadRecord, ThreadKey> threads_;
-  MergedIndex<ModuleRecord, ModuleKey> modules_;
-  MergedIndex<std::string, std::string> names_;
-  // Sizes that lists of the sum had when they were added up.
-  size_t added_counts_ = 0, added_branches_ = 0;
-  size_t added_ibs_counts_ = 0, added_ibs_buckets_ = 0, added_ibs_lines_ = 0;
-  // Of profiles with slices, one after the other.
-  std::vector<IpCount> sliced_counts_;
-  std::vector<BranchCount> sliced_branches_;
+  MergedIndex<ModuleRecord, std::string> modules_;  // by ModuleKey
+  size_t added_up_ = 0;  // number of counts and branches when they were last added up
   std::vector<SlicedCounts> sliced_;
   size_t rotation_ = 0;  // of the last recording
 };

@@ -402,10 +402,10 @@ pub struct hbbp_profile_info {
 sized!(hbbp_profile_info);
 
 /// A sum that grows by one profile at a time: of more of them than fit into memory. It keeps what is
-/// in the sum, and of each profile 40 bytes; profiles with slices of time keep all their counts until
-/// the sum is finished, unless slices are dropped. The sum is that of hbbp_profile_merge, in any order
-/// and whichever profiles are sums themselves, except for rounding and the order of lists. One thread
-/// at a time may use it.
+/// in the sum, and of each profile 40 bytes; from the first profile with slices of time on it keeps
+/// all counts until the sum is finished, unless slices are dropped. The sum is that of
+/// hbbp_profile_merge, in any order and whichever profiles are sums themselves, except for rounding
+/// and the order of lists. One thread at a time may use it. libhbbp-collect does not have it.
 #[repr(C)]
 #[derive(Debug)]
 pub struct hbbp_merger {
@@ -478,9 +478,9 @@ extern "C" {
     /// counts by one (hbbp_analysis_options.event), and what was sampled of the others adds nothing.
     /// Threads are the same if pid and tid are; generated code is, if pid and start of the profile
     /// are. Bursts of each recording go to other replicates, of which standard errors are computed, so
-    /// that these are those of as many bursts in one recording. Processes that ran at the same time are one run, which
-    /// took from its start to its end; the durations of runs are added up. \`work\` may be NULL; its
-    /// progress is in profiles.
+    /// that these are those of as many bursts in one recording. Processes that ran at the same time are
+    /// one run, which took from its start to its end; the durations of runs are added up. \`work\` may be
+    /// NULL; its progress is in profiles.
     /// Errors:
     /// HBBP_ERROR_INVALID_ARGUMENT  NULL; \`count\` is 0
     /// HBBP_ERROR_NO_MEMORY
