@@ -326,14 +326,14 @@ Status WritePerfetto(const ExportSubject& subject, ExportSink* sink) {
   if (subject.analysis.data().slices.width_ns == 0) {
     return MakeStatus(StatusCode::kNotFound,
                       "the profile does not have the slices of time that a trace consists of: "
-                      "record with --time-quantum (hbbp record --time-quantum 10ms)");
+                      "record or import with --time-quantum (hbbp record --time-quantum 10ms)");
   }
   Collector collector(subject);
   const std::map<uint32_t, SliceSums> slices = collector.Collect();
   if (slices.empty()) {
     return MakeStatus(StatusCode::kNotFound,
-                      "no count of the profile has a time, which a trace needs: record with "
-                      "--time-quantum");
+                      "no count of the profile has a time, which a trace needs: record or import "
+                      "with --time-quantum");
   }
   if (const double share = collector.ShareWithoutTime(); share > 0) {
     char text[32];
