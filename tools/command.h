@@ -13,6 +13,7 @@ namespace hbbp::tools {
 
 using CommandFunction = int (*)(int argc, char** argv);
 
+int RunAssert(int argc, char** argv);
 int RunRecord(int argc, char** argv);
 int RunMix(int argc, char** argv);
 int RunBlocks(int argc, char** argv);
@@ -28,10 +29,14 @@ int RunMerge(int argc, char** argv);
 int RunIbs(int argc, char** argv);
 int RunLoops(int argc, char** argv);
 int RunPhases(int argc, char** argv);
+int RunSimd(int argc, char** argv);
 int RunTrain(int argc, char** argv);
 
 inline constexpr int kExitSuccess = 0;
 inline constexpr int kExitFailure = 2;
+// Of commands that check limits.
+inline constexpr int kExitLimitBroken = 1;
+inline constexpr int kExitUndecided = 3;
 
 // Prints "hbbp COMMAND: message" on stderr and returns kExitFailure. The message is one line:
 // what failed, where, and what to do next.

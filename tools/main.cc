@@ -23,11 +23,13 @@ constexpr Command kCommands[] = {
     {"info", "what is in a profile: sources, losses, threads, modules", RunInfo},
     {"mix", "executed instructions, bytes and operations by any keys", RunMix},
     {"report", "the functions that executed most, as hbbp mix --by module,function", RunMix},
+    {"simd", "what of a program is vector code, and what is not", RunSimd},
     {"diff", "what changed between two mixes, and how sure that is", RunDiff},
     {"blocks", "how often each basic block ran", RunBlocks},
     {"annotate", "instructions of functions with counts and source lines", RunAnnotate},
     {"loops", "the loops that ran, how often they went round, what they executed", RunLoops},
     {"phases", "what ran in each slice of time", RunPhases},
+    {"assert", "check what a profile must satisfy, for tests", RunAssert},
     {"compare", "how far a profile is from exact counts or from another profile", RunCompare},
     {"count", "exact counts of a small program, by single-stepping", RunCount},
     {"train", "learn from exact counts which source to believe of which block", RunTrain},
@@ -50,7 +52,9 @@ std::string Help() {
   }
   text +=
       "\nhbbp help COMMAND explains one; hbbp --version prints the version.\n"
-      "Exit status: 0, or 2 with one line on stderr that says what went wrong.\n";
+      "Exit status: 0, or 2 with one line on stderr that says what went wrong. assert, and diff "
+      "with\n"
+      "--fail-above, have 1 if a limit is not kept, and 3 with --strict if that is undecided.\n";
   return text;
 }
 

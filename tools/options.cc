@@ -220,7 +220,8 @@ std::optional<int> Options::Parse(int argc, char** argv) {
     for (const std::string& line : CLI::detail::split(impl_->app.help(), '\n')) {
       help += WrapLine(line, kHelpColumn, HelpColumns()) + '\n';
     }
-    help.pop_back();  // the text ends with a new line itself
+    // The text ends with new lines itself, or with the footer.
+    help.erase(help.find_last_not_of('\n') + 1) += '\n';
     return WriteOutput(impl_->command, help);
   } catch (const CLI::ParseError& error) {
     // CLI11 may complain about the value of an option that it does not know.

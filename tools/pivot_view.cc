@@ -152,6 +152,18 @@ hbbp::pivot MakePivot(const hbbp::analysis& analysis, const PivotRequest& reques
   });
 }
 
+std::string ReadableCondition(const hbbp::analysis& analysis, const std::string& where,
+                              const hbbp::taxonomy* taxonomy) {
+  return WithCondition(where, [&](const std::string& readable) {
+    hbbp_pivot_query query = {};
+    query.rows = "";
+    query.where = readable.c_str();
+    query.taxonomy = taxonomy != nullptr ? taxonomy->get() : nullptr;
+    analysis.pivot_by(query);
+    return readable;
+  });
+}
+
 hbbp::ratios MakeRatios(const hbbp::analysis& analysis, const std::string& where,
                         const hbbp::taxonomy* taxonomy) {
   return WithCondition(where, [&](const std::string& condition) {

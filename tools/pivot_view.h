@@ -48,7 +48,11 @@ inline constexpr char kNothingMatches[] =
 
 // If the condition is one KEY=VALUE, the value may contain any characters.
 hbbp::pivot MakePivot(const hbbp::analysis& analysis, const PivotRequest& request);
-// Does the same for a condition alone.
+// Returns the condition, with quotes where only they make it readable, so that it can be a part of
+// another one. Throws hbbp::error if it cannot be read.
+std::string ReadableCondition(const hbbp::analysis& analysis, const std::string& where,
+                              const hbbp::taxonomy* taxonomy);
+// Does what MakePivot does for a condition alone.
 hbbp::ratios MakeRatios(const hbbp::analysis& analysis, const std::string& where,
                         const hbbp::taxonomy* taxonomy);
 

@@ -1,22 +1,27 @@
 #!/usr/bin/env python3
 """What a profile is worth to a compiler: programs rebuilt by clang with profiles of several kinds, timed in turns.
 
-usage: fdo.py HBBP [--sources DIR] [--only NAME,..] [--rounds N] [--period NS] [--keep DIR]
+usage: fdo.py HBBP [--sources DIR] [--only NAME,..] [--rounds N] [--trainings N] [--period NS] [--profi] [--keep DIR]
 
-HBBP is the command. Sources are those of Debian (apt-get source bzip2 lua5.4 sqlite3 libzstd), unpacked in DIR; what is
-missing is fetched there. Builds, all by clang -O2:
+HBBP is the command. Sources are those of Debian (apt-get source bzip2 lua5.4 sqlite3 libzstd cppcheck), unpacked in
+DIR; what is missing is fetched there. Builds, all by clang -O2:
 
   none          without a profile; with debug information, as the profiled build
   ours          -fprofile-sample-use of hbbp export --format llvm, of branch tracing by a clock
   clock         the same of clock samples alone, which is what perf has without LBR
+  exact         the same of exact counts, by callgrind: the most that a sampler could have
   instrumented  -fprofile-use of an instrumented run: what can be had
-  bolt          `ours` without a compiler: llvm-bolt with hbbp export --format bolt of the build without a profile
+  bolt          no compiler: llvm-bolt with hbbp export --format bolt of the build without a profile
+  both          the same of `ours`, profiled again
 
-The program that is measured does what the profiled one did, with other data. Times are user time of the process, in
-rounds of all builds in turn; medians, and gain = none / other - 1. `share` is our gain of the instrumented one's. `overlap`
-is that of llvm-profdata between our profile and one of the same program at a period of 250 us.
+A profile is of so many runs as --trainings says, merged. The program that is measured does what the profiled one did, with
+other data. Times are user time of the process, in rounds of all builds in turn; medians, and gain = none / other - 1.
+`share` is our gain of the instrumented one's. `overlap` with exact counts is the sum over all locations in the profile of
+the lesser of its shares in the two; for our profile, and for that of the clock.
 """
 import argparse
+import collections
+import concurrent.futures
 import math
 import os
 import pathlib
@@ -28,12 +33,14 @@ import subprocess
 import sys
 import tempfile
 
-CLANG = 'clang-19'
+import exact_counts
+
+CLANG = {'.c': 'clang-19', '.cpp': 'clang++-19'}
 PROFDATA = 'llvm-profdata-19'
 BOLT = 'llvm-bolt-16'
 DEBUG = ['-g', '-fdebug-info-for-profiling']
 OPTIONS = ['-O2', '-w']
-DENSE_NS = 250_000
+PROFI = ['-mllvm', '-sample-profile-use-profi']
 
 LUA = '''
 local function trees(depth)
@@ -204,69 +211,139 @@ class Sqlite(Program):
         return [binary, ':memory:', '--size', '25' if is_training else '40']
 
 
-PROGRAMS = {'bzip2': (Bzip2, 'bzip2'), 'lua': (Lua, 'lua5.4'), 'sqlite': (Sqlite, 'sqlite3'), 'zstd': (Zstd, 'libzstd')}
+class Cppcheck(Program):
+
+    def sources(self):
+        parts = ('lib', 'cli', 'externals/simplecpp', 'externals/tinyxml2')
+        return sorted(path for part in parts for path in (self.directory / part).glob('*.cpp'))
+
+    def options(self):
+        parts = ('lib', 'externals/simplecpp', 'externals/tinyxml2', 'externals/picojson')
+        return ['-DNDEBUG', f'-DFILESDIR="{self.directory}"', *(f'-I{self.directory / part}' for part in parts)]
+
+    def libraries(self):
+        return ['-lpthread']
+
+    def command(self, binary, is_training):
+        names = ('path.cpp', 'pathmatch.cpp') if is_training else ('library.cpp',)
+        return [binary, '-q', '--enable=all', *(self.directory / 'lib' / name for name in names)]
+
+
+PROGRAMS = {'bzip2': (Bzip2, 'bzip2'), 'lua': (Lua, 'lua5.4'), 'sqlite': (Sqlite, 'sqlite3'), 'zstd': (Zstd, 'libzstd'),
+            'cppcheck': (Cppcheck, 'cppcheck')}
+
+
+def shares(profile):
+    """Returns the share of each location in the counts of a profile in LLVM's text."""
+    counts, path = collections.Counter(), []
+    for line in profile.read_text().splitlines():
+        depth = len(line) - len(line.lstrip(' '))
+        if depth == 0:
+            path = [line.rsplit(':', 2)[0]]
+        elif counted := re.match(r' +(\S+): (\d+)(?: |$)', line):
+            counts[(*path[:depth], counted[1])] = int(counted[2])
+        else:
+            path[depth:] = [line.strip().rsplit(':', 1)[0]]
+    total = counts.total()
+    return {location: count / total for location, count in counts.items()}
+
+
+def overlap(first, second):
+    first, second = shares(first), shares(second)
+    return sum(min(share, second.get(location, 0)) for location, share in first.items())
 
 
 class Experiment:
 
-    def __init__(self, hbbp, program, work, period):
+    def __init__(self, hbbp, program, work, arguments):
         self.hbbp = hbbp
         self.program = program
         self.work = work
-        self.period = period
+        self.trainings = arguments.trainings
+        self.period = ['-c', arguments.period] if arguments.period else []
+        self.sample_options = PROFI if arguments.profi else []
+
+    def file(self, ending):
+        return self.work / f'{self.program.name}{ending}'
 
     def build(self, name, *options, link=()):
         """Builds once; returns the path."""
-        program, path = self.program, self.work / f'{self.program.name}-{name}'
+        program, path = self.program, self.file(f'-{name}')
         if path.exists():
             return path
-        objects = []
-        for source in program.sources():
-            target = self.work / f'{program.name}-{name}-{source.stem}.o'
-            run(CLANG, *OPTIONS, *options, *program.options(), '-c', '-o', target, source)
-            objects.append(target)
-        run(CLANG, *OPTIONS, *options, *link, '-o', path, *objects, *program.libraries())
+
+        def compile_one(source):
+            target = self.file(f'-{name}-{source.stem}.o')
+            run(CLANG[source.suffix], *OPTIONS, *options, *program.options(), '-c', '-o', target, source)
+            return target
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as compilers:
+            objects = list(compilers.map(compile_one, program.sources()))
+        run(CLANG[program.sources()[0].suffix], *OPTIONS, *options, *link, '-o', path, *objects, *program.libraries())
         return path
 
-    def record(self, name, *options):
-        data, profile = self.work / f'{self.program.name}-{name}.data', self.work / f'{self.program.name}-{name}.prof'
-        run(self.hbbp, 'record', *options, '-o', data, '--', *self.program.command(self.base, True))
-        run(self.hbbp, 'export', '--format', 'llvm', '-o', profile, data)
-        return data, profile
+    def record(self, name, binary, *options):
+        """Returns the merged profile of the runs of a binary."""
+        merged = self.file(f'-{name}.data')
+        if merged.exists():
+            return merged
+        parts = [self.file(f'-{name}-{index}.data') for index in range(self.trainings)]
+        for part in parts:
+            run(self.hbbp, 'record', *options, '-o', part, '--', *self.program.command(binary, True))
+        run(self.hbbp, 'merge', '-o', merged, *parts)
+        for part in parts:
+            part.unlink()
+        return merged
+
+    def exact(self):
+        """Returns the profile of exact counts of one run."""
+        merged, text = self.file('-exact.data'), self.file('-exact.text')
+        if not merged.exists():
+            exact_counts.write_exact_counts(self.base, self.program.command(self.base, True), text)
+            run(self.hbbp, 'import', '--binary', self.base, '-o', merged, text)
+        return merged
+
+    def export(self, name, data):
+        profile = self.file(f'-{name}.prof')
+        run(self.hbbp, 'export', '--format', 'llvm', '--module', self.base.name, '-o', profile, data)
+        return profile
+
+    def sampled(self, name, profile):
+        return self.build(name, *DEBUG, f'-fprofile-sample-use={profile}', *self.sample_options, link=['-Wl,-q'])
+
+    def instrumented(self):
+        generating = self.build('generate', '-fprofile-generate')
+        raw, profile = self.file('.profraw'), self.file('.profdata')
+        run(*self.program.command(generating, True), env={**os.environ, 'LLVM_PROFILE_FILE': str(raw)})
+        run(PROFDATA, 'merge', raw, '-o', profile)
+        return self.build('instrumented', *DEBUG, f'-fprofile-use={profile}')
 
     def builds(self):
-        """Returns {name: path}, and the overlap of our profile with a denser one."""
+        """Returns {name: path}, and the overlaps of our profile and that of the clock with exact counts."""
         # With relocations, for BOLT; they change nothing else.
         self.base = self.build('none', *DEBUG, link=['-Wl,-q'])
-        data, ours = self.record('ours', '-e', 'task-clock', *self.period)
-        _, clock = self.record('clock', '--source', 'ebs', '-e', 'task-clock', '-c', '1000000')
-        _, dense = self.record('dense', '-e', 'task-clock', '-c', DENSE_NS)
-        overlap = run(PROFDATA, 'overlap', '--sample', dense, ours).decode()
-        instrumented = self.build('generate', '-fprofile-generate')
-        raw = self.work / f'{self.program.name}.profraw'
-        run(*self.program.command(instrumented, True), env={**os.environ, 'LLVM_PROFILE_FILE': str(raw)})
-        merged = raw.with_suffix('.profdata')
-        run(PROFDATA, 'merge', raw, '-o', merged)
-        found = {'none': self.base,
-                 'ours': self.build('ours', *DEBUG, f'-fprofile-sample-use={ours}'),
-                 'clock': self.build('clock', *DEBUG, f'-fprofile-sample-use={clock}'),
-                 'instrumented': self.build('instrumented', *DEBUG, f'-fprofile-use={merged}')}
-        bolt = self.bolted(data)
-        if bolt is not None:
-            found['bolt'] = bolt
-        return found, float(re.search(r'Whole program sample overlap: ([\d.]+)%', overlap).group(1))
+        tracing = ['-e', 'task-clock', *self.period]
+        data = self.record('ours', self.base, *tracing)
+        profiles = {'ours': self.export('ours', data),
+                    'clock': self.export('clock', self.record('clock', self.base, '--source', 'ebs', '-e', 'task-clock',
+                                                              '-c', '1000000')),
+                    'exact': self.export('exact', self.exact())}
+        found = {'none': self.base, 'instrumented': self.instrumented()}
+        for name, profile in profiles.items():
+            found[name] = self.sampled(name, profile)
+        if shutil.which(BOLT) is not None:
+            found['bolt'] = self.bolted('bolt', self.base, data)
+            found['both'] = self.bolted('both', found['ours'], self.record('again', found['ours'], *tracing))
+        return found, [overlap(profiles[name], profiles['exact']) for name in ('ours', 'clock')]
 
-    def bolted(self, data):
-        if shutil.which(BOLT) is None:
-            return None
-        fdata, path = (self.work / f'{self.program.name}{ending}' for ending in ('.fdata', '-bolt'))
-        run(self.hbbp, 'export', '--format', 'bolt', '--module', self.base, '-o', fdata, data)
-        run(BOLT, self.base, '-data', fdata, '-o', path, '-reorder-blocks=ext-tsp', '-reorder-functions=hfsort',
+    def bolted(self, name, binary, data):
+        fdata, path = self.file(f'-{name}.fdata'), self.file(f'-{name}')
+        run(self.hbbp, 'export', '--format', 'bolt', '--module', binary, '-o', fdata, data)
+        run(BOLT, binary, '-data', fdata, '-o', path, '-reorder-blocks=ext-tsp', '-reorder-functions=hfsort',
             '-split-functions', '-split-all-cold', '-dyno-stats')
         return path
 
     def measure(self, rounds):
-        builds, overlap = self.builds()
+        builds, overlaps = self.builds()
         outputs = {name: run(*self.program.command(path, False)) for name, path in builds.items()}
         if self.program.name != 'sqlite' and len(set(outputs.values())) != 1:  # which prints times
             sys.exit(f'{self.program.name}: outputs differ')
@@ -274,7 +351,7 @@ class Experiment:
         for _ in range(rounds):
             for name, path in builds.items():
                 times[name].append(user_seconds(self.program.command(path, False)))
-        return {name: statistics.median(seconds) for name, seconds in times.items()}, overlap
+        return {name: statistics.median(seconds) for name, seconds in times.items()}, overlaps
 
 
 def fetch(package, sources):
@@ -291,31 +368,33 @@ def main():
     parser.add_argument('--sources', type=pathlib.Path)
     parser.add_argument('--only', default=','.join(PROGRAMS))
     parser.add_argument('--rounds', type=int, default=9)
+    parser.add_argument('--trainings', type=int, default=10)
     parser.add_argument('--period', help='of our profile, in ns; otherwise that of hbbp record')
+    parser.add_argument('--profi', action='store_true', help='let clang infer what sampling missed')
     parser.add_argument('--keep', type=pathlib.Path)
     arguments = parser.parse_args()
-    for tool in (CLANG, PROFDATA):
+    for tool in (*CLANG.values(), PROFDATA, 'valgrind', 'objdump'):
         if shutil.which(tool) is None:
-            sys.exit(f'no {tool}; apt-get install clang-19 llvm-19 libclang-rt-19-dev')
+            sys.exit(f'no {tool}; apt-get install clang-19 llvm-19 libclang-rt-19-dev valgrind binutils')
     work = arguments.keep or pathlib.Path(tempfile.mkdtemp(prefix='hbbp-fdo-'))
     work.mkdir(exist_ok=True)
     sources = arguments.sources or work
-    period = ['-c', arguments.period] if arguments.period else []
     gains = {}
-    print('| program | none, s | gain by ours | clock | instrumented | BOLT with ours | share | overlap |')
-    print('|---|---|---|---|---|---|---|---|')
+    columns = ('ours', 'clock', 'exact', 'instrumented', 'bolt', 'both')
+    print(f'| program | none, s | {" | ".join(columns)} | share | overlap of ours | of clock |')
+    print('|---|---|' + '---|' * (len(columns) + 3))
     for name in arguments.only.split(','):
         kind, package = PROGRAMS[name]
         program = kind(name, fetch(package, sources).resolve())
         program.prepare(work)
-        times, overlap = Experiment(arguments.hbbp.resolve(), program, work.resolve(), period).measure(arguments.rounds)
+        times, overlaps = Experiment(arguments.hbbp.resolve(), program, work.resolve(), arguments).measure(arguments.rounds)
         gain = {build: times['none'] / seconds for build, seconds in times.items()}
         for build, value in gain.items():
             gains.setdefault(build, []).append(value)
-        cells = [f'{100 * (gain[build] - 1):.1f} %' if build in gain else '-'
-                 for build in ('ours', 'clock', 'instrumented', 'bolt')]
+        cells = [f'{100 * (gain[build] - 1):.1f} %' if build in gain else '-' for build in columns]
         share = (gain['ours'] - 1) / (gain['instrumented'] - 1) if gain['instrumented'] > 1 else math.nan
-        print(f'| {name} | {times["none"]:.2f} | {" | ".join(cells)} | {100 * share:.0f} % | {overlap:.1f} % |', flush=True)
+        cells += [f'{100 * value:.1f} %' for value in (share, *overlaps)]
+        print(f'| {name} | {times["none"]:.2f} | {" | ".join(cells)} |', flush=True)
     means = {build: math.exp(statistics.fmean(map(math.log, values))) - 1 for build, values in gains.items()}
     print('geometric means: ' + ', '.join(f'{build} {100 * mean:.1f} %' for build, mean in means.items() if build != 'none'))
     if not arguments.keep:

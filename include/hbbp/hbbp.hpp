@@ -465,6 +465,7 @@ class profile : public profile_view {
   }
 
  private:
+  friend class merger;
   friend class profile_view;
   using handle = detail::owner<hbbp_profile, &hbbp_profile_destroy>;
   template <typename Make>
@@ -473,6 +474,36 @@ class profile : public profile_view {
   }
   explicit profile(handle made) noexcept : profile_view(made.get()), handle_(std::move(made)) {}
   void refresh() noexcept { profile_view::operator=(profile_view(handle_.get())); }
+
+  handle handle_;
+};
+
+// A sum of more profiles than fit into memory.
+class merger {
+ public:
+  // `dropped` is HBBP_MERGER_DROP_*, combined by |.
+  explicit merger(std::uint32_t dropped = 0)
+      : handle_(handle::made_by([&](hbbp_merger** made, hbbp_error* failure) {
+          hbbp_merger_options options = {};
+          options.dropped = dropped;
+          const hbbp_merger_options sized = detail::with_size(options);
+          return hbbp_merger_create(&sized, made, failure);
+        })) {}
+
+  void add(const profile_view& part, const work& how = {}) {
+    detail::check([&](hbbp_error* failure) {
+      return hbbp_merger_add(handle_.get(), part.get(), how.get(), failure);
+    });
+  }
+  // Once; needs at least one profile.
+  profile finish(const work& how = {}) {
+    return profile::made_by([&](hbbp_profile** made, hbbp_error* failure) {
+      return hbbp_merger_finish(handle_.get(), how.get(), made, failure);
+    });
+  }
+
+ private:
+  using handle = detail::owner<hbbp_merger, &hbbp_merger_destroy>;
 
   handle handle_;
 };

@@ -132,6 +132,7 @@ typedef struct hbbp_profile_info {
   uint64_t lost;
   uint64_t throttled;
   uint64_t unmapped;
+  uint64_t recordings; /* that it is the sum of; 1 for a recording */
 } hbbp_profile_info;
 
 /* Files ------------------------------------------------------------------------------------ */
@@ -164,9 +165,11 @@ HBBP_API void hbbp_profile_destroy(hbbp_profile *profile);
  * build IDs, their paths). Sources are added up where kind, event and period agree and kept apart
  * otherwise. Those of one event count a block together; of those of several events, an analysis
  * counts by one (hbbp_analysis_options.event), and what was sampled of the others adds nothing.
- * Threads are the same if pid and tid are. Processes that ran at the same time are one run, which
- * took from its start to its end; the durations of runs are added up. `work` may be NULL; its
- * progress is in profiles.
+ * Threads are the same if pid and tid are; generated code is, if pid and start of the profile
+ * are. Bursts of each recording go to other replicates, of which standard errors are computed, so
+ * that these are those of as many bursts in one recording. Processes that ran at the same time are
+ * one run, which took from its start to its end; the durations of runs are added up. `work` may be
+ * NULL; its progress is in profiles.
  * Errors:
  *   HBBP_ERROR_INVALID_ARGUMENT  NULL; `count` is 0
  *   HBBP_ERROR_NO_MEMORY
@@ -174,6 +177,52 @@ HBBP_API void hbbp_profile_destroy(hbbp_profile *profile);
 HBBP_API hbbp_status hbbp_profile_merge(const hbbp_profile *const *profiles, size_t count,
                                         const hbbp_work_options *work, hbbp_profile **merged,
                                         hbbp_error *error);
+
+/* A sum that grows by one profile at a time: of more of them than fit into memory. It keeps what is
+ * in the sum, and of each profile 40 bytes; profiles with slices of time keep all their counts
+ * until the sum is finished, unless slices are dropped. The sum is that of hbbp_profile_merge, in
+ * any order and whichever profiles are sums themselves, except for rounding and the order of lists.
+ * One thread at a time may use it. */
+typedef struct hbbp_merger hbbp_merger;
+
+/* hbbp_merger_options.dropped, combined by |: what is not in the sum. Threads and processes of many
+ * hosts and days are more than there is code. Without threads all counts are of one, pid and tid
+ * 0. */
+enum { HBBP_MERGER_DROP_THREADS = 1u << 0, HBBP_MERGER_DROP_SLICES = 1u << 1 };
+
+typedef struct hbbp_merger_options {
+  uint32_t struct_size; /* set by the caller */
+  uint32_t dropped;     /* HBBP_MERGER_DROP_*, or 0 */
+} hbbp_merger_options;
+
+/* `options` may be NULL.
+ * Errors:
+ *   HBBP_ERROR_INVALID_ARGUMENT  NULL; a bit of `dropped` that this library does not know
+ *   HBBP_ERROR_NO_MEMORY
+ * Any thread. Since 0.1. */
+HBBP_API hbbp_status hbbp_merger_create(const hbbp_merger_options *options, hbbp_merger **merger,
+                                        hbbp_error *error);
+
+/* Adds a profile, which is not needed any longer then. `work` may be NULL.
+ * Errors:
+ *   HBBP_ERROR_INVALID_ARGUMENT  NULL
+ *   HBBP_ERROR_INVALID_STATE     it is finished, or a call failed that had begun to change it
+ *   HBBP_ERROR_NO_MEMORY         the sum is lost
+ * and those of hbbp_work_options; if it was cancelled, the sum is lost. Since 0.1. */
+HBBP_API hbbp_status hbbp_merger_add(hbbp_merger *merger, const hbbp_profile *profile,
+                                     const hbbp_work_options *work, hbbp_error *error);
+
+/* Makes the sum, once. `work` may be NULL.
+ * Errors:
+ *   HBBP_ERROR_INVALID_ARGUMENT  NULL
+ *   HBBP_ERROR_INVALID_STATE     as above; no profile was added
+ *   HBBP_ERROR_NO_MEMORY         the sum is lost
+ * and those of hbbp_work_options; if it was cancelled, the sum is lost. Since 0.1. */
+HBBP_API hbbp_status hbbp_merger_finish(hbbp_merger *merger, const hbbp_work_options *work,
+                                        hbbp_profile **merged, hbbp_error *error);
+
+/* NULL is allowed. Since 0.1. */
+HBBP_API void hbbp_merger_destroy(hbbp_merger *merger);
 
 /* hbbp_selection.parts, combined by |. */
 enum { HBBP_SELECT_THREAD = 1u << 0, HBBP_SELECT_SLICE = 1u << 1 };

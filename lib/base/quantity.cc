@@ -8,6 +8,7 @@ namespace {
 
 constexpr NamedUnit kMultiples[] = {{"", 1},    {"k", 1e3}, {"K", 1e3},
                                     {"M", 1e6}, {"G", 1e9}, {"T", 1e12}};
+constexpr NamedUnit kPlain[] = {{"", 1}};
 constexpr NamedUnit kTimes[] = {{"", 1},      {"s", 1},  {"ms", 1e-3}, {"us", 1e-6},
                                 {"ns", 1e-9}, {"m", 60}, {"min", 60},  {"h", 3600}};
 
@@ -50,6 +51,18 @@ StatusOr<double> ParseSeconds(std::string_view text) {
   const std::optional<double> seconds = ParseWithUnit(text, kTimes);
   if (seconds && *seconds >= 0) return *seconds;
   return NotA(text, "time, such as 10, 500ms, 1.5s, 5m or 1h");
+}
+
+StatusOr<double> ParseShare(std::string_view text) {
+  constexpr double kPercent = 100;
+  std::string_view number = text;
+  const bool is_percent = number.ends_with('%');
+  if (is_percent) number.remove_suffix(1);
+  if (is_percent && number.ends_with(' ')) number.remove_suffix(1);
+  const std::optional<double> value = ParseWithUnit(number, kPlain);
+  // 7 divided by 100 is 0.07, and 7 times 0.01 is not.
+  if (value && *value >= 0) return is_percent ? *value / kPercent : *value;
+  return NotA(text, "share, such as 1% or 0.01");
 }
 
 }  // namespace hbbp

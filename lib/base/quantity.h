@@ -30,6 +30,9 @@ StatusOr<uint64_t> ParseNumber(std::string_view text);
 // seconds.
 StatusOr<double> ParseSeconds(std::string_view text);
 
+// Returns "2%", "2 %" or "0.02" as a number, which is not negative.
+StatusOr<double> ParseShare(std::string_view text);
+
 }  // namespace hbbp
 
 #endif  // HBBP_LIB_BASE_QUANTITY_H_

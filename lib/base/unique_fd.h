@@ -36,12 +36,16 @@ class UniqueFd {
 
   // Moves a descriptor that stays open in a program that does not know of it to a number above
   // those that programs choose themselves (a shell's `exec 5>log`) or assume to be free (after
-  // close(0)). Returns false, and keeps the number, if none is free. Preserves errno.
+  // close(0)). Returns false, and keeps the number, if none is free; the lowest numbers never are,
+  // so that a program that may open but few files, and the writing of a profile, find some free.
+  // Preserves errno.
   bool MoveUp() {
+    constexpr rlim_t kMinFirstNumber = 8;
     constexpr rlim_t kMaxFirstNumber = 1000;
     rlimit limit;
     if (fd_ < 0 || ::getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
-    const auto min_number = static_cast<int>(std::min(limit.rlim_cur / 2, kMaxFirstNumber));
+    const auto min_number =
+        static_cast<int>(std::clamp(limit.rlim_cur / 2, kMinFirstNumber, kMaxFirstNumber));
     if (fd_ >= min_number) return true;
     const int saved_errno = errno;
     UniqueFd moved(::fcntl(fd_, F_DUPFD_CLOEXEC, min_number));

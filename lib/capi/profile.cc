@@ -3,6 +3,8 @@
 // of a copy. profile_file.cc has load, save and merge.
 #include <hbbp/profile.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "capi/boundary.h"
@@ -169,6 +171,7 @@ HBBP_API hbbp_status hbbp_profile_get_info(const hbbp_profile* profile, hbbp_pro
     full.duration_ns = data.duration_ns;
     full.command = data.command.c_str();
     full.host = data.host.c_str();
+    full.recordings = std::max(data.recordings, uint64_t{1});
     for (size_t i = 0; i < data.sources.size(); ++i) {
       full.samples += TotalsOf(*profile).of_source[i];
       full.lost += data.sources[i].lost;

@@ -84,7 +84,7 @@ function(hbbp_install_documents destination)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${destination} ${ARGN}
     FILES_MATCHING REGEX "\\.(md|png|svg)$" PATTERN man EXCLUDE PATTERN api EXCLUDE)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${destination} ${ARGN}
-    FILES_MATCHING REGEX "\\.(md|c|h|cc|py)$" PATTERN __pycache__ EXCLUDE)
+    FILES_MATCHING REGEX "\\.(md|c|h|cc|py|sh|yml)$|limits\\.txt$" PATTERN __pycache__ EXCLUDE)
 endfunction()
 
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT documentation)

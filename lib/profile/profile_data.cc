@@ -139,12 +139,19 @@ void NormalizeBranches(Branches* branches, CancelCheck* check) {
   });
 }
 
-void AddToList(const std::string& more, std::string* list) {
+// Adds the names of `more` that the list lacks.
+void AddToList(std::string_view more, std::string* list) {
   constexpr std::string_view kSeparator = "; ";
-  if (more.empty() || *list == more) return;
-  const std::string separated = *list + std::string(kSeparator);
-  if (separated.find(more + std::string(kSeparator)) != std::string::npos) return;
-  *list = list->empty() ? more : separated + more;
+  while (!more.empty()) {
+    const std::string_view name = more.substr(0, more.find(kSeparator));
+    more.remove_prefix(std::min(more.size(), name.size() + kSeparator.size()));
+    const std::string known = std::string(kSeparator) + *list + std::string(kSeparator);
+    const std::string sought =
+        std::string(kSeparator) + std::string(name) + std::string(kSeparator);
+    if (known.find(sought) != std::string::npos) continue;
+    if (!list->empty()) *list += kSeparator;
+    *list += name;
+  }
 }
 
 }  // namespace

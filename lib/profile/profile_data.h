@@ -51,6 +51,8 @@ struct ModuleRecord {
   // been deleted or replaced since. It is not stored.
   std::shared_ptr<const UniqueFd> pinned_file;
   KernelRecord kernel;  // for kKernel
+  // For kAnonymous in a sum: which process generated the code. 0: that of the profile.
+  uint64_t process = 0;
   // For kAnonymous: functions with samples that a perf map names, whose code is unknown. By
   // address, without overlaps.
   std::vector<NamedRange> functions;
@@ -170,6 +172,7 @@ struct ProfileData {
   uint64_t duration_ns = 0;
   std::string command;
   std::string host;
+  uint64_t recordings = 0;  // that a sum was merged of (profile_merger.h); 0: it is a recording
   std::vector<SourceRecord> sources;
   std::vector<ThreadRecord> threads;
   std::vector<ModuleRecord> modules;

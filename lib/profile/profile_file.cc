@@ -42,6 +42,7 @@ enum class SectionType : uint32_t {
   kBranches = 6,
   kIbs = 7,
   kSlices = 8,
+  kMerged = 9,
 };
 
 struct Header {
@@ -467,6 +468,40 @@ Status CheckCounts(const ProfileData& data) {
   return OkStatus();
 }
 
+// A sum has this section, a recording has not. What does not know it reads the same counts.
+std::vector<uint8_t> WriteMerged(const ProfileData& data) {
+  Writer writer;
+  writer.Put(data.recordings);
+  writer.Put<uint64_t>(data.modules.size());
+  for (const ModuleRecord& module : data.modules) writer.Put(module.process);
+  return writer.Take();
+}
+
+Status ReadMerged(std::span<const uint8_t> bytes, uint32_t, ProfileData* data) {
+  Reader reader(bytes, "merged");
+  data->recordings = reader.Get<uint64_t>();
+  const uint64_t modules = reader.GetCount(sizeof(uint64_t));
+  if (modules != data->modules.size()) {
+    return MakeStatus(StatusCode::kBadFormat,
+                      "the merged section has %llu modules of %zu: the file is damaged",
+                      static_cast<unsigned long long>(modules), data->modules.size());
+  }
+  for (ModuleRecord& module : data->modules) module.process = reader.Get<uint64_t>();
+  return reader.status();
+}
+
+// Returns whether a profile has this section at all.
+bool HasSection(SectionType type, const ProfileData& data) {
+  switch (type) {
+    case SectionType::kSlices:
+      return data.slices.width_ns != 0;
+    case SectionType::kMerged:
+      return data.recordings != 0;
+    default:
+      return true;
+  }
+}
+
 struct SectionFormat {
   SectionType type;
   uint32_t version;  // the newest, which is written
@@ -476,8 +511,8 @@ struct SectionFormat {
 };
 
 // Sections are read in this order, whatever their order in the file: slices refer to counts and
-// branches.
-constexpr std::array<SectionFormat, 8> kSections = {{
+// branches, and merged to modules.
+constexpr std::array<SectionFormat, 9> kSections = {{
     {SectionType::kInfo, 1, "info", WriteInfo, ReadInfo},
     {SectionType::kSources, 5, "sources", WriteSources, ReadSources},
     {SectionType::kThreads, 1, "threads", WriteThreads, ReadThreads},
@@ -486,6 +521,7 @@ constexpr std::array<SectionFormat, 8> kSections = {{
     {SectionType::kBranches, 2, "branches", WriteBranches, ReadBranches},
     {SectionType::kIbs, 1, "ibs", WriteIbs, ReadIbs},
     {SectionType::kSlices, 1, "slices", WriteSlices, ReadSlices},
+    {SectionType::kMerged, 1, "merged", WriteMerged, ReadMerged},
 }};
 
 }  // namespace
@@ -494,7 +530,7 @@ std::vector<uint8_t> SerializeProfile(const ProfileData& data) {
   std::vector<std::vector<uint8_t>> contents;
   std::vector<SectionEntry> table;
   for (const SectionFormat& format : kSections) {
-    if (format.type == SectionType::kSlices && data.slices.width_ns == 0) continue;
+    if (!HasSection(format.type, data)) continue;
     const std::vector<uint8_t>& content = contents.emplace_back(format.write(data));
     table.push_back(
         {static_cast<uint32_t>(format.type), format.version, 0, content.size(), Checksum(content)});

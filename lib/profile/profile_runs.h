@@ -16,13 +16,23 @@
 
 namespace hbbp {
 
+// What runs are found by.
+struct RunTimes {
+  uint32_t pid = 0;
+  uint64_t start_time_ns = 0;
+  uint64_t duration_ns = 0;
+  TimeSlices slices;
+};
+
+RunTimes TimesOf(const ProfileData& profile);
+
 // Returns, for each profile, the start of the run that it belongs to.
-std::vector<uint64_t> StartsOfRuns(std::span<const ProfileData* const> profiles);
+std::vector<uint64_t> StartsOfRuns(std::span<const RunTimes> profiles);
 
 // Returns the sum over the runs. A run of several processes took from its start to its end, and one
 // of a single process as long as its profiles together: those that overlap are of runs that were
 // begun at one time, or the same one twice.
-uint64_t DurationOfRuns(std::span<const ProfileData* const> profiles);
+uint64_t DurationOfRuns(std::span<const RunTimes> profiles);
 
 }  // namespace hbbp
 

@@ -2,20 +2,18 @@
 
 #include <algorithm>
 
-#include "profile/profile_runs.h"
-
 namespace hbbp {
 
-SliceMerger::SliceMerger(std::span<const ProfileData* const> profiles) {
+SliceMerger::SliceMerger(std::span<const RunTimes> profiles) {
   const std::vector<uint64_t> starts = StartsOfRuns(profiles);
   for (size_t i = 0; i < profiles.size(); ++i) {
-    widths_ns_.push_back(profiles[i]->slices.width_ns);
-    delays_ns_.push_back(profiles[i]->start_time_ns - starts[i]);
+    widths_ns_.push_back(profiles[i].slices.width_ns);
+    delays_ns_.push_back(profiles[i].start_time_ns - starts[i]);
     merged_.width_ns = std::max(merged_.width_ns, widths_ns_.back());
   }
   for (size_t i = 0; i < profiles.size(); ++i) {
-    if (profiles[i]->slices.count == 0) continue;
-    while (MappedPosition(i, profiles[i]->slices.count - 1) >= SliceClock::kMaxSlices) {
+    if (profiles[i].slices.count == 0) continue;
+    while (MappedPosition(i, profiles[i].slices.count - 1) >= SliceClock::kMaxSlices) {
       merged_.width_ns *= 2;
     }
   }

@@ -13,14 +13,15 @@
 #include <span>
 #include <vector>
 
-#include "profile/profile_data.h"
+#include "profile/profile_runs.h"
+#include "profile/time_slices.h"
 
 namespace hbbp {
 
 class SliceMerger {
  public:
   // Needs at least one profile.
-  explicit SliceMerger(std::span<const ProfileData* const> profiles);
+  explicit SliceMerger(std::span<const RunTimes> profiles);
 
   // Maps a slice of profiles[index], by its middle if widths differ.
   uint32_t Map(size_t index, uint32_t slice);

@@ -332,6 +332,18 @@ static void test_null_of_profiles(const hbbp_profile *empty) {
   CHECK_REFUSES("profiles", hbbp_profile_merge(parts, 2, NULL, &out, &error));
   CHECK_REFUSES("merged", hbbp_profile_merge(parts, 1, NULL, NULL, &error));
   CHECK_REFUSES("count", hbbp_profile_merge(parts, 0, NULL, &out, &error));
+  CHECK_REFUSES("merger", hbbp_merger_create(NULL, NULL, &error));
+  HBBP_INIT(hbbp_merger_options, merging);
+  merging.dropped = 1u << 31;
+  hbbp_merger *merger = NULL;
+  CHECK_REFUSES("dropped", hbbp_merger_create(&merging, &merger, &error));
+  CHECK(merger == NULL);
+  CHECK_OK(hbbp_merger_create(NULL, &merger, &error));
+  CHECK_REFUSES("merger", hbbp_merger_add(NULL, empty, NULL, &error));
+  CHECK_REFUSES("profile", hbbp_merger_add(merger, NULL, NULL, &error));
+  CHECK_REFUSES("merger", hbbp_merger_finish(NULL, NULL, &out, &error));
+  CHECK_REFUSES("merged", hbbp_merger_finish(merger, NULL, NULL, &error));
+  hbbp_merger_destroy(merger);
   HBBP_INIT(hbbp_selection, selection);
   CHECK_REFUSES("profile", hbbp_profile_select(NULL, &selection, NULL, &out, &error));
   CHECK_REFUSES("selection", hbbp_profile_select(empty, NULL, NULL, &out, &error));
@@ -479,6 +491,7 @@ static void test_null_of_results(const hbbp_analysis *empty) {
   hbbp_session_destroy(NULL);
   hbbp_feed_destroy(NULL);
   hbbp_profile_destroy(NULL);
+  hbbp_merger_destroy(NULL);
   hbbp_analysis_destroy(NULL);
   hbbp_mix_destroy(NULL);
   hbbp_pivot_destroy(NULL);
@@ -1019,6 +1032,56 @@ static void check_stream_source(const hbbp_profile *profile, const hbbp_analysis
 }
 
 /* Reads the file that is made for the fuzzers: an EBS source, one of IBS, one of SWBT. */
+/* Of a profile without slices. */
+static void test_merger(const hbbp_profile *profile) {
+  HBBP_INIT(hbbp_profile_info, one);
+  HBBP_INIT(hbbp_profile_info, both);
+  CHECK_OK(hbbp_profile_get_info(profile, &one, &error));
+  CHECK(one.recordings == 1);
+  hbbp_merger *merger = NULL;
+  hbbp_profile *merged = NULL;
+  CHECK_OK(hbbp_merger_create(NULL, &merger, &error));
+  CHECK_FAILS(HBBP_ERROR_INVALID_STATE, "no profile",
+              hbbp_merger_finish(merger, NULL, &merged, &error));
+  CHECK_OK(hbbp_merger_add(merger, profile, NULL, &error));
+  CHECK_OK(hbbp_merger_add(merger, profile, NULL, &error));
+  CHECK_OK(hbbp_merger_finish(merger, NULL, &merged, &error));
+  CHECK_OK(hbbp_profile_get_info(merged, &both, &error));
+  CHECK(both.recordings == 2);
+  CHECK(both.samples == 2 * one.samples);
+  CHECK(hbbp_profile_thread_count(merged) == hbbp_profile_thread_count(profile));
+  hbbp_profile *const untouched = merged;
+  CHECK_FAILS(HBBP_ERROR_INVALID_STATE, "finished",
+              hbbp_merger_finish(merger, NULL, &merged, &error));
+  CHECK(merged == untouched);
+  CHECK_FAILS(HBBP_ERROR_INVALID_STATE, "finished", hbbp_merger_add(merger, profile, NULL, &error));
+  hbbp_merger_destroy(merger);
+
+  HBBP_INIT(hbbp_merger_options, options);
+  options.dropped = HBBP_MERGER_DROP_THREADS | HBBP_MERGER_DROP_SLICES;
+  hbbp_profile *dropped = NULL;
+  CHECK_OK(hbbp_merger_create(&options, &merger, &error));
+  CHECK_OK(hbbp_merger_add(merger, merged, NULL, &error));
+  CHECK_OK(hbbp_merger_finish(merger, NULL, &dropped, &error));
+  CHECK(hbbp_profile_thread_count(dropped) == 1);
+  CHECK_OK(hbbp_profile_get_info(dropped, &both, &error));
+  CHECK(both.samples == 2 * one.samples);
+  CHECK(both.recordings == 2);
+  hbbp_merger_destroy(merger);
+  hbbp_profile_destroy(dropped);
+  hbbp_profile_destroy(merged);
+
+  hbbp_cancel *cancel = NULL;
+  CHECK_OK(hbbp_cancel_create(&cancel, &error));
+  hbbp_cancel_set(cancel, 1);
+  HBBP_INIT(hbbp_work_options, work);
+  work.cancel = cancel;
+  CHECK_OK(hbbp_merger_create(NULL, &merger, &error));
+  CHECK_FAILS(HBBP_ERROR_CANCELLED, "cancelled", hbbp_merger_add(merger, profile, &work, &error));
+  hbbp_merger_destroy(merger);
+  hbbp_cancel_destroy(cancel);
+}
+
 static void test_streams(const char *path) {
   hbbp_profile *profile = NULL;
   CHECK_OK(hbbp_profile_load(path, NULL, &profile, &error));
@@ -1060,6 +1123,7 @@ static void test_streams(const char *path) {
   CHECK(source.bursts == 62 && source.samples == 6);
   CHECK(strcmp(source.mode, "lookahead") == 0);
   hbbp_profile_destroy(merged);
+  test_merger(profile);
   hbbp_analysis_destroy(analysis);
   hbbp_profile_destroy(profile);
 }

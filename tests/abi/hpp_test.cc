@@ -364,6 +364,13 @@ void TestSlices(const hbbp::profile& profile) {
   both.slice = 3;
   CHECK(std::abs(TotalOf(profile.select(both)) - mix.total() / 2) < 1e-9);
   CHECK(std::abs(TotalOf(hbbp::profile::merge({&profile, &profile})) - 2 * mix.total()) < 1e-9);
+  hbbp::merger merger(HBBP_MERGER_DROP_SLICES);
+  merger.add(profile);
+  merger.add(profile);
+  const hbbp::profile sum = merger.finish();
+  CHECK(std::abs(TotalOf(sum) - 2 * mix.total()) < 1e-9);
+  CHECK(sum.slices().empty());
+  CHECK(sum.info().recordings == 2);
 }
 
 // A view may move after a query, also to the owner of its analysis.

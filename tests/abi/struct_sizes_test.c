@@ -263,6 +263,8 @@ INPUT_OF_NEW(hbbp_profile_import, hbbp_profile, hbbp_profile_destroy, hbbp_profi
              input, NULL, &created, &error)
 INPUT_OF_NEW(hbbp_profile_select, hbbp_profile, hbbp_profile_destroy, hbbp_profile_select, loaded,
              input, NULL, &created, &error)
+INPUT_OF_NEW(hbbp_merger_create, hbbp_merger, hbbp_merger_destroy, hbbp_merger_create, input,
+             &created, &error)
 INPUT_OF_NEW(hbbp_analysis_create, hbbp_analysis, hbbp_analysis_destroy, hbbp_analysis_create, fed,
              input, NULL, &created, &error)
 INPUT_OF_NEW(hbbp_pivot_create, hbbp_pivot, hbbp_pivot_destroy, hbbp_pivot_create, of_fed, input,
@@ -323,6 +325,36 @@ static void test_hbbp_profile_save(void) {
 
 static void test_hbbp_profile_merge(void) {
   test_work("hbbp_profile_merge", read_by_work_of_merge);
+}
+
+static void test_hbbp_merger_create(void) {
+  HBBP_INIT(hbbp_merger_options, options);
+  test_input("hbbp_merger_create", &options, sizeof(options), read_by_hbbp_merger_create);
+}
+
+static hbbp_status read_by_merger_add(const void *input) {
+  hbbp_merger *merger = NULL;
+  hbbp_merger_create(NULL, &merger, &error);
+  const hbbp_status status = hbbp_merger_add(merger, loaded, input, &error);
+  hbbp_merger_destroy(merger);
+  return status;
+}
+
+static void test_hbbp_merger_add(void) { test_work("hbbp_merger_add", read_by_merger_add); }
+
+static hbbp_status read_by_merger_finish(const void *input) {
+  hbbp_merger *merger = NULL;
+  hbbp_profile *created = NULL;
+  hbbp_merger_create(NULL, &merger, &error);
+  hbbp_merger_add(merger, loaded, NULL, &error);
+  const hbbp_status status = hbbp_merger_finish(merger, input, &created, &error);
+  hbbp_profile_destroy(created);
+  hbbp_merger_destroy(merger);
+  return status;
+}
+
+static void test_hbbp_merger_finish(void) {
+  test_work("hbbp_merger_finish", read_by_merger_finish);
 }
 
 static void test_hbbp_mix_create(void) { test_work("hbbp_mix_create", read_by_work_of_mix); }
@@ -760,6 +792,9 @@ int main(int argc, char **argv) {
   test_hbbp_profile_load();
   test_hbbp_profile_save();
   test_hbbp_profile_merge();
+  test_hbbp_merger_create();
+  test_hbbp_merger_add();
+  test_hbbp_merger_finish();
   test_hbbp_mix_create();
   test_hbbp_ratios_create();
   test_hbbp_loops_create();

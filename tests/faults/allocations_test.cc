@@ -358,6 +358,19 @@ class Operations {
       const hbbp_profile* const both[] = {subject->profile, subject->profile};
       return hbbp_profile_merge(both, 2, nullptr, &subject->result, error);
     });
+    AddOfProfile("merge one by one", [](Subject* subject, hbbp_error* error) {
+      hbbp_merger* merger = nullptr;
+      hbbp_status status = hbbp_merger_create(nullptr, &merger, error);
+      if (status != HBBP_OK) return status;
+      for (int i = 0; i < 2 && status == HBBP_OK; ++i) {
+        status = hbbp_merger_add(merger, subject->profile, nullptr, error);
+      }
+      if (status == HBBP_OK) {
+        status = hbbp_merger_finish(merger, nullptr, &subject->result, error);
+      }
+      hbbp_merger_destroy(merger);
+      return status;
+    });
     AddOfProfile("analysis", [](Subject* subject, hbbp_error* error) {
       const hbbp_status status =
           hbbp_analysis_create(subject->profile, nullptr, nullptr, &subject->analysis, error);

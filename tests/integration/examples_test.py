@@ -1,14 +1,16 @@
-"""Tests the examples that combine counts of blocks with other tools: valgrind, perf and gdb."""
+"""Tests the examples that combine counts of blocks with other tools: valgrind, perf, gdb, ClickHouse, and a workflow of a CI."""
 import collections
 import os
 import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import unittest
 
 import count_support
 import record_support
+import vector_program
 from record_support import program
 
 ENVIRONMENT = dict(count_support.ENVIRONMENT, LD_BIND_NOW='1')
@@ -210,6 +212,103 @@ class ExamplesTest(record_support.RecordTest):
         self.assertIn('usage: hbbp-load FILE', said('hbbp-load'))
         self.assertIn("No such file or directory: 'nothing'", said('hbbp-load nothing'))
         self.assertIn('hbbp blocks: ', said(f'hbbp-load {EXAMPLES / "README.md"}'))
+
+    def workflow_commands(self):
+        """Returns {name: commands} of the steps of the workflow that run any."""
+        lines = (EXAMPLES / 'ci' / 'profile.yml').read_text().splitlines()
+        steps, name = {}, None
+        for line in lines:
+            named = re.fullmatch(r'      - name: (.*)', line)
+            name = named.group(1) if named else None if line.startswith('      - ') else name
+            run = re.fullmatch(r'        run: (.*)', line)
+            if run:
+                steps[name] = [] if run.group(1) == '|' else [run.group(1)]
+            elif name in steps and line.startswith('          '):
+                steps[name].append(line.strip())
+        return {name: '\n'.join(commands) for name, commands in steps.items()}
+
+    def run_workflow(self, before, after, rounds):
+        """Runs the workflow for a change of the compiler's options; returns the step that checks, and the summary."""
+        for file in self.directory.iterdir():
+            shutil.rmtree(file) if file.is_dir() else file.unlink()
+        for name in ('check_profile.sh', 'limits.txt'):
+            shutil.copy(EXAMPLES / 'ci' / name, self.directory)
+        (self.directory / 'program.c').write_text(vector_program.SOURCE)
+        summary = self.directory / 'summary'
+        environment = dict(os.environ, GITHUB_ACTIONS='true', GITHUB_STEP_SUMMARY=str(summary), BEFORE='HEAD~1', SHARE='50%',
+                           GIT_CONFIG_GLOBAL='/dev/null', PATH=f'{pathlib.Path(record_support.TOOL).parent}:{os.environ["PATH"]}')
+
+        def run(*command, status=(0,)):
+            done = subprocess.run(command, capture_output=True, text=True, cwd=self.directory, env=environment,
+                                  timeout=record_support.TIMEOUT_S, stdin=subprocess.DEVNULL)
+            self.assertIn(done.returncode, status, done)
+            return done
+
+        run('git', 'init', '-q')
+        for options in (before, after):
+            (self.directory / 'Makefile').write_text(f'program: program.c\n\tgcc {" ".join(options)} -o $@ $<\n')
+            run('git', 'add', 'program.c', 'Makefile')
+            run('git', '-c', 'user.name=test', '-c', 'user.email=test@localhost', 'commit', '-q', '--allow-empty', '-m', 'change')
+        steps = self.workflow_commands()
+        self.assertEqual(list(steps), ['Install hbbp', 'Build the code before and after', 'Record', 'Check', 'Report'])
+        self.assertEqual(steps['Record'].count(' 1000000\n'), 2)
+        for name in list(steps)[1:3]:
+            run('bash', '-e', '-c', steps[name].replace(' 1000000\n', f' {rounds}\n'))
+        check = run('bash', '-e', '-c', steps['Check'], status=(0, 1))
+        run('bash', '-e', '-c', steps['Report'])
+        self.assertIn('</html>', (self.directory / 'profile.html').read_text())
+        return check, summary.read_text()
+
+    @needs('git')
+    @needs('make')
+    def test_workflow_fails_where_vector_code_becomes_scalar(self):
+        vector_program.build(self.directory, 'any', vector_program.VECTORS)
+        for rounds in (100_000, 400_000, 1_600_000):
+            check, summary = self.run_workflow(vector_program.VECTORS, vector_program.SCALAR, rounds)
+            # With few samples, vector code may be there and not seen.
+            if check.stdout.count('\nfails ') >= 2 or 'undecided  ' not in check.stdout:
+                break
+        self.assertEqual(check.returncode, 1, check)
+        self.assertRegex(check.stdout, r'\nfails .* share\(packing = packed\) of \(function = Triad\) >= 25%\n')
+        self.assertIn('::error title=Profile::The profile satisfies limits.txt: no\n', check.stdout)
+        self.assertIn('### No function changed by more than 50% of all instructions\n```\nfunction ', summary)
+
+    @needs('git')
+    @needs('make')
+    def test_workflow_passes_where_nothing_changes(self):
+        vector_program.build(self.directory, 'any', vector_program.VECTORS)
+        check, summary = self.run_workflow(vector_program.VECTORS, vector_program.VECTORS, 100_000)
+        self.assertEqual(check.returncode, 0, check)
+        self.assertNotIn('::error', check.stdout)
+        self.assertRegex(summary, r'### The profile satisfies limits.txt\n```\noutcome +measured ')
+
+    def run_fleet(self, directory, **environment):
+        return subprocess.run([sys.executable, '-B', EXAMPLES / 'fleet' / 'fleet.py', directory], capture_output=True, text=True,
+                              timeout=record_support.TIMEOUT_S, env={**os.environ, **environment}, stdin=subprocess.DEVNULL)
+
+    def test_fleet_says_what_it_needs(self):
+        result = self.run_fleet(self.directory, PATH='/nothing')
+        if shutil.which('clickhouse-server', path='/usr/sbin') and shutil.which('clickhouse-client', path='/usr/sbin'):
+            self.skipTest('ClickHouse is where the example always finds it')
+        self.assertEqual(result.returncode, 77, result)
+        self.assertIn('SKIPPED: needs clickhouse-server and clickhouse-client', result.stdout)
+
+    def test_sums_of_a_database_are_those_of_merge(self):
+        for number, trips in enumerate((3000, 6000, 3000, 4000)):
+            host = self.directory / 'fleet' / f'host{number % 3}'
+            host.mkdir(parents=True, exist_ok=True)
+            result = self.run_tool('record', '--source', 'swbt', '-e', 'task-clock', '-c', 200_000, '-o',
+                                   host / f'{number}.hbbp', '--', program('loops'), 'trips', trips)
+            self.assertEqual(result.returncode, 0, result)
+        result = self.run_fleet(self.directory / 'fleet')
+        if result.returncode == 77:
+            self.skipTest(result.stdout.removeprefix('SKIPPED: ').strip())
+        self.assertEqual(result.returncode, 0, result)
+        self.assertRegex(result.stdout, r'(?m)^4 profiles, [\d,]+ rows of blocks in ')
+        self.assertRegex(result.stdout, r'(?m)^  loops  3  [\d,]+$')
+        blocks, mnemonics = re.findall(r'(?m)^(\d+) (?:blocks|mnemonics)\b.* differ by \S+ at most$', result.stdout)
+        self.assertGreater(int(blocks), 3)
+        self.assertGreater(int(mnemonics), 3)
 
 
 record_support.main(ExamplesTest)

@@ -12,6 +12,7 @@ import subprocess
 import unittest
 
 import record_support
+import report_fixture
 
 KERNEL_CODE = 0xffffffff81143000
 KERNEL_MODE = 1
@@ -203,6 +204,26 @@ class IbsTest(record_support.RecordTest):
         loads = [row['op-loads'] for row in by_instruction['rows']]
         self.assertEqual(loads, sorted(loads, reverse=True))
         self.assertEqual(len(self.ibs('--top', 3)['rows']), 3)
+
+    def test_a_page_has_what_the_command_says(self):
+        self.import_it(self.many_ops())
+        kallsyms = self.directory / 'kallsyms'
+        kallsyms.write_text(f'{KERNEL_CODE & ~0xfffff:016x} T _text\n{KERNEL_CODE:016x} T counted\n'
+                            f'{KERNEL_CODE + 0x1000:016x} T _etext\n')
+        page = self.directory / 'page.html'
+        result = self.run_tool('export', self.file, '-o', page, '--kallsyms', kallsyms)
+        self.assertEqual(result.returncode, 0, result)
+        ibs = report_fixture.data_of(page.read_text())['ibs']
+        listing = self.ibs('--kallsyms', kallsyms)
+        self.assertEqual(ibs['row_count'], 20)
+        self.assertEqual(ibs['totals'], [listing[f'total_{event}'] for event in ibs['events']])
+        self.assertEqual(ibs['rows']['values'], [[row[event] for event in ibs['events']] for row in listing['rows']])
+        self.assertEqual([int(address, 16) for address in ibs['rows']['address']], [int(row['address'], 16) for row in listing['rows']])
+        self.assertEqual(set(ibs['rows']['name']), {'counted'})
+        for latency in ibs['latencies']:
+            rows = self.ibs('--histogram', latency['name'])['rows']
+            self.assertEqual(latency['buckets'], [[row['first_cycles'], row['end_cycles'], row['samples']] for row in rows])
+        self.assertIn('dc-miss', [latency['name'] for latency in ibs['latencies']])
 
     def test_profiles_add_up(self):
         recording = self.many_ops(100)

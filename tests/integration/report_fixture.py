@@ -9,6 +9,9 @@ TUPLES = [('vaddpd', 'AVX', 'arithmetic', '256', 'read'), ('add', 'BASE', 'arith
 BLOCKS = [(0, 0x1000, 1000, 30, [0, 1, 2], 0), (0, 0x1020, 10, 3, [1, 2], -1),
           (1, 0x2000, 400, 20, [3, 3, 1, 2], 1)]
 
+# From block to block.
+EDGES = [(0, 0, 'branch', 990), (0, 1, 'next', 10), (2, 2, 'branch', 200)]
+
 
 def columns(keys, rows):
     return {key: [row[at] for row in rows] for at, key in enumerate(keys)}
@@ -25,7 +28,7 @@ def report(names=('hot', 'cold'), label='plain'):
               'unmapped': 3, 'unexplained': 4, 'superseded': 6, 'reasons': [['no-code', 4]], 'counters': [],
               'note': label}
     return {
-        'version': 3, 'files': [label], 'command': label, 'host': label, 'library': '0', 'pid': 7,
+        'version': 4, 'files': [label], 'command': label, 'host': label, 'library': '0', 'pid': 7,
         'start_time_ms': 0, 'duration_ns': 1500000000, 'unit': 'instructions', 'estimator': 'ebs',
         'up_to_factor': False, 'caveats': [label], 'sources': [source],
         'modules': [{'path': f'/lib/{label}', 'build_id': '', 'kind': 'file', 'code': 'missing',
@@ -34,12 +37,13 @@ def report(names=('hot', 'cold'), label='plain'):
         'thread_count': 1, 'process_count': 1, 'tasks': [{'pid': 7, 'thread': 0}],
         'slices': {'width_ns': 0, 'count': 0, 'joined': 1, 'samples': [], 'instructions': [], 'without_time': 0,
                    'timelines': []},
+        'ibs': {'events': [], 'totals': [], 'row_count': 0, 'rows': {}, 'latencies': []},
         'line_problems': [f'{label} has no lines'], 'instructions': sum(sums) + rest, 'function_count': 12, 'block_count': 99,
         'biased_block_count': 0, 'loop_count': 2,
         'properties': [{'key': key, 'values': values[at]} for at, key in enumerate(PROPERTIES)],
         'tuples': index,
-        'functions': columns(['name', 'module', 'start', 'size', 'instructions', 'error', 'samples'],
-                             [(name, 0, f'{0x1000 * (at + 1):x}', 0x100, sums[at], 9, 5)
+        'functions': columns(['name', 'module', 'start', 'size', 'instructions', 'error', 'samples', 'source'],
+                             [(name, 0, f'{0x1000 * (at + 1):x}', 0x100, sums[at], 9, 5, [0, 9, 14])
                               for at, name in enumerate(names)]),
         'blocks': columns(['module', 'function', 'start', 'size', 'count', 'error', 'samples', 'source',
                            'biased', 'loop', 'tasks', 'code'],
@@ -47,6 +51,7 @@ def report(names=('hot', 'cold'), label='plain'):
                             [[4, one, f'{TUPLES[one][0]} {label}', 0, 10 + at] + ([0] if at == 1 else [])
                              for at, one in enumerate(code)])
                            for function, start, count, error, code, loop in BLOCKS]),
+        'edges': columns(['from', 'to', 'kind', 'count'], EDGES),
         'rest': columns(['module', 'function', 'tuple', 'task', 'instructions', 'error'], [(0, -1, 1, 0, rest, 10)]),
         'mixes': [{'key': 'mnemonic', 'values': ['vaddpd'], 'errors': [77], 'share_errors': [0.01]}],
         'loops': columns(['module', 'function', 'header', 'depth', 'parent', 'blocks', 'entries',
@@ -57,7 +62,7 @@ def report(names=('hot', 'cold'), label='plain'):
                    {'group': 'floating-point', 'name': 'flops-by-instruction', 'value': 0.00771, 'unit': 'operations/instruction', 'error': 0.00025},
                    {'group': 'vectors', 'name': 'packed', 'value': 0.25, 'unit': 'share', 'error': 0.0125},
                    {'group': 'floating-point', 'name': 'flops-half', 'value': 0, 'unit': 'operations', 'error': 0}],
-        'source_files': [f'/src/{label}.c'], 'source_text': [{}], 'inlined': [f'inlined_{label}'],
+        'source_files': [f'/src/{label}.c'], 'source_text': [{}], 'source_states': ['read'], 'source_problems': [], 'inlined': [f'inlined_{label}'],
     }
 
 
@@ -69,7 +74,7 @@ def report_of_twins():
     data['functions'].update(module=[0, 1], start=['1000', '1000'])
     data['blocks'].update(module=[0, 0, 1], start=['1000', '1020', '1000'])
     data['loops'].update(module=[0, 1], header=['1000', '1000'])
-    data.update(source_files=['/src/one/same.c', '/src/two/same.c'], source_text=[{}, {}])
+    data.update(source_files=['/src/one/same.c', '/src/two/same.c'], source_text=[{}, {}], source_states=['read', 'read'])
     for instruction in data['blocks']['code'][2]:
         instruction[3] = 1
     data['inlined'] = ['same']
@@ -99,6 +104,16 @@ def with_slices(data):
              'other_values': 0},
             {'key': 'function', 'values': data['functions']['name'], 'instructions': [[3000, 0, 0], [0, 0, 1000]],
              'other_values': 0}],
+    }
+    return data
+
+
+def with_ibs(data):
+    data['ibs'] = {
+        'events': ['op-samples', 'op-dc-misses', 'op-tag-to-retire-cycles'], 'totals': [40, 9, 800], 'row_count': 7,
+        'rows': columns(['module', 'function', 'address', 'name', 'text', 'values'],
+                        [(0, 0, '1004', data['functions']['name'][0], 'add plain', [30, 2, 500]), (0, -1, None, '', '', [10, 7, 300])]),
+        'latencies': [{'name': 'tag-to-retire', 'buckets': [[16, 20, 30], [20, 21, 10]]}],
     }
     return data
 

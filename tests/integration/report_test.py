@@ -20,7 +20,7 @@ LEAST_CONTRAST = 4.5
 LEAST_CONTRAST_OF_SHAPES = 3
 HOSTILE = ('</script><script>window.harm = 1</script><img src=x onerror="window.harm = 1">'
            '<!-- &lt; "\'` \u202e\u0000\u2028 ' + 'long' * 60)
-SECTIONS = ['summary', 'mix', 'time', 'pivot', 'threads', 'functions', 'blocks', 'loops', 'unseen']
+SECTIONS = ['summary', 'mix', 'icicle', 'time', 'pivot', 'threads', 'functions', 'blocks', 'loops', 'unseen']
 CELLS = '#{} tbody tr > :nth-child({})'
 
 
@@ -266,7 +266,8 @@ class ReportTest(record_support.RecordTest):
         self.assertEqual(self.browser.texts('#mix figcaption'),
                          ['By ISA extension', 'By vector width', 'By memory access', 'By category', 'By mnemonic'])
         widths = self.browser.js('return [...document.querySelectorAll("#mix figure:first-of-type .fill")].map((e) => parseFloat(e.style.width))')
-        self.assertAlmostEqual(widths[1] / widths[0], 1000 / 2920, delta=0.001)
+        for width, instructions in zip(widths, (2920, 1000)):
+            self.assertAlmostEqual(width, 100 * instructions / 4720, delta=0.01)
         self.assertEqual(self.browser.texts('#mix figure:first-of-type tbody tr:first-child > *')[0::2], ['BASE', '61.86 %'])
         self.browser.click('#mix figure table tr:nth-child(2) button')
         self.assertEqual(self.cells('pivot', 1), ['hot'])
@@ -290,7 +291,7 @@ class ReportTest(record_support.RecordTest):
         self.browser.js('document.querySelectorAll("#blocks tbody th a")[1].focus()')
         self.browser.press('ENTER')
         self.assertEqual(self.browser.js('return document.activeElement.innerText'), 'Code of cold')
-        self.browser.click('#code .head button')
+        self.browser.click('#code .close')
         self.assertFalse(self.browser.find('#code').is_displayed())
 
     def title_of_code(self):
@@ -359,7 +360,7 @@ class ReportTest(record_support.RecordTest):
     def code_in_view(self):
         """Returns the addresses of the blocks in the order in which they are on the screen, from the top of the view of code."""
         return self.browser.js('''
-            const scroll = document.querySelector("#code .scroll");
+            const scroll = document.querySelector("#code .scroll:has(table)");
             const top = scroll.querySelector("thead th").getBoundingClientRect().bottom - 1;
             return [...scroll.querySelectorAll(".block")].filter((row) => row.getBoundingClientRect().top >= top)
               .map((row) => row.querySelector(".address").innerText)''')
@@ -378,6 +379,110 @@ class ReportTest(record_support.RecordTest):
                                          '.map((cell) => getComputedStyle(cell).backgroundColor)).size'), 5)
         self.browser.click('#blocks tbody tr:nth-child(2) a')
         self.assertEqual(self.code_in_view()[0], '0x12c0')
+
+    def boxes(self):
+        labels = self.browser.js('return [...document.querySelectorAll(".graph-block")].map((box) => box.ariaLabel)')
+        return [' '.join(label.split()) for label in labels]
+
+    def test_a_graph_shows_how_control_went(self):
+        self.open_fixture()
+        self.browser.click('#functions tbody a')
+        self.assertEqual(self.boxes(), [
+            'Block 0x1000: 1.00 k ± 30 times, 63.56 % of all instructions; branches to 0x1000 990 times; goes on to 0x1020 10 times',
+            'Block 0x1020: 10 ± 3 times, 0.42 % of all instructions'])
+        self.assertEqual(self.browser.js('return [...document.querySelectorAll(".graph-count")].map((text) => text.textContent)'), ['990', '10'])
+        widths = self.browser.js("""
+            return [...document.querySelectorAll(".graph-edge")].map((edge) => [edge.querySelector("title").textContent, Number(edge.querySelector("path").getAttribute("stroke-width"))])""")
+        self.assertEqual([text for text, _ in widths], ['0x1000 goes on to 0x1020 10 times', '0x1000 branches to 0x1000 990 times'])
+        self.assertGreater(widths[1][1], 3 * widths[0][1])
+        # Below the block that leads to it, and inside of the drawing.
+        tops = self.browser.js('return [...document.querySelectorAll(".graph-block rect")].map((box) => box.getBoundingClientRect().top)')
+        self.assertLess(tops[0], tops[1])
+
+    def test_the_graph_leads_to_code_and_back(self):
+        data = report_fixture.with_many_blocks(report_fixture.report())
+        data['edges'] = report_fixture.columns(['from', 'to', 'kind', 'count'], [(at, at + 1, 'next', 900 - at) for at in range(99)])
+        self.open_fixture(data)
+        self.browser.click('#functions tbody a')
+        self.browser.click('.graph-block[data-block="3"]')
+        self.assertEqual(self.browser.texts('#code .block.target .address'), ['0x1030'])
+        self.assertEqual(self.code_in_view()[0], '0x1030')
+        self.assertEqual(self.focused(), ['functions', 'In the graph'])
+        self.browser.press('ENTER')
+        block = 'return document.activeElement.dataset.block'
+        self.assertEqual(self.browser.js(block), '3')
+        for key, expected in (('ARROW_DOWN', '4'), ('ARROW_UP', '3'), ('HOME', '0'), ('END', '99')):
+            self.browser.press(key)
+            self.assertEqual(self.browser.js(block), expected)
+        self.assertTrue(self.browser.js("""
+            const [box, view] = [document.activeElement, document.querySelector(".graph .scroll")].map((one) => one.getBoundingClientRect());
+            return view.top <= box.top && box.bottom <= view.bottom && view.left <= box.left && box.right <= view.right"""))
+        self.browser.press('ENTER')
+        self.assertEqual(self.browser.texts('#code .block.target .address'), ['0x1630'])
+        self.browser.press('ENTER')
+        width = 'return document.querySelector(".graph svg").width.baseVal.value'
+        before = self.browser.js(width)
+        self.browser.js('document.querySelector(".graph-block").dispatchEvent(new KeyboardEvent("keydown", {key: "+", bubbles: true}))')
+        self.assertAlmostEqual(self.browser.js(width), 1.25 * before, delta=1)
+        self.browser.click('.graph-tools button:nth-child(2)')
+        self.assertAlmostEqual(self.browser.js(width), before, delta=1)
+        self.browser.click('[data-view="code"]')
+        self.assertFalse(self.browser.find('.graph').is_displayed())
+        self.browser.click('[data-view="graph"]')
+        self.assertTrue(self.browser.find('.graph').is_displayed())
+
+    def test_a_large_graph_shows_what_ran_most(self):
+        data = report_fixture.with_many_blocks(report_fixture.report())
+        for key, column in data['blocks'].items():
+            data['blocks'][key] = column + [column[-1]] * 300
+        data['blocks']['start'] = [f'{0x1000 + 16 * at:x}' for at in range(400)]
+        data['blocks']['count'] = [1000 if at % 4 == 0 or at < 20 else 1 for at in range(400)]
+        edges = [(at, at + 1, 'next', min(data['blocks']['count'][at:at + 2])) for at in range(399)]
+        data['edges'] = report_fixture.columns(['from', 'to', 'kind', 'count'], edges)
+        self.open_fixture(data)
+        self.browser.click('#functions tbody a')
+        self.assertEqual(len(self.boxes()), 120)
+        self.assertIn('The 120 of 400 blocks that ran most often', self.browser.texts('.graph p')[0])
+        # What is left out is a dashed edge.
+        self.assertIn('0x1240 leads, through blocks that are not shown, to 0x1280',
+                      self.browser.js('return [...document.querySelectorAll(".graph-edge.unknown title")].map((title) => title.textContent)'))
+        self.browser.click('.graph p button')
+        self.assertEqual(len(self.boxes()), 400)
+        self.assertEqual(self.browser.js('return document.activeElement.dataset.block'), '0')
+        self.assertEqual(self.browser.js('return document.querySelectorAll(".graph-edge.unknown").length'), 0)
+
+    def test_edges_are_those_of_the_run(self):
+        if not shutil.which('gcc'):
+            self.skipTest('no gcc')
+        source = self.directory / 'turns.c'
+        source.write_text('volatile long sum;\n'
+                          '__attribute__((noinline)) void turns(long n) {\n'
+                          '  for (long i = 0; i < n; ++i) {\n'
+                          '    if (i % 8 == 0) sum += 3;\n'
+                          '    else { sum += 1; sum += 2; }\n'
+                          '  }\n}\n'
+                          'int main(void) { for (int i = 0; i < 300; ++i) turns(1000000); }\n')
+        program = self.directory / 'turns'
+        subprocess.run(['gcc', '-O1', '-fno-if-conversion', '-o', program, source], check=True)
+        result = self.run_tool('record', '--source', 'swbt', '-e', 'task-clock', '-c', 2_000_000, '-o', self.file, '--', program)
+        self.assertEqual(result.returncode, 0, result)
+        data = report_fixture.data_of(self.export())
+        turns = data['functions']['name'].index('turns')
+        hot = [at for at, function in enumerate(data['blocks']['function']) if function == turns and data['blocks']['count'][at] > 1e6]
+        edges = [dict(zip(data['edges'], row)) for row in zip(*data['edges'].values())]
+        self.assertEqual([edge for edge in edges if edge['count'] is None and edge['from'] in hot], [])
+        shares = []
+        for at in hot:
+            count = data['blocks']['count'][at]
+            leaving = [edge['count'] for edge in edges if edge['from'] == at]
+            self.assertAlmostEqual(sum(leaving), count, delta=0.01 * count)
+            self.assertAlmostEqual(sum(edge['count'] for edge in edges if edge['to'] == at), count, delta=0.1 * count)
+            shares += [part / count for part in leaving]
+        # Of every eight turns one goes the other way.
+        self.assertTrue(any(abs(part - 1 / 8) < 0.03 for part in shares), shares)
+        self.browser.open(self.page)
+        self.browser.click(f'#functions a[href="#function-{turns}"]')
+        self.assertEqual(len(self.boxes()), data['blocks']['function'].count(turns))
 
     def test_code_has_the_text_of_its_source_lines(self):
         data = report_fixture.report()
@@ -412,6 +517,103 @@ class ReportTest(record_support.RecordTest):
         self.assertIn(str(source), without['source_files'])
         self.assertEqual(text_of(without), [])
 
+    def record_lines(self, text):
+        """Records a program of such a file, and returns the file."""
+        if not shutil.which('gcc'):
+            self.skipTest('no gcc')
+        source = self.directory / 'lines.c'
+        source.write_text(text)
+        program = self.directory / 'lines'
+        subprocess.run(['gcc', '-g', '-O1', '-o', program, source], check=True)
+        result = self.run_tool('record', '--source', 'swbt', '-e', 'task-clock', '-c', 2_000_000, '-o', self.file, '--', program)
+        self.assertEqual(result.returncode, 0, result)
+        return source
+
+    def source_lines(self):
+        return self.browser.texts('.source-lines tbody tr')
+
+    def test_source_is_next_to_the_code(self):
+        data = report_fixture.report()
+        data['source_text'] = [{'9': 'void hot() {', '10': '  for (i = 0; i < n; ++i)', '11': '    sum <b>+=</b> a[i];', '12': '', '13': '}'}]
+        self.open_fixture(data)
+        self.browser.click('#functions tbody a')
+        self.browser.click('[data-view="source"]')
+        self.assertFalse(self.browser.find('.graph').is_displayed())
+        # Lines 10 and 11 are of both blocks.
+        self.assertEqual(self.source_lines(), ['plain.c', '9 void hot() {', '10 21.40 % for (i = 0; i < n; ++i)', '11 21.40 % sum <b>+=</b> a[i];',
+                                               '12 21.19 %', '13 }'])
+        self.browser.click('.source-lines button[aria-label="Code of line 11"]')
+        self.assertEqual(self.browser.texts('#code .sides > :last-child tr.target .address'), ['0x1004', '0x1024'])
+        self.assertEqual(self.focused(), ['functions', 'plain.c:11'])
+        self.browser.js("document.querySelectorAll('.to-source')[2].focus()")
+        self.browser.press('ENTER')
+        self.assertEqual(self.browser.texts('.source-lines tr.target'), ['12 21.19 %'])
+        self.assertEqual(self.browser.js('return document.activeElement.ariaLabel'), 'Code of line 12')
+
+    def test_source_says_what_it_lacks(self):
+        for state, words in (('missing', 'is not where hbbp export ran'), ('newer', 'is newer than what ran'),
+                             ('refused', 'is not named like a source file'), ('left-out', 'is left out')):
+            data = report_fixture.report()
+            data.update(source_states=[state], source_problems=['this is why'])
+            self.open_fixture(data)
+            self.browser.click('#functions tbody a')
+            self.browser.click('[data-view="source"]')
+            self.assertIn(words, self.source_lines()[0])
+            self.assertEqual(self.source_lines()[1:], ['10 21.40 %', '11 21.40 %', '12 21.19 %'])
+            self.assertIn('Of source text: this is why', self.browser.texts('#unseen .notes li'))
+
+    def test_source_text_is_of_listed_functions(self):
+        source = self.record_lines('#include <stdio.h>\n'
+                                   'int unused(void) { return printf("not in the page"); }\n\n\n\n\n'
+                                   'int main(int c, char** v) {\n  volatile double sum = c;\n\n  // in the page\n\n'
+                                   '  for (long i = 0; i < 200000000; ++i)\n    sum = sum + 1.5;\n  return sum < 0;\n}\n')
+        data = report_fixture.data_of(self.export())
+        at = data['source_files'].index(str(source))
+        self.assertEqual(data['source_states'][at], 'read')
+        self.assertEqual(data['source_text'][at].get('10'), '  // in the page')
+        self.assertNotIn('not in the page', self.page.read_text())
+        main = data['functions']['name'].index('main')
+        file, first, last = data['functions']['source'][main]
+        self.assertEqual((file, first), (at, 5))
+        self.assertGreaterEqual(last, 15)
+        self.browser.open(self.page)
+        self.browser.click(f'#functions a[href="#function-{main}"]')
+        self.browser.click('[data-view="source"]')
+        self.assertIn('10 // in the page', self.source_lines())
+
+    def test_source_that_changed_or_is_gone(self):
+        source = self.record_lines('int main(int c, char** v) {\n  volatile double sum = c;\n'
+                                   '  for (long i = 0; i < 200000000; ++i)\n    sum = sum + 1.5;\n  return sum < 0;\n}\n')
+        later = (self.directory / 'lines').stat().st_mtime + 60
+        os.utime(source, (later, later))
+
+        def exported():
+            result = self.run_tool('export', self.file, '-o', self.page)
+            data = report_fixture.data_of(self.page.read_text())
+            return result.stderr, data['source_states'][data['source_files'].index(str(source))], '+ 1.5' in json.dumps(data['source_text'])
+
+        notes, state, has_text = exported()
+        self.assertIn('newer than what ran', notes)
+        self.assertEqual((state, has_text), ('newer', True))
+        source.unlink()
+        notes, state, has_text = exported()
+        self.assertIn('source files are not here', notes)
+        self.assertEqual((state, has_text), ('missing', False))
+
+    def test_files_that_are_no_source_stay_out(self):
+        """Debug information may name any file, as a private key or a link to one."""
+        secret = self.directory / 'key.pem'
+        secret.write_text('a secret\n' * 20)
+        link = self.directory / 'key.c'
+        link.symlink_to(secret)
+        for named in (secret, link):
+            self.record_lines(f'#line 5 "{named}"\nint main(int c, char** v) {{\n  volatile double sum = c;\n'
+                              '  for (long i = 0; i < 200000000; ++i)\n    sum = sum + 1.5;\n  return sum < 0;\n}\n')
+            page = self.export()
+            data = report_fixture.data_of(page)
+            self.assertEqual(data['source_states'][data['source_files'].index(str(named))], 'refused')
+            self.assertNotIn('a secret', page)
+
     def test_loops_that_cannot_say_their_trips_are_left_out(self):
         data = report_fixture.report()
         data['loops'].update(trips=[100, None], trips_error=[4, None])
@@ -431,13 +633,13 @@ class ReportTest(record_support.RecordTest):
             self.browser.js('document.querySelectorAll("#blocks tbody th a")[1].focus()')
             self.browser.press('ENTER')
             if close == 'ENTER':
-                self.browser.js('document.querySelector("#code .head button").focus()')
+                self.browser.js('document.querySelector("#code .close").focus()')
             self.browser.press(close)
             self.assertFalse(self.browser.find('#code').is_displayed())
             self.assertEqual(self.focused(), ['blocks', '0x2000'])
         self.browser.press('ENTER')
         self.browser.js('document.querySelector("#blocks th button").click()')
-        self.browser.click('#code .head button')
+        self.browser.click('#code .close')
         self.assertEqual(self.focused(), ['functions', 'hot'])
 
     def test_showing_the_last_rows_gives_them_the_focus(self):
@@ -563,6 +765,60 @@ class ReportTest(record_support.RecordTest):
         self.assertEqual(self.browser.find('#pivot-value').get_attribute('value'), 'BASE')
         self.browser.choose('#time-key', 'function')
         self.assertEqual(self.browser.texts('#time .legend li'), ['hot 63.56 %', 'cold 21.19 %'])
+
+    def cells_of_icicle(self):
+        """Returns name and left and right edge of each part, in percent of the view."""
+        return self.browser.js("""
+            const view = document.querySelector(".icicle").getBoundingClientRect();
+            const percent = (x) => Math.round((x - view.left) / view.width * 100);
+            return [...document.querySelectorAll(".icicle .cell")].map((cell) => {
+              const { left, right } = cell.getBoundingClientRect();
+              return [cell.ariaLabel.replaceAll("\u00a0", " "), Number(cell.ariaLevel), percent(left), percent(right)];
+            })""")
+
+    def test_an_icicle_is_as_wide_as_what_ran(self):
+        self.open_fixture()
+        cells = self.cells_of_icicle()
+        self.assertEqual(cells[:4], [['All: 100.00 %', 1, 0, 100], ['plain: 100.00 %', 2, 0, 100], ['hot: 63.98 %', 3, 0, 64],
+                                     ['loop at 0x1000: 63.56 %', 4, 0, 64]])
+        self.assertIn(['cold: 33.90 %', 3, 64, 98], cells)
+        self.assertIn(['other functions: 2.12 %', 3, 98, 100], cells)
+        self.assertEqual(self.browser.texts('#icicle [role=status]'), ['All: 4.72 k instructions, 100.00 % of all.'])
+        # 1000, 10 and 400 executions.
+        self.browser.choose('#icicle-unit', 'executions')
+        self.assertIn(['hot: 71.63 %', 3, 0, 72], self.cells_of_icicle())
+        self.assertNotIn('other functions', str(self.cells_of_icicle()))
+
+    def test_an_icicle_zooms_by_click_and_by_key(self):
+        self.open_fixture()
+        self.browser.click('.icicle .cell:nth-child(3)')
+        self.assertIn(['hot: 63.98 %', 3, 0, 100], self.cells_of_icicle())
+        self.assertEqual([cell[0].split(':')[0] for cell in self.cells_of_icicle()], ['All', 'plain', 'hot', 'loop at 0x1000', '0x1000', '0x1020'])
+        status = self.browser.texts('#icicle [role=status]')[0]
+        self.assertEqual(status, 'hot, function: 3.02 k ± 9 instructions, 63.98 % of all, 63.98 % of its module. Its code')
+        active = 'return document.activeElement.ariaLabel.split(":")[0]'
+        self.browser.press('ARROW_DOWN', 'ARROW_RIGHT')
+        self.assertEqual(self.browser.js(active), '0x1020')
+        self.browser.press('ENTER')
+        self.assertEqual(self.cells_of_icicle()[-1][0::2], ['0x1020: 0.42 %', 0])
+        self.browser.press('ESCAPE', 'HOME')
+        self.assertEqual(self.browser.js(active), 'All')
+        self.browser.press('ENTER', 'ARROW_DOWN', 'ARROW_DOWN', 'ARROW_RIGHT')
+        self.assertEqual(self.browser.js(active), 'cold')
+        self.assertEqual(len(self.browser.find_all('.icicle [tabindex="0"]')), 1)
+        self.browser.click('#icicle [role=status] a')
+        self.assertEqual(self.title_of_code(), 'Code of cold')
+
+    def test_the_search_marks_parts_of_the_icicle(self):
+        self.open_fixture()
+        self.search('COLD')
+        self.assertEqual(self.browser.js('return [...document.querySelectorAll(".icicle [data-match]")].map((cell) => cell.ariaLabel.split(":")[0])'), ['cold'])
+        self.assertIn('“COLD”: 33.90 % of instructions.', self.browser.texts('#icicle p'))
+        # What is below another one that is found is not added again.
+        self.search('0x1000')
+        self.assertIn('“0x1000”: 97.46 % of instructions.', self.browser.texts('#icicle p'))
+        self.search('')
+        self.assertEqual(self.browser.find_all('.icicle [data-match]'), [])
 
     def record_threads(self, threads, turns):
         script = self.directory / 'threads.py'
@@ -792,7 +1048,7 @@ class ReportTest(record_support.RecordTest):
             self.open_fixture(data, width=NARROW)
             self.browser.click('#functions tbody a')
             inner, whole, right = self.browser.js('''
-                const scroll = document.querySelector("#code .scroll");
+                const scroll = document.querySelector("#code .scroll:has(table)");
                 return [scroll.clientWidth, scroll.scrollWidth,
                         Math.max(...[...document.querySelectorAll("#code td.code")].map((e) => e.getBoundingClientRect().right))]''')
             self.assertLessEqual(whole, inner)
@@ -814,6 +1070,19 @@ class ReportTest(record_support.RecordTest):
         for name in known:
             for one, other in (('value', 'value'), ('error', 'standard_error')):
                 self.assertAlmostEqual(shown[name][one], listed[name][other], delta=1e-5 * abs(listed[name][other]))
+
+    def test_ibs(self):
+        self.open_fixture()
+        self.assertEqual(self.browser.find_all('#ibs'), [])
+        self.open_fixture(report_fixture.with_ibs(report_fixture.report()))
+        self.assertEqual([title.split(' ↕')[0].split(' ▼')[0] for title in self.browser.texts('#ibs .table thead th')],
+                         ['Instruction', 'Code', 'Function', 'Module', 'op samples', 'L1 data misses', 'tag to retire cycles'])
+        self.assertEqual(self.browser.texts('#ibs .table tbody tr'), ['0x1004 add plain hot plain 30 2 500', 'without code plain 10 7 300'])
+        self.assertIn('In all: 40 op samples, 9 L1 data misses, 800 tag to retire cycles.', self.browser.texts('#ibs p'))
+        self.assertIn('The 2 of 7 instructions with the most samples.', self.browser.texts('#ibs p')[0])
+        self.assertEqual(self.browser.texts('#ibs figure tbody tr'), ['16 to 19 75.00 % 75.00 %', '20 25.00 % 100.00 %'])
+        self.browser.click('#ibs tbody a')
+        self.assertEqual(self.browser.texts('#code .block.target .address'), ['0x1000'])
 
     def test_what_was_not_seen(self):
         self.open_fixture()
@@ -851,7 +1120,7 @@ class ReportTest(record_support.RecordTest):
             self.assertEqual([one for one in contrasts if one[0] < LEAST_CONTRAST], [], scheme)
 
     def everything(self, *names):
-        return report_fixture.with_slices(report_fixture.with_threads(report_fixture.report(*names)))
+        return report_fixture.with_ibs(report_fixture.with_slices(report_fixture.with_threads(report_fixture.report(*names))))
 
     def test_shapes_can_be_seen(self):
         """Checks the contrast of charts, bars and of the focus with their background."""
@@ -877,7 +1146,8 @@ class ReportTest(record_support.RecordTest):
         self.assertEqual(len(identifiers), len(set(identifiers)))
 
     def test_the_keyboard_reaches_everything(self):
-        """Everything is reached by Tab, with a visible focus; the contents of a row that opens, by the keys of that row."""
+        """Everything is reached by Tab, with a visible focus; the contents of a row that opens by the keys of that row, and the
+        blocks of a graph by those of the graph."""
         self.open_fixture(self.everything())
         self.browser.click('#functions tbody a')
         self.browser.js('''
@@ -886,7 +1156,7 @@ class ReportTest(record_support.RecordTest):
             window.scrollTo(0, 0);''')
         controls = self.browser.js('''
             const all = [...document.querySelectorAll("a[href], button, select, input, summary, .scroll, [role=treegrid] tbody tr[tabindex='0']")];
-            window.controls = all.filter((e) => e.id !== "skip" && e.checkVisibility() && !e.closest("[role=treegrid] tbody button"));
+            window.controls = all.filter((e) => e.id !== "skip" && e.checkVisibility() && !e.closest("[role=treegrid] tbody button, .graph a[tabindex='-1']"));
             return window.controls.map((e) => e.outerHTML.slice(0, 60));''')
         reached = set()
         for _ in range(len(controls) + 20):
@@ -944,7 +1214,7 @@ class ReportTest(record_support.RecordTest):
     def test_a_program_that_did_nothing(self):
         empty = report_fixture.report()
         empty.update(instructions=0, blocks=report_fixture.columns(['start', 'code'], []),
-                     functions=report_fixture.columns(['name', 'start'], []), loops={}, rest={}, mixes=[])
+                     functions=report_fixture.columns(['name', 'start'], []), edges={}, loops={}, rest={}, mixes=[])
         self.open_fixture(empty)
         self.assertIn('nothing to show', self.browser.texts('#unseen')[0])
 

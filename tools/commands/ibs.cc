@@ -13,6 +13,7 @@
 #include "command.h"
 #include "file_options.h"
 #include "format.h"
+#include "ibs_events.h"
 #include "kernel_options.h"
 #include "options.h"
 #include "print_options.h"
@@ -24,13 +25,6 @@ namespace {
 
 constexpr char kName[] = "ibs";
 constexpr uint64_t kTableRows = 20;
-// By default a listing shows those of these events that occurred.
-constexpr const char* kCommonEvents[] = {
-    "op-samples",        "op-tag-to-retire-cycles",  "op-loads",       "op-dc-misses",
-    "op-l2-misses",      "op-dc-load-miss-cycles",   "op-dtlb-misses", "op-nb-remote",
-    "op-taken-branches", "op-mispredicted-branches", "fetch-samples",  "fetch-ic-misses",
-    "fetch-itlb-misses", "fetch-latency-cycles",
-};
 
 struct Wanted {
   std::string by = "instruction";
@@ -55,7 +49,7 @@ StatusOr<std::vector<std::string>> ChooseEvents(const std::vector<std::string>& 
                                                 const std::set<std::string>& occurred) {
   std::vector<std::string> events = wanted;
   if (events.empty()) {
-    for (const char* event : kCommonEvents) {
+    for (const char* event : kCommonIbsEvents) {
       if (occurred.contains(event)) events.push_back(event);
     }
   }

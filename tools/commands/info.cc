@@ -138,6 +138,7 @@ Json ToJson(const Contents& contents) {
                {"host", contents.info.host},
                {"start_time_ns", contents.info.start_time_ns},
                {"duration_ns", contents.info.duration_ns},
+               {"recordings", contents.info.recordings},
                {"slices", contents.slices.size()},
                {"slice_ns", SliceWidth(contents.slices)},
                {"sources", Json::array()},
@@ -358,6 +359,7 @@ std::string ToText(const Contents& contents) {
   out += "command   " + std::string(info.command) + "\n";
   out += "process   " + ProcessText(contents) + "\n";
   out += "host      " + std::string(info.host) + "\n";
+  if (info.recordings > 1) out += "sum of    " + FormatCount(info.recordings) + " recordings\n";
   out += "duration  " + FormatDuration(info.duration_ns) + "\n";
   if (!contents.slices.empty()) out += "slices    " + SlicesText(contents.slices) + "\n";
   for (const SourceView& source : contents.sources) {

@@ -8,12 +8,9 @@
 #include <string>
 #include <vector>
 
-namespace hbbp::tools {
+#include "measured.h"
 
-struct Measured {
-  double value = 0;
-  double standard_error = 0;
-};
+namespace hbbp::tools {
 
 struct MixDiffRow {
   std::vector<std::string> labels;

@@ -8,8 +8,10 @@ namespace hbbp::tools {
 
 HtmlPage WriteHtmlPage(const PageRequest& request) {
   const Report report = ReadReport(request);
-  return {std::string(kPageBeforeData) + ReportToJson(report) + std::string(kPageAfterData),
-          report.line_problems};
+  HtmlPage page{std::string(kPageBeforeData) + ReportToJson(report) + std::string(kPageAfterData),
+                report.line_problems};
+  page.notes.insert(page.notes.end(), report.source_problems.begin(), report.source_problems.end());
+  return page;
 }
 
 }  // namespace hbbp::tools

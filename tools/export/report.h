@@ -80,7 +80,17 @@ struct ReportFunction {
   double instructions = 0;
   double error = 0;
   uint64_t samples = 0;
+  uint32_t file = kNotListed;  // index of the source file that it is in; kNotListed: unknown
+  uint32_t first_line = 0;
+  uint32_t last_line = 0;
 };
+
+// Whether the text of a source file is in the report.
+inline constexpr char kSourceRead[] = "read";
+inline constexpr char kSourceNewer[] = "newer";       // it is, but the file changed since
+inline constexpr char kSourceMissing[] = "missing";   // no such file
+inline constexpr char kSourceRefused[] = "refused";   // not named like a source file
+inline constexpr char kSourceLeftOut[] = "left-out";  // on request
 
 struct ReportInstruction {
   uint64_t address = 0;
@@ -105,6 +115,15 @@ struct ReportBlock {
   uint32_t loop = kNotListed;     // the innermost one
   std::vector<ReportPart> parts;  // in order of tasks
   std::vector<ReportInstruction> instructions;
+};
+
+// ReportEdge says how often control went from the end of a block to the start of one in the same
+// function.
+struct ReportEdge {
+  uint32_t from = 0;  // index of the block
+  uint32_t to = 0;
+  std::string kind;  // "next", "call" (after it returned), "branch" (taken), "indirect"
+  double count = 0;  // NaN: unknown
 };
 
 // ReportRest is the sum of blocks that are not listed.
@@ -153,6 +172,35 @@ struct ReportSlices {
   std::vector<ReportTimeline> timelines;
 };
 
+// What IBS says of one instruction: a number for each event.
+struct ReportIbsRow {
+  uint32_t module = 0;
+  uint32_t function = kNotListed;
+  uint64_t address = 0;  // HBBP_NO_ADDRESS: all of a module whose code is missing
+  std::string name;      // of its function, which may be one that is not listed
+  std::string text;      // of the instruction
+  std::vector<uint64_t> values;
+};
+
+struct ReportIbsBucket {
+  uint64_t first_cycles = 0;
+  uint64_t end_cycles = 0;  // exclusive
+  uint64_t samples = 0;
+};
+
+struct ReportIbsLatency {
+  std::string name;
+  std::vector<ReportIbsBucket> buckets;
+};
+
+struct ReportIbs {
+  std::vector<std::string> events;  // none: no IBS
+  std::vector<uint64_t> totals;     // by event
+  std::vector<ReportIbsRow> rows;   // the most samples first
+  uint64_t row_count = 0;           // of the profile
+  std::vector<ReportIbsLatency> latencies;
+};
+
 struct ReportLoop {
   uint32_t module = 0;
   uint32_t function = kNotListed;
@@ -198,13 +246,17 @@ struct Report {
   std::vector<ReportTuple> tuples;
   std::vector<ReportFunction> functions;  // most instructions first
   std::vector<ReportBlock> blocks;        // in order of module and address
+  std::vector<ReportEdge> edges;          // by function of their blocks
   std::vector<ReportRest> rest;
   std::vector<ReportMix> mixes;
   std::vector<ReportRatio> ratios;
   std::vector<ReportLoop> loops;  // most instructions first
   ReportSlices slices;
+  ReportIbs ibs;
   std::vector<std::string> source_files;
   std::vector<std::map<uint32_t, std::string>> source_text;  // of each file: text of lines
+  std::vector<std::string> source_states;                    // of each file: kSource...
+  std::vector<std::string> source_problems;                  // why text is missing or may be wrong
   std::vector<std::string> inlined;                          // functions
   std::vector<std::string> line_problems;                    // why source lines are missing
 };

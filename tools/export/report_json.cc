@@ -3,6 +3,8 @@
 // <script> element.
 #include "report_json.h"
 
+#include <hbbp/analysis.h>
+
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -14,7 +16,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // Increase it with every change that the page must follow.
-constexpr int kVersion = 3;
+constexpr int kVersion = 4;
 constexpr int kDigits = 6;
 
 // JSON has neither infinity nor NaN, so these become null.
@@ -135,13 +137,17 @@ Json Properties(const Report& report) {
 
 Json Functions(const Report& report) {
   using Item = ReportFunction;
-  return Columns(report.functions, std::pair("name", [](const Item& f) { return f.name; }),
-                 std::pair("module", [](const Item& f) { return f.module; }),
-                 std::pair("start", [](const Item& f) { return Address(f.start); }),
-                 std::pair("size", [](const Item& f) { return f.end - f.start; }),
-                 std::pair("instructions", [](const Item& f) { return Rounded(f.instructions); }),
-                 std::pair("error", [](const Item& f) { return Rounded(f.error); }),
-                 std::pair("samples", [](const Item& f) { return f.samples; }));
+  return Columns(
+      report.functions, std::pair("name", [](const Item& f) { return f.name; }),
+      std::pair("module", [](const Item& f) { return f.module; }),
+      std::pair("start", [](const Item& f) { return Address(f.start); }),
+      std::pair("size", [](const Item& f) { return f.end - f.start; }),
+      std::pair("instructions", [](const Item& f) { return Rounded(f.instructions); }),
+      std::pair("error", [](const Item& f) { return Rounded(f.error); }),
+      std::pair("samples", [](const Item& f) { return f.samples; }),
+      std::pair("source", [](const Item& f) {
+        return f.file == kNotListed ? Json(nullptr) : Json({f.file, f.first_line, f.last_line});
+      }));
 }
 
 // Returns length, tuple and text of each instruction; its file and line if the line is known, and
@@ -174,6 +180,14 @@ Json Blocks(const Report& report) {
                  std::pair("loop", [](const Item& b) { return Index(b.loop); }),
                  std::pair("tasks", [](const Item& b) { return Parts(b); }),
                  std::pair("code", [](const Item& b) { return Code(b); }));
+}
+
+Json Edges(const Report& report) {
+  using Item = ReportEdge;
+  return Columns(report.edges, std::pair("from", [](const Item& e) { return e.from; }),
+                 std::pair("to", [](const Item& e) { return e.to; }),
+                 std::pair("kind", [](const Item& e) { return e.kind; }),
+                 std::pair("count", [](const Item& e) { return Rounded(e.count); }));
 }
 
 Json Rest(const Report& report) {
@@ -263,6 +277,32 @@ Json Slices(const Report& report) {
           {"timelines", std::move(timelines)}};
 }
 
+Json Ibs(const Report& report) {
+  using Item = ReportIbsRow;
+  const ReportIbs& ibs = report.ibs;
+  Json latencies = Json::array();
+  for (const ReportIbsLatency& latency : ibs.latencies) {
+    Json buckets = Json::array();
+    for (const ReportIbsBucket& bucket : latency.buckets) {
+      buckets.push_back({bucket.first_cycles, bucket.end_cycles, bucket.samples});
+    }
+    latencies.push_back({{"name", latency.name}, {"buckets", std::move(buckets)}});
+  }
+  const auto address = [](const Item& row) {
+    return row.address == HBBP_NO_ADDRESS ? Json(nullptr) : Address(row.address);
+  };
+  return {{"events", ibs.events},
+          {"totals", ibs.totals},
+          {"row_count", ibs.row_count},
+          {"rows", Columns(ibs.rows, std::pair("module", [](const Item& r) { return r.module; }),
+                           std::pair("function", [](const Item& r) { return Index(r.function); }),
+                           std::pair("address", address),
+                           std::pair("name", [](const Item& r) { return r.name; }),
+                           std::pair("text", [](const Item& r) { return r.text; }),
+                           std::pair("values", [](const Item& r) { return r.values; }))},
+          {"latencies", std::move(latencies)}};
+}
+
 // In JSON these characters occur in strings only.
 std::string EscapedForScript(const std::string& json) {
   std::string text;
@@ -318,14 +358,18 @@ std::string ReportToJson(const Report& report) {
                      {"tuples", report.tuples},
                      {"functions", Functions(report)},
                      {"blocks", Blocks(report)},
+                     {"edges", Edges(report)},
                      {"rest", Rest(report)},
                      {"mixes", Mixes(report)},
                      {"ratios", Ratios(report)},
                      {"loops", Loops(report)},
                      {"slices", Slices(report)},
+                     {"ibs", Ibs(report)},
                      {"line_problems", report.line_problems},
                      {"source_files", report.source_files},
                      {"source_text", SourceText(report)},
+                     {"source_states", report.source_states},
+                     {"source_problems", report.source_problems},
                      {"inlined", report.inlined}};
   return EscapedForScript(json.dump(-1, ' ', true, Json::error_handler_t::replace));
 }

@@ -11,15 +11,17 @@
 #include <unordered_map>
 #include <utility>
 
-#include "annotate/source_text.h"
 #include "debug_info_options.h"
 #include "error_sum.h"
 #include "estimator_option.h"
 #include "format.h"
 #include "profile_view.h"
+#include "report_edges.h"
+#include "report_ibs.h"
 #include "report_loops.h"
 #include "report_pivots.h"
 #include "report_slices.h"
+#include "report_source.h"
 #include "report_tasks.h"
 
 namespace hbbp::tools {
@@ -27,8 +29,6 @@ namespace {
 
 // Threads are distinguished as long as that adds no more rows than this to the page.
 constexpr size_t kReportTaskRows = 12000;
-// The longest lines are in generated files.
-constexpr size_t kMaxSourceLine = 200;
 
 std::vector<std::pair<std::string, uint64_t>> Pairs(const std::vector<hbbp_counter>& counters) {
   std::vector<std::pair<std::string, uint64_t>> pairs;
@@ -60,16 +60,21 @@ double Instructions(const hbbp_block& block) { return block.count * block.instru
 
 class Reader {
  public:
-  explicit Reader(const PageRequest& request) : request_(request), analysis_(*request.analysis) {}
+  explicit Reader(const PageRequest& request)
+      : request_(request),
+        analysis_(*request.analysis),
+        source_files_(request.with_source_text, &report_) {}
 
   Report Read() {
     ReadRun();
     ReadFunctions();
     ReadLoops(analysis_, listed_, &report_, &loop_of_block_);
     ReadBlocks();
+    source_files_.Finish();
     ReadMixes(analysis_, &report_);
     ReadRatios(analysis_, &report_);
     ReadSlices(analysis_, &report_);
+    ReadIbs(analysis_, listed_, &report_);
     report_.line_problems = DebugInfoOptions::ProblemsInShort(analysis_);
     return std::move(report_);
   }
@@ -144,11 +149,15 @@ class Reader {
     InstructionTuples tuples = InstructionTuples::Read(analysis_, &report_);
     BlockTasks tasks = BlockTasks::Read(analysis_, &report_);
     const std::vector<bool> is_chosen = ChooseBlocks(blocks);
+    std::vector<uint32_t> listed_blocks(blocks.size(), kNotListed);
     report_.block_count = blocks.size();
     for (uint32_t i = 0; i < blocks.size(); ++i) {
       if (blocks[i].flags & HBBP_BLOCK_BIASED) ++report_.biased_block_count;
-      if (is_chosen[i]) AddBlock(i, blocks[i], &tuples);
+      if (!is_chosen[i]) continue;
+      listed_blocks[i] = static_cast<uint32_t>(report_.blocks.size());
+      AddBlock(i, blocks[i], &tuples);
     }
+    ReadEdges(analysis_, listed_, listed_blocks, &report_);
     do {
       AddParts(blocks, is_chosen, tasks);
       AddRest(blocks, is_chosen, tasks, &tuples);
@@ -169,7 +178,7 @@ class Reader {
     out.loop = loop_of_block_[index];
     out.is_biased = (block.flags & HBBP_BLOCK_BIASED) != 0;
     AddText(block.module, &code);
-    AddLines(block.module, &code);
+    AddLines(block.module, out.function, &code);
     out.instructions = std::move(code);
   }
 
@@ -259,7 +268,7 @@ class Reader {
   }
 
   // A module without debug information has no lines, which is not a failure of the report.
-  void AddLines(uint32_t module, std::vector<ReportInstruction>* code) {
+  void AddLines(uint32_t module, uint32_t function, std::vector<ReportInstruction>* code) {
     std::vector<hbbp_line_frame> frames;
     hbbp_line_range range = {};
     for (ReportInstruction& instruction : *code) {
@@ -271,26 +280,21 @@ class Reader {
       if (frames.empty()) continue;
       const hbbp_line_frame& frame = frames.front();
       if (frame.line == 0 || *frame.file == '\0') continue;
-      instruction.file = SourceFile(frame.file);
+      instruction.file = source_files_.Add(module, frame.file);
       instruction.line = frame.line;
-      AddSourceText(instruction.file, frame);
+      source_files_.AddLine(function, instruction.file, frame.line);
+      AddLineOfFunction(module, function, frames.back());
       if (frames.size() > 1) instruction.inlined = Inlined(frame.function);
     }
   }
 
-  uint32_t SourceFile(const std::string& path) {
-    const auto [it, is_new] = source_files_.try_emplace(path, report_.source_files.size());
-    if (is_new) {
-      report_.source_files.push_back(path);
-      report_.source_text.emplace_back();
+  void AddLineOfFunction(uint32_t module, uint32_t function, const hbbp_line_frame& outermost) {
+    if (outermost.line == 0 || *outermost.file == '\0') return;
+    const uint32_t file = source_files_.Add(module, outermost.file);
+    source_files_.AddFunctionLine(function, file, outermost.line);
+    if (outermost.function_line != 0 && outermost.function_line < outermost.line) {
+      source_files_.AddFunctionLine(function, file, outermost.function_line);
     }
-    return it->second;
-  }
-
-  void AddSourceText(uint32_t file, const hbbp_line_frame& frame) {
-    if (!request_.with_source_text || report_.source_text[file].contains(frame.line)) return;
-    std::string text = source_text_.Line(frame.file, frame.line).substr(0, kMaxSourceLine);
-    if (!text.empty()) report_.source_text[file].emplace(frame.line, std::move(text));
   }
 
   uint32_t Inlined(const std::string& symbol) {
@@ -302,9 +306,8 @@ class Reader {
   const PageRequest& request_;
   const hbbp::analysis& analysis_;
   Report report_;
-  SourceText source_text_;
-  std::unordered_map<std::string, uint32_t> source_files_;  // index by path
-  std::unordered_map<std::string, uint32_t> inlined_;       // index by symbol
+  ReportSourceFiles source_files_;
+  std::unordered_map<std::string, uint32_t> inlined_;  // index by symbol
   std::vector<uint32_t> loop_of_block_;
   std::vector<uint32_t> listed_;   // index in the report, by function of the analysis
   std::vector<uint32_t> modules_;  // by function of the analysis

@@ -134,19 +134,15 @@ Status CheckTarget(const RecordOptions& record) {
 
 constexpr double kMinShare = 1e-6;
 constexpr double kMaxBytes = 1e15;
-constexpr NamedUnit kShares[] = {{"", 1}, {"%", 0.01}, {" %", 0.01}};
 constexpr NamedUnit kBytes[] = {{"", 1},          {"k", 1e3},       {"K", 1e3},
                                 {"M", 1e6},       {"G", 1e9},       {"T", 1e12},
                                 {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}};
 
 // Returns 0 for an empty text.
-StatusOr<double> ParseShare(const std::string& text) {
+StatusOr<double> ParseOverhead(const std::string& text) {
   if (text.empty()) return 0.0;
-  const std::optional<double> share = ParseWithUnit(text, kShares);
-  if (!share) {
-    return MakeStatus(StatusCode::kInvalidArgument,
-                      "--max-overhead: %s is not a share, such as 1%% or 0.01", text.c_str());
-  }
+  const StatusOr<double> share = ParseShare(text);
+  if (!share.ok()) return share.status().Annotate("--max-overhead");
   if (*share > 1) {
     return MakeStatus(StatusCode::kInvalidArgument,
                       "--max-overhead: %s is more than 1, which is 100 %%", text.c_str());
@@ -296,7 +292,7 @@ Status FindSlices(RecordOptions* record) {
 }
 
 Status FindBudgets(RecordOptions* record) {
-  HBBP_ASSIGN_OR_RETURN(record->max_overhead_share, ParseShare(record->max_overhead));
+  HBBP_ASSIGN_OR_RETURN(record->max_overhead_share, ParseOverhead(record->max_overhead));
   HBBP_ASSIGN_OR_RETURN(record->max_memory_bytes, ParseBytes(record->max_memory));
   return OkStatus();
 }

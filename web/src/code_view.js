@@ -2,24 +2,27 @@
 // lines stands before their instructions, where the profile's machine had the files; else a column names the lines.
 import { address, count, largest, share, short } from './format.js';
 import { bar, h, name, scrolled } from './dom.js';
+import { heatOf } from './heat.js';
 import { toBlock, toFunction, toListed, toLoop } from './links.js';
 
 const CALLERS = 8;
 
 const CLASSES = [null, 'number roomy', 'number roomy', null, null];
-// Shares of the count of the function's busiest block, from which on a block is hotter.
-const HEATS = [0.01, 0.05, 0.2, 0.5];
-
-const hottestOf = (blocks) => blocks.reduce((most, block) => (most && most.weight >= block.weight ? most : block), null);
+export const hottestOf = (blocks) => blocks.reduce((most, block) => (most && most.weight >= block.weight ? most : block), null);
 
 // {text: all of it, location, inlined}, or null
 function whereOf(model, { file, line, inlined }) {
   if (file == null) return null;
-  const where = { location: `${model.source_names[file]}:${line}`, inlined: model.inlined[inlined] };
+  const where = { location: `${model.source_names[file]}:${line}`, inlined: model.inlined[inlined], key: `${file}:${line}` };
   return { ...where, text: [where.location, where.inlined].join(', ') };
 }
 
-const whereElement = ({ location, inlined }) => h('span', { class: 'place' }, name(location), inlined ? [', ', name(inlined)] : null);
+const keyOf = ({ file, line }) => (file == null ? null : `${file}:${line}`);
+
+// Where its source can be seen it is a button that leads there.
+const whereElement = ({ location, inlined, key }, onSource) => h('span', { class: 'place' },
+  onSource ? h('button', { type: 'button', class: 'link to-source', 'data-key': key, onclick: () => onSource(key) }, name(location)) : name(location),
+  inlined ? [', ', name(inlined)] : null);
 
 const textOf = (model, { file, line }) => (file == null ? null : model.source_text[file]?.[line]?.trim());
 
@@ -31,14 +34,16 @@ function loopOf(model, block) {
   return loop.trips == null ? text : h('span', {}, toLoop(loop, text), `, ${short(loop.trips)} trips on average`);
 }
 
-function blockHead(model, block, most, columns) {
+function blockHead(model, block, layout) {
+  const { most, columns, onGraph } = layout;
   const parts = [
     `${short(block.count)} ± ${short(block.error)} times, ${share(block.weight / model.instructions)} of all instructions, by ${block.source}`,
     loopOf(model, block), block.biased && 'biased: its count is suspect',
   ].filter(Boolean);
   return h('tr', { class: 'block', id: `code-${block.index}` },
     h('th', { scope: 'rowgroup', colspan: columns }, h('span', { class: 'address' }, address(block.start)), ' ',
-      bar(block.count, block.error, most), ' ', parts.flatMap((part, at) => (at ? [', ', part] : [part]))));
+      bar(block.count, block.error, most), ' ', parts.flatMap((part, at) => (at ? [', ', part] : [part])),
+      onGraph && [' ', h('button', { type: 'button', class: 'link to-graph', onclick: () => onGraph(block) }, 'In the graph')]));
 }
 
 function codeText(f, block, text, branches) {
@@ -50,7 +55,7 @@ function codeText(f, block, text, branches) {
 }
 
 function instructionRow(model, block, instruction, place, code) {
-  return h('tr', {},
+  return h('tr', { 'data-line': keyOf(instruction) },
     h('td', { class: 'address' }, address(instruction.address)),
     h('td', { class: 'number roomy' }, short(block.count)),
     h('td', { class: 'number roomy' }, share(block.count / model.instructions)),
@@ -58,8 +63,8 @@ function instructionRow(model, block, instruction, place, code) {
     place == null ? null : h('td', { class: 'place' }, place));
 }
 
-const sourceRow = (where, text, columns) => h('tr', { class: 'source' },
-  h('td', { colspan: columns }, whereElement(where), ' ', text ? h('code', {}, text) : null));
+const sourceRow = (where, text, { columns, onSource }) => h('tr', { class: 'source' },
+  h('td', { colspan: columns }, whereElement(where, onSource), ' ', text ? h('code', {}, text) : null));
 
 function gapRow(from, to, columns) {
   return h('tbody', {}, h('tr', { class: 'gap' },
@@ -68,32 +73,32 @@ function gapRow(from, to, columns) {
 
 // The rows of a block; lines are said where they change.
 function rowsOf(model, block, layout) {
-  const { f, branches, hasText, hasPlaces, columns } = layout;
+  const { f, branches, hasText, hasPlaces, onSource } = layout;
   return block.instructions.flatMap((instruction) => {
     const where = whereOf(model, instruction);
     const isNew = where && where.text !== layout.previous;
     layout.previous = where?.text;
-    const row = instructionRow(model, block, instruction, !hasPlaces || hasText ? null : isNew ? whereElement(where) : '',
+    const row = instructionRow(model, block, instruction, !hasPlaces || hasText ? null : isNew ? whereElement(where, onSource) : '',
       codeText(f, block, instruction.text, branches));
-    return hasText && isNew ? [sourceRow(where, textOf(model, instruction), columns), row] : [row];
+    return hasText && isNew ? [sourceRow(where, textOf(model, instruction), layout), row] : [row];
   });
 }
 
-function tableOf(model, f, blocks, branches) {
+function tableOf(model, f, blocks, { branches, onGraph, onSource }) {
   const most = largest(blocks, (block) => block.count + (block.error ?? 0));
   const busiest = largest(blocks, (block) => block.count);
   const all = blocks.flatMap((block) => block.instructions);
   const hasText = all.some((instruction) => textOf(model, instruction) != null);
   const hasPlaces = all.some((instruction) => instruction.file != null);
   const titles = ['Address', 'Executions', 'Share', 'Instruction', ...(hasPlaces && !hasText ? ['Source'] : [])];
-  const layout = { f, branches, hasText, hasPlaces, columns: titles.length, previous: null };
+  const layout = { f, branches, onGraph, onSource, most, hasText, hasPlaces, columns: titles.length, previous: null };
   const groups = [];
   let end = f.start;
   for (const block of blocks) {
     if (block.start > end) groups.push(gapRow(end, block.start, titles.length));
     layout.previous = null;
-    groups.push(h('tbody', { 'data-heat': 1 + HEATS.filter((from) => block.count > from * busiest).length },
-      blockHead(model, block, most, titles.length), rowsOf(model, block, layout)));
+    groups.push(h('tbody', { 'data-heat': heatOf(block.count, busiest) },
+      blockHead(model, block, layout), rowsOf(model, block, layout)));
     end = block.start + BigInt(block.size);
   }
   const last = f.start + BigInt(f.size);
@@ -110,22 +115,45 @@ function callersOf(f, branches) {
     callers.length > CALLERS ? h('li', {}, `and ${count(callers.length - CALLERS)} more places`) : null));
 }
 
-// {element, show(block): scrolls there, or to the hottest block}
-export function codeOf(model, f, branches) {
-  const blocks = [...f.blocks].sort((a, b) => (a.start < b.start ? -1 : 1));
-  const table = blocks.length ? tableOf(model, f, blocks, branches) : null;
-  const element = h('div', { class: 'code-view' },
+export function introductionOf(model, f, branches) {
+  return [
     h('p', {}, name(model.modules[f.module].path), `, ${address(f.start)}: ${short(f.instructions)} ± ${short(f.error)} instructions, ${share(f.instructions / model.instructions)} of all. `, toListed(f, 'In the list of functions'), '. ',
-      table ? 'Bars and colors are how often a block ran, by the block that ran most; a whisker is one standard error. The hottest block is in view.'
+      f.blocks.length ? 'Bars and colors are how often a block ran, by the block that ran most; a whisker is one standard error. The hottest block is in view.'
         : 'None of its blocks is among those that are listed with their code; --blocks lists more.'),
-    callersOf(f, branches), table);
+    callersOf(f, branches),
+  ];
+}
+
+// {element, show(block): scrolls there, focus(block), showLine(key): the most executed code of a line}. onGraph(block), onSource(key):
+// the reader wants to see the block in the graph, or a line; null if there is none.
+export function codeOf(model, f, actions) {
+  const lineOf = (block) => keyOf(block.instructions.find(({ file }) => file != null) ?? {});
+  const blocks = [...f.blocks].sort((a, b) => (a.start < b.start ? -1 : 1));
+  const table = tableOf(model, f, blocks, actions);
   const show = (block) => {
-    const row = document.getElementById(`code-${(block ?? hottestOf(blocks))?.index}`);
-    if (!row) return;
+    const row = document.getElementById(`code-${(block ?? hottestOf(blocks)).index}`);
     for (const one of table.querySelectorAll('.target')) one.classList.remove('target');
     if (block) row.classList.add('target');
+    scrollTo(row);
+  };
+  const scrollTo = (row) => {
     const above = table.querySelector('thead').getBoundingClientRect().height;
     table.scrollTop += row.getBoundingClientRect().top - table.getBoundingClientRect().top - above;
   };
-  return { element, show };
+  const focus = (block) => {
+    const row = document.getElementById(`code-${block.index}`);
+    row.querySelector('.to-graph')?.focus({ preventScroll: true });
+    table.scrollIntoView({ block: 'nearest' });
+  };
+  const showLine = (key) => {
+    for (const one of table.querySelectorAll('.target')) one.classList.remove('target');
+    for (const row of table.querySelectorAll(`[data-line="${key}"]`)) row.classList.add('target');
+    const block = hottestOf(blocks.filter((one) => one.instructions.some((instruction) => keyOf(instruction) === key)));
+    const row = document.getElementById(`code-${block.index}`).parentElement.querySelector('.target');
+    const location = row.previousElementSibling.classList.contains('source') ? row.previousElementSibling : row;
+    scrollTo(location);
+    location.querySelector('.to-source')?.focus({ preventScroll: true });
+    table.scrollIntoView({ block: 'nearest' });
+  };
+  return { element: table, show, focus, showLine, lineOf };
 }

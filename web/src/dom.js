@@ -1,3 +1,4 @@
+import { share } from './format.js';
 import { hasShort, shown } from './names.js';
 
 // h('td', { class: 'number' }, 'text', node): an element. Text is always text, never HTML.
@@ -9,6 +10,14 @@ export function h(tag, attributes = {}, ...children) {
     else element.setAttribute(name, value === true ? '' : value);
   }
   for (const child of children.flat(Infinity)) if (child != null) element.append(child);
+  return element;
+}
+
+// The same for SVG.
+export function s(tag, attributes = {}, ...children) {
+  const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children.flat(Infinity));
   return element;
 }
 
@@ -51,6 +60,6 @@ export function bar(value, error, most) {
   return track;
 }
 
-// A share and its bar.
-export const shareBar = (value, error, most, text) =>
-  h('span', { class: 'share' }, bar(value, error, most), h('span', {}, text));
+// A share of a total and its bar, which ends at 100 %.
+export const shareBar = (value, error, total) =>
+  h('span', { class: 'share' }, bar(value, error, total), h('span', {}, share(value / total)));

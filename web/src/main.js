@@ -3,7 +3,9 @@ import { mixChart } from './charts.js';
 import { codePanel } from './code_panel.js';
 import { saveJson } from './download.js';
 import { h, name, notes, scrolled, shareBar } from './dom.js';
-import { address, count, duration, largest, share, short } from './format.js';
+import { address, count, duration, short } from './format.js';
+import { icicleView } from './icicle.js';
+import { ibsSection } from './ibs.js';
 import { followLinks, toBlock, toFunction, toLoop } from './links.js';
 import { loopName, readModel } from './model.js';
 import { hasShortNames, showWhole } from './names.js';
@@ -20,6 +22,7 @@ import { unseen } from './unseen.js';
 
 const CHARTS = ['extension', 'vector-bits', 'memory', 'category'];
 const BARS = 12;
+const SAMPLES = { swbt: 'bursts', lbr: 'branch stacks' };
 
 const data = document.getElementById('data').textContent;
 const model = readModel(JSON.parse(data));
@@ -35,7 +38,7 @@ function summary() {
     ['Functions', count(model.function_count), 'with a count'],
     ['Blocks', count(model.block_count), 'with a count'],
     ['Ran for', duration(model.duration_ns), `${count(model.thread_count)} ${model.thread_count === 1 ? 'thread' : 'threads'}`],
-    ...model.sources.map((source) => [`By ${source.kind}`, count(source.samples), `${source.kind === 'ebs' ? 'samples' : 'bursts'} of ${source.event}`]),
+    ...model.sources.map((source) => [`By ${source.kind}`, count(source.samples), `${SAMPLES[source.kind] ?? 'samples'} of ${source.event}`]),
   ];
   const details = [
     ['Recorded', model.start_time_ms ? new Date(model.start_time_ms).toISOString().replace('T', ' ').replace(/\..*/, ' UTC') : 'unknown'],
@@ -59,10 +62,9 @@ function chartsOf(pick) {
 }
 
 const numberColumn = (id, title, value, show) => ({ id, title, isNumber: true, value, show: show ?? ((row) => short(value(row))) });
-const shareColumn = (of, error, most) => ({
-  ...numberColumn('share', 'Share', of, (row) => shareBar(of(row), error(row), most, share(of(row) / total))), csv: (row) => of(row) / total,
+const shareColumn = (of, error) => ({
+  ...numberColumn('share', 'Share', of, (row) => shareBar(of(row), error(row), total)), csv: (row) => of(row) / total,
 });
-const mostOf = (rows, of, error) => largest(rows, (row) => of(row) + (error(row) ?? 0));
 
 const functionOf = (row) => model.functions[row.function];
 const moduleColumn = { id: 'module', title: 'Module', value: (row) => model.modules[row.module].name, show: (row) => name(model.modules[row.module].name) };
@@ -81,7 +83,7 @@ function functionsTable() {
     columns: [
       { id: 'name', title: 'Function', value: (f) => f.name, show: (f) => toFunction(f) }, moduleColumn,
       numberColumn('instructions', 'Instructions', of), numberColumn('error', '± Error', error),
-      shareColumn(of, error, mostOf(model.functions, of, error)), numberColumn('samples', 'Samples', (f) => f.samples, (f) => count(f.samples)),
+      shareColumn(of, error), numberColumn('samples', 'Samples', (f) => f.samples, (f) => count(f.samples)),
     ],
   });
 }
@@ -101,7 +103,7 @@ function blocksTable() {
       { id: 'start', title: 'Block', value: (block) => address(block.start), order: (block) => block.start, show: (block) => toBlock(block, address(block.start)) },
       functionColumn, moduleColumn, numberColumn('length', 'Length', (block) => block.instructions.length),
       numberColumn('count', 'Executions', (block) => block.count), numberColumn('error', '± Error', (block) => block.error),
-      shareColumn(of, error, mostOf(model.blocks, of, error)),
+      shareColumn(of, error),
       loopColumn,
       { id: 'source', title: 'By', value: (block) => block.source, show: (block) => block.source + (block.biased ? ', biased' : '') },
     ],
@@ -130,7 +132,7 @@ function loopsTable(rows) {
       functionColumn, moduleColumn, numberColumn('depth', 'Depth', (loop) => loop.depth),
       numberColumn('trips', 'Trips', (loop) => loop.trips, (loop) => `${short(loop.trips)} ± ${tripsError(loop)}`), numberColumn('entries', 'Entries', (loop) => loop.entries),
       numberColumn('instructions', 'Instructions', of), numberColumn('error', '± Error', error),
-      shareColumn(of, error, mostOf(rows, of, error)),
+      shareColumn(of, error),
     ],
   });
 }
@@ -150,7 +152,11 @@ function draw() {
   document.title = `hbbp report: ${model.command || model.files.join(', ')}`;
   document.getElementById('command').append(h('code', {}, name(model.command || 'unknown command')));
   summary();
+  const showIbs = () => {
+    if (model.ibs.events.length || model.ibs.latencies.length) section('ibs', 'IBS', ibsSection(model));
+  };
   if (!(total > 0)) {
+    showIbs();
     section('unseen', 'What the run could not see', h('p', {}, 'No instruction was counted: there is nothing to show by block or function.'), unseen(model));
     return () => {};
   }
@@ -160,8 +166,10 @@ function draw() {
     document.getElementById('pivot').scrollIntoView();
     document.getElementById('pivot-row-0').focus({ preventScroll: true });
   };
-  section('mix', 'Instruction mix', h('p', {}, 'Shares of all executed instructions, with one standard error. Choose a bar to see its functions.'),
+  section('mix', 'Instruction mix', h('p', {}, 'Shares of all executed instructions, with one standard error; bars of shares end at 100\u00a0%. Choose a value to see its functions.'),
     h('div', { class: 'charts' }, chartsOf(pick)));
+  const icicle = icicleView(model);
+  section('icicle', 'Icicle', h('p', {}, 'Modules, functions, loops and blocks, each as wide as its part of what is above it. Choose one to see it as wide as the page.'), icicle.element);
   if (model.timelines.length) section('time', 'Over time', timelineView(model, pick));
   if (model.ratios.length) {
     section('ratios', 'Ratios', h('p', {}, 'What follows from the whole mix, with one standard error.'), ratiosTable(model));
@@ -175,6 +183,7 @@ function draw() {
   section('functions', 'Functions', h('p', {}, 'Choose one to see its code.'), functions.element, panel.element);
   section('blocks', 'Blocks', h('p', {}, 'Code without a branch into or out of its middle. Choose one to see it in its function.'), blocks.element);
   const loops = model.loops.length ? loopsSection() : null;
+  showIbs();
   section('unseen', 'What the run could not see', unseen(model));
   const show = {
     function: (index) => panel.open(model.functions[index]),
@@ -185,7 +194,7 @@ function draw() {
   setUpSearch([
     { id: 'functions', title: 'functions', one: 'function', filter: functions.filter }, { id: 'blocks', title: 'blocks', one: 'block', filter: blocks.filter },
     ...(loops ? [{ id: 'loops', title: 'loops', one: 'loop', filter: loops.filter }] : []),
-  ]);
+  ], icicle.mark);
   return () => followLinks(show, panel.close);
 }
 

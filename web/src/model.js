@@ -2,7 +2,7 @@
 import { address, baseName, grouped } from './format.js';
 import { setShort, shortNames, shortOf } from './names.js';
 
-const VERSION = 3;
+const VERSION = 4;
 const TITLES = {
   mnemonic: 'Mnemonic', extension: 'ISA extension', category: 'Category', packing: 'Packing',
   element: 'Element type', 'vector-bits': 'Vector width', memory: 'Memory access',
@@ -66,6 +66,13 @@ function readBlocks(data, functions) {
   });
 }
 
+// Of each function, between its blocks.
+function addEdges(data, functions, blocks) {
+  for (const { from, to, kind, count } of rows(data.edges)) {
+    functions[blocks[from].function].edges.push({ from: blocks[from], to: blocks[to], kind, count });
+  }
+}
+
 // Threads are sampled independently of each other: their errors add in squares.
 export const errorOfThreads = (threads) => Math.sqrt(threads.reduce((sum, { error }) => sum + (error ?? 0) ** 2, 0));
 
@@ -98,21 +105,24 @@ function readErrors(mixes, functions, field) {
 export function readModel(data) {
   if (data.version !== VERSION) throw new Error(`this page does not know data of version ${data.version}`);
   const modules = readModules(data);
-  const functions = rows(data.functions).map((f) => ({ ...f, start: BigInt(`0x${f.start}`), blocks: [] }));
+  const functions = rows(data.functions).map((f) => ({ ...f, start: BigInt(`0x${f.start}`), blocks: [], edges: [] }));
   const properties = data.properties.map(({ key, values }, index) => ({
     key, index, title: titleOf(key),
     values: values.map((value) => textOf(key, value)),
   }));
-  for (const [whole, short] of shortNames([...functions.map((f) => f.name), ...data.inlined])) setShort(whole, short);
+  for (const [whole, short] of shortNames([...functions.map((f) => f.name), ...data.inlined, ...(data.ibs.rows.name ?? [])])) setShort(whole, short);
   const errors = readErrors(data.mixes, functions, 'errors');
   errors.set('thread', new Map(data.tasks.map(({ thread }, task) => [String(task), data.threads[thread]?.error])));
   errors.set('process', processErrors(data));
+  const blocks = readBlocks(data, functions);
+  addEdges(data, functions, blocks);
   return {
     ...data, modules, functions, properties, errors,
     source_names: pathNames(data.source_files),
-    blocks: readBlocks(data, functions),
+    blocks,
     rest: rows(data.rest).map((rest) => ({ ...rest, whole: { task: rest.task, count: rest.instructions, error: rest.error } })),
     timelines: data.slices.timelines.map((timeline) => readTimeline(timeline, data.slices)),
+    ibs: { ...data.ibs, rows: rows(data.ibs.rows).map((row) => ({ ...row, address: row.address == null ? null : BigInt(`0x${row.address}`) })) },
     loops: rows(data.loops).map((loop) => ({ ...loop, header: BigInt(`0x${loop.header}`) })),
     shareErrors: readErrors(data.mixes, [], 'share_errors'),
   };

@@ -1,5 +1,5 @@
 // The pivot: what its rows, columns and filter are is chosen above it.
-import { count, largest, share, short } from './format.js';
+import { count, share, short } from './format.js';
 import { field, fill, h, name, shareBar } from './dom.js';
 import { sums } from './pivot_sums.js';
 import { makeTable } from './table.js';
@@ -52,7 +52,6 @@ export function pivotView(model, all, knownErrors) {
     if (!filter) {
       for (const node of root.children) node.error = knownErrors(by[0].key, node.value) ?? node.error;
     }
-    const most = largest(root.children, (node) => node.instructions + node.error);
     const titleOf = by.map((dimension) => dimension.title).join(' › ');
     const whole = { ...root, label: 'All', error: null };
     values.replaceChildren(makeTable({
@@ -61,7 +60,7 @@ export function pivotView(model, all, knownErrors) {
         { id: 'label', title: titleOf, value: (node) => node.label, order: (node) => node.order, show: (node) => name(node.label) },
         { id: 'instructions', title: 'Instructions', isNumber: true, value: (node) => node.instructions, show: (node) => short(node.instructions) },
         { id: 'error', title: '± Error', isNumber: true, value: (node) => node.error, show: (node) => (node.error == null ? '' : short(node.error)) },
-        { id: 'share', title: 'Share', isNumber: true, value: (node) => node.instructions, csv: (node) => node.instructions / model.instructions, show: (node) => shareBar(node.instructions, node.error, most, share(node.instructions / model.instructions)) },
+        { id: 'share', title: 'Share', isNumber: true, value: (node) => node.instructions, csv: (node) => node.instructions / model.instructions, show: (node) => shareBar(node.instructions, node.error, model.instructions) },
         ...columnsOf(root).map((shown, at) => ({
           id: `column-${at}`, title: name(shown.label), isNumber: true, value: shown.of, csv: (node) => shown.of(node) / model.instructions,
           show: (node) => (shown.of(node) ? share(shown.of(node) / model.instructions) : ''),

@@ -25,13 +25,14 @@ export function matcher(query, of) {
   return (row) => tests.every((test) => test(row));
 }
 
-// tables: [{id, title, one, filter(query): returns how many rows are left}]
-export function setUpSearch(tables) {
+// tables: [{id, title, one, filter(query): returns how many rows are left}]; mark(query) shows the query elsewhere.
+export function setUpSearch(tables, mark) {
   const input = document.getElementById('search');
   const status = document.getElementById('found');
   const search = () => {
     const query = input.value.trim();
     const left = tables.map(({ filter }) => filter(query));
+    mark(query);
     status.replaceChildren(...(query ? tables.flatMap(({ id, title, one }, at) => [h('a', { href: `#${id}` }, `${count(left[at])} ${left[at] === 1 ? one : title}`), ' ']) : []));
   };
   let due = null;

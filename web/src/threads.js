@@ -1,5 +1,5 @@
 // Threads by process, with what each of them executed.
-import { count, grouped, largest, share, short } from './format.js';
+import { count, grouped, short } from './format.js';
 import { h, name, shareBar } from './dom.js';
 import { errorOfThreads, threadName } from './model.js';
 import { makeTable } from './table.js';
@@ -30,7 +30,6 @@ export function threadsTable(model) {
   const byProcess = grouped(threads, (thread) => thread.pid);
   const isTree = byProcess.size > 1;
   const rows = isTree ? [...byProcess].map(([pid, ofProcess]) => processOf(pid, ofProcess)) : threads;
-  const most = largest(rows, (row) => row.instructions + (row.error ?? 0));
   return [whatIsMissing(model), makeTable({
     label: isTree ? 'Processes and threads' : 'Threads', rows, idOf: (row) => row.id, sortBy: 'instructions', pageSize: 15,
     children: isTree && rows.some((row) => row.threads) ? (row) => row.threads : undefined,
@@ -39,7 +38,7 @@ export function threadsTable(model) {
       { id: 'samples', title: 'Samples', isNumber: true, value: (row) => row.samples, show: (row) => count(row.samples) },
       { id: 'instructions', title: 'Instructions', isNumber: true, value: (row) => row.instructions, show: (row) => short(row.instructions) },
       { id: 'error', title: '± Error', isNumber: true, value: (row) => row.error, show: (row) => short(row.error) },
-      { id: 'share', title: 'Share', isNumber: true, value: (row) => row.instructions, csv: (row) => row.instructions / model.instructions, show: (row) => shareBar(row.instructions, row.error, most, share(row.instructions / model.instructions)) },
+      { id: 'share', title: 'Share', isNumber: true, value: (row) => row.instructions, csv: (row) => row.instructions / model.instructions, show: (row) => shareBar(row.instructions, row.error, model.instructions) },
     ],
   }).element];
 }

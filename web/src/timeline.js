@@ -1,6 +1,6 @@
 // The mix over time: stacked bars, one for each slice, by a key that the reader chooses.
 import { count, duration, largest, share, short } from './format.js';
-import { field, fill, h, name, scrolled } from './dom.js';
+import { field, fill, h, name, s, scrolled } from './dom.js';
 import { shown } from './names.js';
 
 const FIRST = 'category';
@@ -25,17 +25,10 @@ function whatIsShown(model) {
 
 const TICKS = [1, 0.75, 0.5, 0.25, 0];
 
-function shape(tag, attributes, ...children) {
-  const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  element.append(...children);
-  return element;
-}
-
 // Stacked bars. Their box is 1 wide for each slice, and 100 high; it is stretched to what room there is.
 function barsOf({ rows, heights, labels, titleOf }) {
-  const bars = shape('svg', { viewBox: `0 0 ${labels.length} 100`, preserveAspectRatio: 'none', role: 'img' });
-  for (const tick of TICKS) bars.append(shape('line', { x1: 0, x2: labels.length, y1: 100 - 100 * tick, y2: 100 - 100 * tick }));
+  const bars = s('svg', { viewBox: `0 0 ${labels.length} 100`, preserveAspectRatio: 'none', role: 'img' });
+  for (const tick of TICKS) bars.append(s('line', { x1: 0, x2: labels.length, y1: 100 - 100 * tick, y2: 100 - 100 * tick }));
   const tops = labels.map(() => 100);
   rows.forEach((row, at) => {
     heights[at].forEach((height, slice) => {
@@ -43,7 +36,7 @@ function barsOf({ rows, heights, labels, titleOf }) {
       tops[slice] -= height;
       // A gap between the parts, where there is room for it.
       const gap = Math.min(0.5, height / 4);
-      const part = shape('rect', { x: slice + 0.03, width: 0.94, y: tops[slice] + gap, height: height - gap }, shape('title', {}, titleOf(row, slice)));
+      const part = s('rect', { x: slice + 0.03, width: 0.94, y: tops[slice] + gap, height: height - gap }, s('title', {}, titleOf(row, slice)));
       part.style.fill = `var(${colorName(row, at)})`;
       bars.append(part);
     });

@@ -32,7 +32,7 @@ export function unseen(model) {
   const listed = model.blocks.reduce((sum, block) => sum + block.weight, 0);
   const heads = (titles, numbers) => h('thead', {}, h('tr', {}, titles.map((title, at) => h('th', { scope: 'col', class: numbers.includes(at) ? 'number' : null }, title))));
   return [
-    notes([...model.caveats, ...model.line_problems.map((problem) => `Source lines are missing: ${problem}`)]),
+    notes([...model.caveats, ...model.line_problems.map((problem) => `Source lines are missing: ${problem}`), ...model.source_problems.map((problem) => `Of source text: ${problem}`)]),
     scrolled('What was not seen', h('table', {}, h('caption', { class: 'hidden' }, 'What was not seen'),
       heads(['What', 'Source', 'Number', 'Share'], [2, 3]), h('tbody', {}, model.sources.map(sourceRows)))),
     missing.length ? scrolled('Modules without code', h('table', {}, h('caption', {}, 'Modules whose code was not found'),

@@ -177,7 +177,7 @@ class CompletenessTest(unittest.TestCase):
         self.assert_options(hbbp.Analysis.pivot, 'pivot_query')
         for function in (hbbp.load, hbbp.import_recording, hbbp.merge, hbbp.Profile.save,
                          hbbp.Profile.select, hbbp.Profile.analyze, hbbp.Session.profile,
-                         hbbp.Feed.profile, hbbp.Analysis.mix, hbbp.Analysis.pivot,
+                         hbbp.Feed.profile, hbbp.Merger.add, hbbp.Merger.finish, hbbp.Analysis.mix, hbbp.Analysis.pivot,
                          hbbp.Analysis.ratios, hbbp.Analysis.loops):
             self.assert_options(function, 'work_options', OF_C)
 

@@ -298,6 +298,26 @@ class FedTest(support.DirectoryTest):
         with self.assertRaises(hbbp.InvalidArgumentError):
             hbbp.merge([])
 
+    def test_merge_one_by_one(self):
+        other = support.fed_profile(loop_samples=10, return_samples=0, tid=4712)
+        self.assertEqual(self.profile.info().recordings, 1)
+        for threads, expected in (True, {support.PID, 4712}), (False, {0}):
+            merger = hbbp.Merger(threads=threads, slices=False)
+            merger.add(self.profile)
+            merger.add(other)
+            both = merger.finish()
+            self.assertEqual(both.info().samples, 45)
+            self.assertEqual(both.info().recordings, 2)
+            self.assertEqual({thread.tid for thread in both.threads()}, expected)
+            with self.assertRaises(hbbp.InvalidStateError):
+                merger.add(other)
+        with self.assertRaises(hbbp.InvalidStateError):
+            hbbp.Merger().finish()
+        cancel = hbbp.Cancel()
+        cancel.set()
+        with self.assertRaises(hbbp.CancelledError):
+            hbbp.Merger().add(other, cancel=cancel)
+
     def test_diff(self):
         after = support.fed_profile(loop_samples=30, return_samples=20)
         diff = hbbp.diff(self.profile, after)

@@ -15,6 +15,8 @@ import sys
 
 from roff import bold, escaped, page_start
 
+EXIT_STATUS = 'Exit status: '
+
 
 def run(hbbp, *words):
     return subprocess.run([hbbp, *words], capture_output=True, text=True, check=True,
@@ -70,8 +72,19 @@ def paragraphs(lines):
     return [line for part in text if part for line in ('.PP', escaped(part))]
 
 
+def exit_status(name, tail):
+    """Returns what a command's exit status means, and the lines after its options that say nothing of that."""
+    start = next((i for i, line in enumerate(tail) if line.startswith(EXIT_STATUS)), None)
+    if start is not None:
+        return ' '.join(tail[start:])[len(EXIT_STATUS):].strip(), tail[:start]
+    if name == 'record':
+        return 'That of the program, or 2 with one line on stderr if it was not run.', tail
+    return '0, or 2 with one line on stderr that says what went wrong.', tail
+
+
 def command_page(hbbp, name, summary, version, shown):
     head, found, tail = sections(run(hbbp, name, '--help'))
+    status, tail = exit_status(name, tail)
     usage = next(line for line in head if line.startswith('Usage: '))[len('Usage: '):]
     synopsis = next((line.split(': ')[0] for line in head if line.startswith(f'hbbp {name} ')), usage)
     lines = page_start(f'hbbp-{name}', 1, summary, version)
@@ -85,12 +98,7 @@ def command_page(hbbp, name, summary, version, shown):
         lines += ['.SH EXAMPLES']
         for command_line, text in shown:
             lines += ['.TP', bold(command_line), escaped(text)]
-    lines += ['.SH EXIT STATUS']
-    if name == 'record':
-        lines += ['That of the program, or 2 with one line on stderr if it was not run.']
-    else:
-        lines += ['0, or 2 with one line on stderr that says what went wrong.']
-    return lines + ['.SH SEE ALSO', bold('hbbp') + '(1)']
+    return lines + ['.SH EXIT STATUS', escaped(status)] + ['.SH SEE ALSO', bold('hbbp') + '(1)']
 
 
 def main():
@@ -110,7 +118,8 @@ def main():
         lines += ['.TP', bold(f'hbbp-{name}') + '(1)', escaped(summary)]
         text = command_page(hbbp, name, summary, version, shown.get(name, []))
         (directory / f'hbbp-{name}.1').write_text('\n'.join(text) + '\n')
-    lines += ['.SH EXIT STATUS', '0, or 2 with one line on stderr that says what went wrong.']
+    status, _ = exit_status('', help_text.splitlines())
+    lines += ['.SH EXIT STATUS', escaped(status)]
     (directory / 'hbbp.1').write_text('\n'.join(lines) + '\n')
 
 

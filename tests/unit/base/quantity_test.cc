@@ -51,5 +51,20 @@ TEST_CASE("times may have a unit, and are seconds without one") {
   }
 }
 
+TEST_CASE("shares may be percent") {
+  const auto share = [](const std::string& text) { return ParseShare(text).value(); };
+  CHECK(share("0.02") == 0.02);
+  CHECK(share("2%") == 0.02);
+  CHECK(share("7 %") == 0.07);
+  CHECK(share("150%") == 1.5);
+  CHECK(share("0") == 0);
+  for (const char* text : {"", "%", "x", "2x", "-1%", "-1", "2%%", "nan", "inf%", "2k"}) {
+    INFO(text);
+    const auto parsed = ParseShare(text);
+    REQUIRE_FALSE(parsed.ok());
+    CHECK(parsed.status().message() == std::string(text) + " is not a share, such as 1% or 0.01");
+  }
+}
+
 }  // namespace
 }  // namespace hbbp

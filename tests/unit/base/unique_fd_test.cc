@@ -1,7 +1,9 @@
 #include "base/unique_fd.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 
+#include <cerrno>
 #include <utility>
 
 #include "support/catch.h"
@@ -58,6 +60,28 @@ TEST_CASE("moving hands over, and closes what the target had") {
   third.Reset();
   CHECK_FALSE(IsOpen(first_number));
   CHECK_FALSE(third.valid());
+}
+
+TEST_CASE("a descriptor moves up, and where few can be open it keeps its number") {
+  rlimit before;
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  UniqueFd fd(NewFd());
+  const int number = fd.get();
+  const rlimit few = {8, before.rlim_max};
+  REQUIRE(number < 8);
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
+  errno = EXDEV;
+  const bool has_moved_under_the_limit = fd.MoveUp();
+  const int number_under_the_limit = fd.get();
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+  CHECK(errno == EXDEV);
+  CHECK_FALSE(has_moved_under_the_limit);
+  CHECK(number_under_the_limit == number);
+
+  CHECK(fd.MoveUp());
+  CHECK(fd.get() >= 8);
+  CHECK(IsOpen(fd.get()));
+  CHECK_FALSE(IsOpen(number));
 }
 
 }  // namespace

@@ -53,6 +53,7 @@ TEST_CASE("a profile merged with itself has twice the counts and the same lists"
   const ProfileData merged = Merge({FullProfile(), FullProfile()});
   ProfileData expected = FullProfile();
   expected.duration_ns *= 2;
+  expected.recordings *= 2;
   for (SourceRecord& source : expected.sources) {
     source.lost *= 2;
     source.throttled *= 2;

@@ -56,6 +56,7 @@ ProfileData FullProfile() {
   data.duration_ns = 5'000'000'007;
   data.command = "program --option \"with spaces\"";
   data.host = "Linux 6.1 x86_64";
+  data.recordings = 6;
   data.sources = {
       {SourceKind::kEbs,
        EventKind::kTaskClock,
@@ -122,6 +123,7 @@ ProfileData FullProfile() {
   data.modules[2].path = "[anonymous]";
   data.modules[2].chunks = {{0x7000, {0x90, 0xc3}},
                             {0x9000, {0xcc}, "trap", {{"trap.js", "lib.js"}, {{0, 1, 7}}}}};
+  data.modules[2].process = 99;
   data.modules[2].functions = {{{{0xa000}, {0xa010}}, "gone"}};
   data.modules[3].kind = ModuleKind::kKernel;
   data.modules[3].path = "[kernel]";
@@ -208,7 +210,8 @@ std::string Describe(const std::vector<IpCount>& counts) {
 std::string Describe(const ProfileData& data) {
   std::ostringstream out;
   out << data.pid << ' ' << data.start_time_ns << ' ' << data.duration_ns << ' ' << data.command
-      << '|' << data.host << " slices " << data.slices.width_ns << ' ' << data.slices.count << '\n';
+      << '|' << data.host << " recordings " << data.recordings << " slices " << data.slices.width_ns
+      << ' ' << data.slices.count << '\n';
   for (const SourceRecord& source : data.sources) {
     out << "source " << static_cast<int>(source.kind) << ' ' << static_cast<int>(source.event)
         << ' ' << static_cast<int>(source.period_mode) << ' ' << source.include_kernel << ' '
@@ -229,7 +232,7 @@ std::string Describe(const ProfileData& data) {
   }
   for (const ModuleRecord& module : data.modules) {
     out << "module " << static_cast<int>(module.kind) << ' ' << module.path << ' ' << module.device
-        << ' ' << module.inode << ' ';
+        << ' ' << module.inode << ' ' << module.process << ' ';
     Put(out, module.build_id);
     for (const CodeChunk& chunk : module.chunks) {
       out << " chunk " << chunk.offset << ' ';

@@ -37,7 +37,15 @@ Report Example() {
   loop.parent = kNotListed;
   report.loops.push_back(loop);
   report.ratios.push_back({"memory", "bytes-read", 12.5, "bytes", 0.75});
+  report.edges.push_back({0, 0, "branch", 7});
+  report.edges.push_back({0, 0, "next", std::nan("")});
+  report.ibs.events = {"op-samples"};
+  report.ibs.totals = {5};
+  report.ibs.rows.push_back({0, kNotListed, 0x1003, "main", "jne 0x1000", {4}});
+  report.ibs.rows.push_back({0, kNotListed, UINT64_MAX, "", "", {1}});
+  report.ibs.latencies.push_back({"fetch", {{16, 20, 3}}});
   report.source_files = {"a.c"};
+  report.source_states = {kSourceRead};
   report.source_text = {{{17, "a < b;"}}};
   report.inlined = {"f"};
   return report;
@@ -55,7 +63,13 @@ TEST_CASE("report: lists become columns, rows of code are short") {
   CHECK(json["functions"]["name"] == Json({"main"}));
   CHECK(json["functions"]["start"] == Json({"1000"}));
   CHECK(json["functions"]["size"] == Json({16}));
+  CHECK(json["functions"]["source"] == Json::parse("[null]"));
   CHECK(json["blocks"]["loop"] == Json({-1}));
+  CHECK(json["edges"]["kind"] == Json({"branch", "next"}));
+  CHECK(json["edges"]["count"] == Json({7, nullptr}));
+  CHECK(json["ibs"]["rows"]["address"] == Json({"1003", nullptr}));
+  CHECK(json["ibs"]["rows"]["values"] == Json::parse("[[4], [1]]"));
+  CHECK(json["ibs"]["latencies"][0]["buckets"] == Json::parse("[[16, 20, 3]]"));
   CHECK(json["blocks"]["code"] ==
         Json::parse(R"([[[3, 0, "add rax, 1", 0, 17, 0], [2, 1, "jne 0x1000"]]])"));
   CHECK(json["loops"]["trips"][0].is_null());

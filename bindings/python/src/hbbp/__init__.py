@@ -29,7 +29,7 @@ from ._feed import Feed, FeedEvent
 from ._host import Cancel
 from ._library import demangle, feature, library_path, library_version
 from ._pivot import Pivot, Taxonomy, pivot_keys, pivot_values
-from ._profile import Profile
+from ._profile import Merger, Profile
 from ._session import Session, profile_call
 from ._source import Source
 from ._tables import Table
@@ -50,7 +50,7 @@ __all__ = [
     'CapabilityState', 'CodeState', 'Diff', 'EbsMethod', 'Error', 'Estimator', 'Event', 'Feed',
     'FeedEvent', 'FeedEventKind', 'FeedOrder', 'FeedSample', 'Flow', 'IbsKind', 'InternalError',
     'InvalidArgumentError', 'InvalidStateError', 'IoError', 'KernelFiles', 'LabelKind',
-    'LibraryError', 'LogLevel', 'Loops', 'MismatchError', 'Mix', 'MixKeys', 'ModuleKind',
+    'LibraryError', 'LogLevel', 'Loops', 'Merger', 'MismatchError', 'Mix', 'MixKeys', 'ModuleKind',
     'NoMemoryError', 'NotFoundError', 'Order', 'PeriodMode', 'PermissionDeniedError', 'Pivot', 'Profile',
     'Session', 'Source', 'SourceKind', 'Status', 'Table', 'Taxonomy', 'TraceMode', 'TripBasis',
     'Unit', 'UnsupportedError', 'VersionError', '__version__', 'block_feature_names',

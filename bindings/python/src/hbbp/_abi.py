@@ -26,6 +26,8 @@ HBBP_VERSION_MAJOR = 0
 HBBP_VERSION_MINOR = 1
 HBBP_VERSION_PATCH = 0
 HBBP_VERSION_STRING = '0.1.0'
+HBBP_MERGER_DROP_THREADS = 1
+HBBP_MERGER_DROP_SLICES = 2
 HBBP_SELECT_THREAD = 1
 HBBP_SELECT_SLICE = 2
 HBBP_DEBUG_USE_DEBUGINFOD = 1
@@ -215,6 +217,10 @@ class hbbp_profile(Structure):
     pass
 
 
+class hbbp_merger(Structure):
+    pass
+
+
 class hbbp_analysis(Structure):
     pass
 
@@ -358,6 +364,14 @@ class hbbp_profile_info(Structure):
         ('lost', c_uint64),
         ('throttled', c_uint64),
         ('unmapped', c_uint64),
+        ('recordings', c_uint64),
+    ]
+
+
+class hbbp_merger_options(Structure):
+    _fields_ = [
+        ('struct_size', c_uint32),
+        ('dropped', c_uint32),
     ]
 
 
@@ -921,6 +935,13 @@ FUNCTIONS: Dict[str, Tuple[Any, ...]] = {
     'hbbp_profile_destroy': (None, POINTER(hbbp_profile)),
     'hbbp_profile_merge': (c_int32, POINTER(POINTER(hbbp_profile)), c_size_t,
         POINTER(hbbp_work_options), POINTER(POINTER(hbbp_profile)), POINTER(hbbp_error)),
+    'hbbp_merger_create': (c_int32, POINTER(hbbp_merger_options), POINTER(POINTER(hbbp_merger)),
+        POINTER(hbbp_error)),
+    'hbbp_merger_add': (c_int32, POINTER(hbbp_merger), POINTER(hbbp_profile),
+        POINTER(hbbp_work_options), POINTER(hbbp_error)),
+    'hbbp_merger_finish': (c_int32, POINTER(hbbp_merger), POINTER(hbbp_work_options),
+        POINTER(POINTER(hbbp_profile)), POINTER(hbbp_error)),
+    'hbbp_merger_destroy': (None, POINTER(hbbp_merger)),
     'hbbp_profile_select': (c_int32, POINTER(hbbp_profile), POINTER(hbbp_selection),
         POINTER(hbbp_work_options), POINTER(POINTER(hbbp_profile)), POINTER(hbbp_error)),
     'hbbp_profile_get_info': (c_int32, POINTER(hbbp_profile), POINTER(hbbp_profile_info),

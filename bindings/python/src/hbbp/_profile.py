@@ -2,6 +2,7 @@
 import contextlib
 import ctypes
 import html
+import threading
 from typing import Any, Iterable, List, Mapping, Optional, Sequence, Union
 
 from . import _abi
@@ -273,3 +274,30 @@ class Profile(Owner):
         if self.is_closed:
             return head
         return head + self.pivot('module,function', top=10)._repr_html_()
+
+
+class Merger(Owner):
+    """A sum that grows by one profile at a time, of more of them than fit into memory: what merge returns, except for
+    rounding, in any order."""
+
+    def __init__(self, *, threads: bool = True, slices: bool = True) -> None:
+        """Without `threads`, all counts are of one thread; without `slices`, the sum has none."""
+        options = sized(_abi.hbbp_merger_options,
+                        dropped=(0 if threads else _abi.HBBP_MERGER_DROP_THREADS) |
+                        (0 if slices else _abi.HBBP_MERGER_DROP_SLICES))
+        self._handle = Handle('merger', make('hbbp_merger_create', _abi.hbbp_merger,
+                                             ctypes.byref(options)))
+        self._turn = threading.Lock()  # one thread at a time may use the handle
+
+    def add(self, profile: Profile, *, progress: Optional[Progress] = None,
+            cancel: Optional[Cancel] = None) -> None:
+        """If it is cancelled, the sum is lost."""
+        with self._turn, self._handle as pointer, profile._handle as part:
+            run(lambda work: check('hbbp_merger_add', pointer, part, work), progress, cancel)
+
+    def finish(self, *, progress: Optional[Progress] = None,
+               cancel: Optional[Cancel] = None) -> Profile:
+        """Returns the sum, once."""
+        with self._turn, self._handle as pointer:
+            return run(lambda work: Profile(make('hbbp_merger_finish', _abi.hbbp_profile, pointer,
+                                                 work)), progress, cancel)

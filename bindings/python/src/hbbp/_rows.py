@@ -241,6 +241,7 @@ class ProfileInfo(NamedTuple):
     lost: int
     throttled: int
     unmapped: int
+    recordings: int  # that it is the sum of
 
 
 class SessionInfo(NamedTuple):

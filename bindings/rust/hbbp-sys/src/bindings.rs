@@ -395,9 +395,40 @@ pub struct hbbp_profile_info {
     pub throttled: u64,
     /// `uint64_t unmapped` in C.
     pub unmapped: u64,
+    /// that it is the sum of; 1 for a recording
+    pub recordings: u64,
 }
 
 sized!(hbbp_profile_info);
+
+/// A sum that grows by one profile at a time: of more of them than fit into memory. It keeps what is
+/// in the sum, and of each profile 40 bytes; profiles with slices of time keep all their counts until
+/// the sum is finished, unless slices are dropped. The sum is that of hbbp_profile_merge, in any order
+/// and whichever profiles are sums themselves, except for rounding and the order of lists. One thread
+/// at a time may use it.
+#[repr(C)]
+#[derive(Debug)]
+pub struct hbbp_merger {
+    _opaque: [u8; 0],
+    _not_send_nor_sync: PhantomData<(*mut u8, PhantomPinned)>,
+}
+
+/// `HBBP_MERGER_DROP_THREADS` of the C ABI.
+pub const HBBP_MERGER_DROP_THREADS: u32 = 1 << 0;
+/// `HBBP_MERGER_DROP_SLICES` of the C ABI.
+pub const HBBP_MERGER_DROP_SLICES: u32 = 1 << 1;
+
+/// `hbbp_merger_options` of the C ABI.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hbbp_merger_options {
+    /// set by the caller
+    pub struct_size: u32,
+    /// HBBP_MERGER_DROP\_\*, or 0
+    pub dropped: u32,
+}
+
+sized!(hbbp_merger_options);
 
 /// `HBBP_SELECT_THREAD` of the C ABI.
 pub const HBBP_SELECT_THREAD: u32 = 1 << 0;
@@ -445,7 +476,9 @@ extern "C" {
     /// build IDs, their paths). Sources are added up where kind, event and period agree and kept apart
     /// otherwise. Those of one event count a block together; of those of several events, an analysis
     /// counts by one (hbbp_analysis_options.event), and what was sampled of the others adds nothing.
-    /// Threads are the same if pid and tid are. Processes that ran at the same time are one run, which
+    /// Threads are the same if pid and tid are; generated code is, if pid and start of the profile
+    /// are. Bursts of each recording go to other replicates, of which standard errors are computed, so
+    /// that these are those of as many bursts in one recording. Processes that ran at the same time are one run, which
     /// took from its start to its end; the durations of runs are added up. \`work\` may be NULL; its
     /// progress is in profiles.
     /// Errors:
@@ -453,6 +486,32 @@ extern "C" {
     /// HBBP_ERROR_NO_MEMORY
     /// and those of hbbp_work_options. Any thread. Since 0.1.
     pub fn hbbp_profile_merge(profiles: *const *const hbbp_profile, count: usize, work: *const hbbp_work_options, merged: *mut *mut hbbp_profile, error: *mut hbbp_error) -> hbbp_status;
+
+    /// \`options\` may be NULL.
+    /// Errors:
+    /// HBBP_ERROR_INVALID_ARGUMENT  NULL; a bit of \`dropped\` that this library does not know
+    /// HBBP_ERROR_NO_MEMORY
+    /// Any thread. Since 0.1.
+    pub fn hbbp_merger_create(options: *const hbbp_merger_options, merger: *mut *mut hbbp_merger, error: *mut hbbp_error) -> hbbp_status;
+
+    /// Adds a profile, which is not needed any longer then. \`work\` may be NULL.
+    /// Errors:
+    /// HBBP_ERROR_INVALID_ARGUMENT  NULL
+    /// HBBP_ERROR_INVALID_STATE     it is finished, or a call failed that had begun to change it
+    /// HBBP_ERROR_NO_MEMORY         the sum is lost
+    /// and those of hbbp_work_options; if it was cancelled, the sum is lost. Since 0.1.
+    pub fn hbbp_merger_add(merger: *mut hbbp_merger, profile: *const hbbp_profile, work: *const hbbp_work_options, error: *mut hbbp_error) -> hbbp_status;
+
+    /// Makes the sum, once. \`work\` may be NULL.
+    /// Errors:
+    /// HBBP_ERROR_INVALID_ARGUMENT  NULL
+    /// HBBP_ERROR_INVALID_STATE     as above; no profile was added
+    /// HBBP_ERROR_NO_MEMORY         the sum is lost
+    /// and those of hbbp_work_options; if it was cancelled, the sum is lost. Since 0.1.
+    pub fn hbbp_merger_finish(merger: *mut hbbp_merger, work: *const hbbp_work_options, merged: *mut *mut hbbp_profile, error: *mut hbbp_error) -> hbbp_status;
+
+    /// NULL is allowed. Since 0.1.
+    pub fn hbbp_merger_destroy(merger: *mut hbbp_merger);
 
     /// Makes a profile of what one thread did, or of what was counted in one slice, or both, with the
     /// same lists of sources and slices. Numbers of sources that are not known by slice (lost,

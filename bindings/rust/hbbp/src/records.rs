@@ -72,6 +72,8 @@ records! {
         throttled: u64 = raw.throttled,
         /// Samples, or targets of taken branches, at addresses that no known mapping contains.
         unmapped: u64 = raw.unmapped,
+        /// Number of recordings that it is the sum of; 1 for a recording.
+        recordings: u64 = raw.recordings,
     }
 
     /// A file, or another region, that contains code.

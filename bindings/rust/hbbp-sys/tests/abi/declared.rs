@@ -7,7 +7,8 @@ declared! {
         hbbp_thread { struct_size, pid, tid, reserved, name, samples }
         hbbp_source_info { struct_size, kind, event, period_mode, unit, include_kernel, period, frequency_hz, samples, lost, throttled, unmapped, note, bursts, taken_branches, breakpoints, lookahead_instructions, decoded_instructions, handler_ns, verified_branches, disagreements, mode, method, event_name, precise_ip, ebs_method, smallest_period, largest_period, extent_in_events, reserved }
         hbbp_counter { struct_size, reserved, name, value }
-        hbbp_profile_info { struct_size, pid, start_time_ns, duration_ns, command, host, samples, lost, throttled, unmapped }
+        hbbp_profile_info { struct_size, pid, start_time_ns, duration_ns, command, host, samples, lost, throttled, unmapped, recordings }
+        hbbp_merger_options { struct_size, dropped }
         hbbp_selection { struct_size, parts, tid, slice }
         hbbp_kernel_files { struct_size, reserved, vmlinux, kcore, kallsyms }
         hbbp_analysis_options { struct_size, estimator, tree, kernel, debug, event, root, moved_files, moved_file_count, reserved }
@@ -53,6 +54,7 @@ declared! {
     ]
     opaque [
         hbbp_profile
+        hbbp_merger
         hbbp_analysis
         hbbp_capabilities
         hbbp_feed
@@ -126,6 +128,8 @@ declared! {
         HBBP_EBS_AUTO
         HBBP_EBS_PLAIN
         HBBP_EBS_IP_PLUS_ONE
+        HBBP_MERGER_DROP_THREADS
+        HBBP_MERGER_DROP_SLICES
         HBBP_SELECT_THREAD
         HBBP_SELECT_SLICE
         HBBP_CODE_FILE
@@ -212,6 +216,10 @@ declared! {
         hbbp_profile_save(_, _, _, _)
         hbbp_profile_destroy(_)
         hbbp_profile_merge(_, _, _, _, _)
+        hbbp_merger_create(_, _, _)
+        hbbp_merger_add(_, _, _, _)
+        hbbp_merger_finish(_, _, _, _)
+        hbbp_merger_destroy(_)
         hbbp_profile_select(_, _, _, _, _)
         hbbp_profile_get_info(_, _, _)
         hbbp_profile_source_count(_)

@@ -1,0 +1,127 @@
+// ProfileMerger adds profiles up one at a time, in memory that is bounded by what is in the sum and
+// not by how many profiles there are.
+//
+// Counts of a profile are appended to those of the sum; when the appended ones are as many as the
+// sum has, they are sorted and added up. So each is sorted a few times, and the lists are at most
+// about twice as long as those of the sum and the last profile. Two things grow with the number of
+// profiles: 40 bytes of times each, and the counts of profiles with slices, which are kept as they
+// are until Finish, because where slices belong depends on all profiles (slice_merger.h).
+//
+// Sums do not depend on the order of profiles, nor on which of them were merged before, except for
+// rounding: counts, periods and their squares, weights and replicates are sums. The replicates of
+// bursts need one thing more for that, and for the errors to be right. A recording assigns its
+// first burst, its second one and so on to the same replicates as any other does. Added up as they
+// are, the replicates of n recordings of N bursts each get n times what chance gave those of one:
+// their scatter grows as n and not as its root, and the standard error of the sum of 10,000 is up
+// to 100 times too large.
+//
+//   3 bursts of weight 1 in replicates 0, 4 and 4: the variance is 16/15 * (1 + 4 - 9/16) = 4.73,
+//   expected for 3 bursts 3. 100 such recordings: 10,000 * 4.73, while that of 300 bursts is 300.
+//
+// So the replicates of each recording are rotated by a number that is drawn from what it has in it.
+// Recordings are then independent, and the expected variance of the sum is the sum of variances. A
+// sum knows that its recordings were rotated (ProfileData::recordings), and is not rotated again.
+#ifndef HBBP_LIB_PROFILE_PROFILE_MERGER_H_
+#define HBBP_LIB_PROFILE_PROFILE_MERGER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/work.h"
+#include "profile/profile_data.h"
+#include "profile/profile_runs.h"
+
+namespace hbbp {
+
+// Maps the elements of one profile's list to indices of the merged list.
+template <typename Record, typename Key>
+class MergedIndex {
+ public:
+  // Returns the index in `merged`, and whether the record is new there.
+  std::pair<uint32_t, bool> Add(const Key& key, const Record& record, std::vector<Record>* merged) {
+    auto [index, added] = indices_.emplace(key, static_cast<uint32_t>(merged->size()));
+    if (added) merged->push_back(record);
+    return {index->second, added};
+  }
+
+ private:
+  std::map<Key, uint32_t> indices_;
+};
+
+// Says what of the profiles is not in the sum.
+struct MergeOptions {
+  bool drop_threads = false;  // all are one thread 0
+  bool drop_slices = false;
+};
+
+class ProfileMerger {
+ public:
+  explicit ProfileMerger(MergeOptions options = {}) : options_(options) {}
+
+  // Throws WorkCancelled. After any exception the merger can only be destroyed.
+  void Add(const ProfileData& profile, CancelCheck* check);
+
+  size_t size() const { return times_.size(); }
+
+  // Returns the sum of what was added, which must be something. Throws WorkCancelled. The merger
+  // can only be destroyed then.
+  ProfileData Finish(CancelCheck* check);
+
+ private:
+  using ModuleKey = std::tuple<ModuleKind, std::vector<uint8_t>, std::string, uint64_t, uint64_t>;
+  using SourceKey = std::tuple<SourceKind, EventKind, PeriodMode, bool, uint64_t, uint64_t,
+                               std::string, uint32_t, EbsMethod, BurstExtent>;
+  using ThreadKey = std::pair<uint32_t, uint32_t>;
+
+  // The indices in the sum of what is in a profile.
+  struct Indices {
+    std::vector<uint32_t> sources, threads, modules, names;
+  };
+
+  // Counts with the slices of their profile.
+  struct SlicedCounts {
+    size_t profile;  // index of times_
+    size_t counts_end;
+    size_t branches_end;
+  };
+
+  static ModuleKey MakeModuleKey(const ModuleRecord& module);
+  static SourceKey MakeSourceKey(const SourceRecord& source);
+
+  void AddRun(const ProfileData& profile);
+  Indices AddRecords(const ProfileData& profile);
+  void AddModule(ModuleRecord module, Indices* indices);
+  void AppendCounts(const ProfileData& profile, const Indices& indices);
+  void AppendIbs(const ProfileData& profile, const Indices& indices);
+  void AddUp(CancelCheck* check);
+  void MapSlices();
+
+  const MergeOptions options_;
+  ProfileData merged_;
+  std::vector<RunTimes> times_;
+  MergedIndex<SourceRecord, SourceKey> sources_;
+  MergedIndex<ThreadRecord, ThreadKey> threads_;
+  MergedIndex<ModuleRecord, ModuleKey> modules_;
+  MergedIndex<std::string, std::string> names_;
+  // Sizes that lists of the sum had when they were added up.
+  size_t added_counts_ = 0, added_branches_ = 0;
+  size_t added_ibs_counts_ = 0, added_ibs_buckets_ = 0, added_ibs_lines_ = 0;
+  // Of profiles with slices, one after the other.
+  std::vector<IpCount> sliced_counts_;
+  std::vector<BranchCount> sliced_branches_;
+  std::vector<SlicedCounts> sliced_;
+  size_t rotation_ = 0;  // of the last recording
+};
+
+// Returns by how many replicates those of a recording are rotated in a sum.
+size_t ReplicateRotation(const ProfileData& recording);
+void RotateReplicates(size_t by, ReplicateSums* replicates);
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_PROFILE_PROFILE_MERGER_H_

@@ -1,0 +1,77 @@
+#include "report_ibs.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "format.h"
+#include "ibs_events.h"
+
+namespace hbbp::tools {
+namespace {
+
+std::vector<std::string> EventsOf(const std::vector<hbbp_ibs_sum>& sums) {
+  std::set<std::string> occurred;
+  for (const hbbp_ibs_sum& sum : sums) occurred.insert(sum.event);
+  std::vector<std::string> events;
+  for (const char* event : kCommonIbsEvents) {
+    if (occurred.contains(event)) events.emplace_back(event);
+  }
+  return events;
+}
+
+std::vector<ReportIbsLatency> LatenciesOf(const std::vector<hbbp_ibs_bucket>& buckets) {
+  std::vector<ReportIbsLatency> latencies;
+  for (const hbbp_ibs_bucket& bucket : buckets) {
+    if (latencies.empty() || latencies.back().name != bucket.latency) {
+      latencies.push_back({bucket.latency, {}});
+    }
+    latencies.back().buckets.push_back({bucket.first_cycles, bucket.end_cycles, bucket.samples});
+  }
+  return latencies;
+}
+
+}  // namespace
+
+void ReadIbs(const hbbp::analysis& analysis, const std::vector<uint32_t>& listed, Report* report) {
+  const std::vector<hbbp_ibs_sum> sums = analysis.ibs_sums();
+  const std::vector<hbbp_function> functions = analysis.functions();
+  ReportIbs& ibs = report->ibs;
+  ibs.events = EventsOf(sums);
+  ibs.totals.resize(ibs.events.size());
+  using Key = std::tuple<uint32_t, uint64_t>;  // module, address
+  std::map<Key, ReportIbsRow> rows;
+  for (const hbbp_ibs_sum& sum : sums) {
+    const auto event = std::find(ibs.events.begin(), ibs.events.end(), sum.event);
+    if (event == ibs.events.end()) continue;
+    ReportIbsRow& row = rows[{sum.module, sum.address}];
+    if (row.values.empty()) {
+      row.module = sum.module;
+      row.address = sum.address;
+      if (sum.function < functions.size()) {
+        row.function = listed[sum.function];
+        row.name = Demangle(functions[sum.function].name);
+      }
+      row.values.resize(ibs.events.size());
+    }
+    const auto column = static_cast<size_t>(event - ibs.events.begin());
+    row.values[column] += sum.sum;
+    ibs.totals[column] += sum.sum;
+  }
+  ibs.row_count = rows.size();
+  for (auto& [key, row] : rows) ibs.rows.push_back(std::move(row));
+  std::stable_sort(
+      ibs.rows.begin(), ibs.rows.end(),
+      [](const ReportIbsRow& a, const ReportIbsRow& b) { return a.values > b.values; });
+  ibs.rows.resize(std::min(ibs.rows.size(), kReportIbsRows));
+  for (ReportIbsRow& row : ibs.rows) {
+    const auto code = analysis.try_disassemble(row.module, row.address);
+    if (code) row.text = code->text;
+  }
+  ibs.latencies = LatenciesOf(analysis.get_profile().ibs_buckets());
+}
+
+}  // namespace hbbp::tools
