@@ -28,6 +28,7 @@ extern const Exporter kCallgrindExporter;
 extern const Exporter kPprofExporter;
 extern const Exporter kSpeedscopeExporter;
 extern const Exporter kBbvExporter;
+extern const Exporter kPerfettoExporter;
 extern const Exporter kCsvExporter;
 extern const Exporter kJsonExporter;
 extern const Exporter kSqlExporter;

@@ -16,7 +16,10 @@ constexpr size_t VarintBytes(uint64_t number) {
 }  // namespace
 
 void ProtoMessage::AddNumber(uint32_t field, uint64_t number) {
-  if (number == 0) return;
+  if (number != 0) AddPresent(field, number);
+}
+
+void ProtoMessage::AddPresent(uint32_t field, uint64_t number) {
   AppendVarint(field << 3 | kVarint);
   AppendVarint(number);
 }

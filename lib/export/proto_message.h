@@ -13,6 +13,8 @@ class ProtoMessage {
  public:
   // Adds an integer or a bool, unless it is 0, which readers assume.
   void AddNumber(uint32_t field, uint64_t number);
+  // Adds an integer whose readers distinguish 0 from none.
+  void AddPresent(uint32_t field, uint64_t number);
   // Adds all elements of a repeated field of integers.
   void AddPacked(uint32_t field, std::initializer_list<uint64_t> numbers);
   // Adds a string or the bytes of a message.

@@ -116,7 +116,7 @@ class ExportBlocksTest(export_support.ExportTest):
         self.check_vectors('--source', 'ebs,swbt')
 
     def test_vectors_need_slices(self):
-        self.trace(self.build('gcc', ('-O2',)), 1_000_000)
+        self.trace(self.build('gcc', ('-O2',)))
         self.assertIn('--time-quantum', self.refused('export', '--format', 'bbv', self.file))
 
 

@@ -25,6 +25,8 @@ TEST_CASE("numbers of 0 are left out, empty strings and elements are not") {
   ProtoMessage message;
   message.AddNumber(1, 0);
   CHECK(message.bytes().empty());
+  message.AddPresent(1, 0);
+  CHECK(message.bytes() == std::string("\x08\x00", 2));
   message.AddBytes(2, "");
   message.AddPacked(3, {0, UINT64_MAX, 0});
   const ProtoFields fields = ReadProto(message.bytes());

@@ -63,6 +63,22 @@ TEST_CASE("characters that UTF-8 does not have are replaced byte by byte") {
   CHECK(Has(ExportTiny(std::move(data)), "('command','??? ??? ???? \xf0\x9f\x98\x80')"));
 }
 
+TEST_CASE("functions without code have rows, and addresses above 2^63 are negative") {
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
+  if (!BuildTinyLibrary(path)) HBBP_SKIP("there is no compiler");
+  ProfileData data = TinyProfile(path);
+  data.modules[0] = {};
+  data.modules[0].kind = ModuleKind::kAnonymous;
+  data.modules[0].path = "[anon]";
+  constexpr uint64_t kStart = 0xffffffff81000000;
+  data.modules[0].functions = {{{{kStart}, {kStart + 256}}, "compiled"}};
+  data.counts = {MakeCount(0, 0, 0, kStart + 8, 2, kTinyPeriod)};
+  const std::string text = ExportTiny(std::move(data));
+  CHECK(Has(text, "(0,0,'compiled','compiled',-2130706432,-2130706176,2000,"));
+  CHECK_FALSE(Has(text, "INSERT INTO blocks"));
+}
+
 TEST_CASE("only the chosen module is in the tables") {
   const TemporaryFolder directory;
   const std::string path = directory.File("lib.so"), other = directory.File("other.so");
