@@ -383,8 +383,9 @@ std::span<const ControlTransfer> CallGraph::From(uint32_t module, ModuleAddress 
   const auto key = [](const ControlTransfer& transfer) {
     return std::pair(transfer.from_module, transfer.from);
   };
-  const auto found = std::ranges::equal_range(transfers, std::pair(module, address), {}, key);
-  return {found.begin(), found.end()};
+  const auto origin = std::pair(module, address);
+  return {std::ranges::lower_bound(transfers, origin, {}, key),
+          std::ranges::upper_bound(transfers, origin, {}, key)};
 }
 
 CallGraph MakeCallGraph(const ExportSubject& subject) { return Maker(subject).Make(); }

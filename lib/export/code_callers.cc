@@ -41,8 +41,8 @@ std::vector<CodeCall> CodeCallers::Find(const FunctionRecord& function) {
   std::vector<CodeCall> found;
   const auto add = [&](uint32_t module, ModuleAddress target) {
     const std::vector<CodeCall>& calls = CallsOf(module).by_target;
-    const auto [first, last] = std::ranges::equal_range(calls, target, {}, &CodeCall::to);
-    found.insert(found.end(), first, last);
+    found.insert(found.end(), std::ranges::lower_bound(calls, target, {}, &CodeCall::to),
+                 std::ranges::upper_bound(calls, target, {}, &CodeCall::to));
   };
   for (const uint32_t module : modules_) {
     if (module == function.module) add(module, function.range.start);

@@ -29,7 +29,6 @@ constexpr uint64_t kTableRows = 20;
 constexpr char kInstructions[] = "instructions";
 constexpr char kFlops[] = "flops";
 constexpr char kPacked[] = "packing = packed";
-constexpr char kScalar[] = "packing = scalar";
 // What computes, as processors count it. Moves, conversions and comparisons do not.
 constexpr char kComputes[] = "flops > 0";
 constexpr char kMasked[] = "masking != none";
