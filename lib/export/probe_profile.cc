@@ -50,6 +50,11 @@ std::string_view WithoutSuffix(std::string_view name) {
   return name;
 }
 
+std::string OmittedText(uint32_t functions) {
+  return std::to_string(functions) +
+         (functions == 1 ? " function with probes is" : " functions with probes are") + " left out";
+}
+
 class Maker {
  public:
   Maker(const ExportSubject& subject, const std::vector<ProbedModule>& modules)
@@ -90,6 +95,8 @@ class Maker {
   void AddModule(uint32_t module, const PseudoProbes& probes, Bodies* bodies) {
     const std::vector<double> counts = CountProbes(module, probes);
     *bodies = AddFunctions(probes, counts);
+    const std::vector<ProbedFunction>& functions = probes.functions();
+    std::vector<double> totals(functions.size());
     double all = 0, omitted = 0;
     for (size_t i = 0; i < counts.size(); ++i) {
       check_.Step();
@@ -101,14 +108,15 @@ class Maker {
         continue;
       }
       body->lines[{probe.index, probe.discriminator}].count += counts[i];
-      const std::vector<ProbedFunction>& functions = probes.functions();
-      if (probe.index == kEntryProbe && functions[probe.function].caller == ProbedFunction::kNone) {
-        body->entries += counts[i];
-      }
-      for (uint32_t each = probe.function; each != ProbedFunction::kNone;
-           each = functions[each].caller) {
-        (*bodies)[each]->total += counts[i];
-      }
+      const bool is_inlined = functions[probe.function].caller != ProbedFunction::kNone;
+      if (probe.index == kEntryProbe && !is_inlined) body->entries += counts[i];
+      totals[probe.function] += counts[i];
+    }
+    // Callers come before what is inlined in them.
+    for (size_t i = functions.size(); i-- > 0;) {
+      if ((*bodies)[i] == nullptr) continue;
+      (*bodies)[i]->total += totals[i];
+      if (functions[i].caller != ProbedFunction::kNone) totals[functions[i].caller] += totals[i];
     }
     ReportOmissions(module, probes, all, omitted);
   }
@@ -122,15 +130,23 @@ class Maker {
       outermost[i] = caller == ProbedFunction::kNone ? i : outermost[caller];
     }
     std::set<uint64_t> counted;
+    std::vector<bool> has_probes(functions.size());  // itself, or in what is inlined in it
     for (size_t i = 0; i < counts.size(); ++i) {
-      if (counts[i] > 0) counted.insert(functions[outermost[probes.all()[i].function]].guid);
+      const uint32_t function = probes.all()[i].function;
+      has_probes[function] = true;
+      if (counts[i] > 0) counted.insert(functions[outermost[function]].guid);
+    }
+    for (size_t i = functions.size(); i-- > 0;) {
+      if (has_probes[i] && functions[i].caller != ProbedFunction::kNone) {
+        has_probes[functions[i].caller] = true;
+      }
     }
     Bodies bodies(functions.size());
     for (uint32_t i = 0; i < functions.size(); ++i) {
       check_.Step();
       const ProbedFunction& function = functions[i];
       const ProbeDescription* const description = probes.Describe(function.guid);
-      if (description == nullptr) continue;
+      if (description == nullptr || !has_probes[i]) continue;
       SampledFunction* body = nullptr;
       if (function.caller == ProbedFunction::kNone) {
         if (counted.count(function.guid) == 0) continue;
@@ -158,15 +174,13 @@ class Maker {
                     "versions with other control-flow graphs, or no name in .pseudo_probe_desc");
     }
     if (probes.trees_without_symbol() != 0) {
-      subject_.Note(path + ": " + std::to_string(probes.trees_without_symbol()) +
-                    " functions with probes are left out: without symbols of functions the "
-                    "addresses of their probes are unknown; install its debug file if it is "
-                    "stripped");
+      subject_.Note(path + ": " + OmittedText(probes.trees_without_symbol()) +
+                    ": without symbols of functions the addresses of their probes are unknown; "
+                    "install its debug file if it is stripped");
     }
     if (probes.trees_of_several_symbols() != 0) {
-      subject_.Note(path + ": " + std::to_string(probes.trees_of_several_symbols()) +
-                    " functions with probes are left out: others have the same name; compile with "
-                    "-funique-internal-linkage-names");
+      subject_.Note(path + ": " + OmittedText(probes.trees_of_several_symbols()) +
+                    ": others have the same name; compile with -funique-internal-linkage-names");
     }
   }
 

@@ -163,8 +163,11 @@ StatusOr<PseudoProbes> PseudoProbes::Read(std::span<const uint8_t> descriptions,
   PseudoProbes read;
   read.starts_ = std::move(starts);
   std::ranges::sort(read.starts_, {}, &ByGuid);
-  const auto repeated = std::ranges::unique(read.starts_, {}, &ByGuid);
-  read.starts_.erase(repeated.begin(), repeated.end());
+  const auto is_same = [](const FunctionStart& a, const FunctionStart& b) {
+    return ByGuid(a) == ByGuid(b);
+  };
+  read.starts_.erase(std::unique(read.starts_.begin(), read.starts_.end(), is_same),
+                     read.starts_.end());
   HBBP_RETURN_IF_ERROR(read.ReadDescriptions(descriptions));
   HBBP_RETURN_IF_ERROR(TreeReader(trees, &read).Run());
   std::ranges::stable_sort(read.probes_, {}, &PseudoProbe::address);

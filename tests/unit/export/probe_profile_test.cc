@@ -143,6 +143,39 @@ TEST_CASE("modules without probes are left out of a profile by probes, and named
   CHECK(ExportTo(kLlvmExporter, analysis, &lines, 1).code() == StatusCode::kNotFound);
 }
 
+TEST_CASE("what another module has with another graph is left out, and so is what has no symbol") {
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so"), changed = directory.File("changed.so");
+  ProbeSections sections;
+  sections.Describe("tiny_work", 12).Describe("tiny_twice", 22);
+  sections.BeginTree("tiny_work", 1, 0).AddProbe(1, ProbeSections::kBlock, 0);
+  sections.BeginTree("tiny_twice", 1, 0).AddProbe(1, ProbeSections::kBlock, 0);
+  sections.BeginTree("unknown", 1, 0).AddProbe(1, ProbeSections::kBlock, 0);
+  if (!BuildProbedLibrary(directory, path) || !BuildTinyLibrary(changed, "changed") ||
+      !AddSections(directory, sections, changed)) {
+    HBBP_SKIP("there is no compiler, or no objcopy");
+  }
+  ProfileData data = TinyProfile(path);
+  ProfileData other = TinyProfile(changed);
+  data.modules.push_back(other.modules[0]);
+  for (IpCount count : other.counts) {
+    count.module = 1;
+    data.counts.push_back(count);
+  }
+  const Analysis analysis = AnalyzeOrFail(std::move(data));
+  const Exported alone = ExportOrFail(kLlvmExporter, analysis, 0);
+  const Exported both = ExportOrFail(kLlvmExporter, analysis);
+  const auto part = [](const Exported& exported, const char* function) {
+    return exported.text.substr(exported.text.find(function));
+  };
+  CHECK(part(both, "tiny_work:") == part(alone, "tiny_work:"));
+  CHECK(part(both, "tiny_twice:") != part(alone, "tiny_twice:"));
+  REQUIRE(both.notes.size() == 2);
+  CHECK(both.notes[0].starts_with(changed + ": "));
+  CHECK(both.notes[0].find("other control-flow graphs") != std::string::npos);
+  CHECK(both.notes[1].starts_with(changed + ": 1 function with probes is left out: without"));
+}
+
 TEST_CASE("damaged sections of probes are reported, and no lines are written instead") {
   const TemporaryFolder directory;
   const std::string path = directory.File("lib.so");
