@@ -3,6 +3,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -23,8 +24,10 @@ namespace {
 // The caller, the line of the call from that of its declaration, the callee.
 using Edge = std::tuple<std::string, int64_t, std::string>;
 
-// Reads the edges as Go's compiler does: each sample has two frames.
-std::map<Edge, uint64_t> ReadEdges(const std::string& bytes) {
+// Reads the edges as Go's compiler does: each sample has two frames. Adds the functions whose
+// locations have addresses to `mapped`.
+std::map<Edge, uint64_t> ReadEdges(const std::string& bytes,
+                                   std::set<std::string>* mapped = nullptr) {
   const ProtoFields top = ReadProto(bytes);
   const std::vector<std::string>& strings = top.All(6);
   REQUIRE(top.All(1).size() == 1);
@@ -32,6 +35,7 @@ std::map<Edge, uint64_t> ReadEdges(const std::string& bytes) {
   CHECK(strings.at(type.Number(1)) == "samples");
   CHECK(strings.at(type.Number(2)) == "count");
   std::map<uint64_t, ProtoFields> functions, lines;
+  std::map<uint64_t, uint64_t> mappings;  // by location
   for (const std::string& each : top.All(5)) {
     const ProtoFields fields = ReadProto(each);
     CHECK(fields.Number(2) == fields.Number(3));  // names are not demangled
@@ -41,6 +45,7 @@ std::map<Edge, uint64_t> ReadEdges(const std::string& bytes) {
     const ProtoFields fields = ReadProto(each);
     REQUIRE(fields.All(4).size() == 1);
     lines[fields.Number(1)] = ReadProto(fields.All(4)[0]);
+    mappings[fields.Number(1)] = fields.Number(2);
   }
   std::map<Edge, uint64_t> edges;
   for (const std::string& each : top.All(2)) {
@@ -53,6 +58,9 @@ std::map<Edge, uint64_t> ReadEdges(const std::string& bytes) {
     CHECK(caller.Number(5) != 0);
     const auto offset = static_cast<int64_t>(lines.at(stack[1]).Number(2) - caller.Number(5));
     edges[{strings.at(caller.Number(2)), offset, strings.at(callee.Number(2))}] += values[0];
+    if (mapped == nullptr) continue;
+    if (mappings.at(stack[0]) != 0) mapped->insert(strings.at(callee.Number(2)));
+    if (mappings.at(stack[1]) != 0) mapped->insert(strings.at(caller.Number(2)));
   }
   return edges;
 }
@@ -60,10 +68,13 @@ std::map<Edge, uint64_t> ReadEdges(const std::string& bytes) {
 // calling calls method in line 5 of its own by a wrapper, as by an interface of Go, and direct in
 // line 6; method calls last in its line 2.
 constexpr char kMethods[] = R"(
+#ifndef METHOD_ATTRIBUTE
+#define METHOD_ATTRIBUTE
+#endif
 #line 40 "code.go"
 __attribute__((noinline)) int last(int x) { return x; }
 #line 100 "code.go"
-__attribute__((noinline)) int method(int x) {
+__attribute__((noinline METHOD_ATTRIBUTE)) int method(int x) {
   (void)0;
   __asm__ volatile("at_last: call last" : "+D"(x));
   return x;
@@ -85,12 +96,13 @@ int calling(int x, int (*table)(int)) {
 
 class Methods {
  public:
-  explicit Methods(const TemporaryFolder& directory) : path_(directory.File("lib.so")) {
+  explicit Methods(const TemporaryFolder& directory, const std::string& options = "")
+      : path_(directory.File("lib.so")) {
     const std::string source = directory.File("methods.c");
     std::ofstream(source) << kMethods;
     if (!RunCommand("cc -shared -fPIC -O1 -g -fcf-protection=none -fvisibility=hidden "
-                    "-Wl,--build-id -o " +
-                    path_ + " " + source)) {
+                    "-Wl,--build-id " +
+                    options + " -o " + path_ + " " + source)) {
       return;
     }
     StatusOr<std::unique_ptr<ElfImage>> image = ElfImage::Open(path_);
@@ -160,6 +172,21 @@ TEST_CASE("go-pgo has direct and indirect calls, and calls of wrappers as of wha
   CHECK(edges == std::map<Edge, uint64_t>{{{"calling", 5, "method"}, 500},
                                           {{"calling", 6, "method"}, 300},
                                           {{"method", 2, "last"}, 800}});
+}
+
+TEST_CASE("go-pgo has calls to code that is far from all blocks with counts") {
+  const TemporaryFolder directory;
+  const Methods methods(directory,
+                        "'-DMETHOD_ATTRIBUTE=,section(\"far\")' -Wl,--section-start=far=0x800000");
+  if (!methods.is_built()) HBBP_SKIP("there is no compiler");
+  ProfileData data = methods.MakeProfile();
+  data.counts.push_back(MakeCount(0, 0, 0, methods.Offset("direct"), 5, kTinyPeriod));
+  const Exported exported = ExportOrFail(kGoPgoExporter, AnalyzeOrFail(std::move(data)));
+  std::set<std::string> mapped;
+  const std::map<Edge, uint64_t> edges = ReadEdges(Decompressed(directory, exported.text), &mapped);
+  REQUIRE(edges.size() == 1);
+  CHECK(edges.begin()->first == Edge{"calling", 6, "method"});
+  CHECK(mapped == std::set<std::string>{"calling"});
 }
 
 TEST_CASE("go-pgo says what samples do not know, and wants calls and lines") {
