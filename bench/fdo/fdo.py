@@ -297,7 +297,7 @@ class Configured(Program):
         directory.mkdir()
         flags = ' '.join(map(str, (*OPTIONS, *options)))
         run(self.directory / 'configure', *self.configuration, f'CC={CLANG[".c"]}', f'CFLAGS={flags}',
-            f'LDFLAGS={" ".join(link)}', cwd=directory)
+            f'LDFLAGS={" ".join(map(str, (*options, *link)))}', cwd=directory)
         run('make', f'-j{os.cpu_count()}', *self.made.split(), cwd=directory)
         shutil.copy(directory / self.result, path)
 
