@@ -19,7 +19,7 @@ struct LineFrame {
   uint32_t discriminator = 0;
   uint32_t function_line = 0;  // where `function` is declared; 0: unknown
   // The lowest address of `function`, or of its copy that is inlined here; 0: unknown.
-  ModuleAddress start;
+  ModuleAddress start = {};
 
   bool operator==(const LineFrame&) const = default;
 };
