@@ -119,9 +119,9 @@ class BrstackText {
 
   void AddEntries(const RecordedBursts& recording) {
     const auto locate = [&](uint32_t module, ModuleAddress address, uint64_t* at) {
-      const MappedCode* const code = layout_.FindCode(module, address);
-      if (code == nullptr) return false;
-      *at = code->AddressOf(address);
+      const size_t index = layout_.Find(module, address);
+      if (index == layout_.mapped().size()) return false;
+      *at = layout_.mapped()[index].AddressOf(address);
       return true;
     };
     std::vector<Entry>& entries = entries_.emplace_back();

@@ -1,5 +1,7 @@
 #include "profile/kept_burst_reader.h"
 
+#include "base/leb128.h"
+
 namespace hbbp {
 
 KeptBurstReader::KeptBurstReader(const RecordedBursts& bursts)
@@ -65,15 +67,9 @@ bool KeptBurstReader::ReadBranches(size_t number, std::vector<uint32_t>* branche
 }
 
 std::optional<uint64_t> KeptBurstReader::ReadNumber() {
-  constexpr unsigned kBits = 64;
   uint64_t number = 0;
-  for (unsigned shift = 0; shift < kBits; shift += 7) {
-    uint8_t byte = 0;
-    if (!cursor_.Read(&byte)) return std::nullopt;
-    number |= uint64_t{byte & 0x7fu} << shift;
-    if (byte < 0x80) return number;
-  }
-  return std::nullopt;
+  if (!ReadUleb128(&cursor_, &number)) return std::nullopt;
+  return number;
 }
 
 std::optional<uint32_t> KeptBurstReader::ReadIndex(size_t size) {
