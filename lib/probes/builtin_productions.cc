@@ -17,8 +17,8 @@ P6: branch && backward && sample_flag && burst_flag => null, reset
 )";
 
 constexpr std::string_view kHotMethods = R"(use framework
-invocations: proc_call && sample_flag => count methods(target), null
 back-edges: branch && backward && taken && sample_flag => count methods(function), null
+invocations: proc_call && sample_flag => count methods(target), null
 )";
 
 constexpr std::string_view kCallPairs = R"(use framework
