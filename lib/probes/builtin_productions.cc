@@ -33,6 +33,18 @@ constexpr std::string_view kIndirectTargets = R"(use framework
 indirect-targets: indirect && sample_flag => count(pc, target), null
 )";
 
+constexpr std::string_view kCallContexts = R"(use framework
+call-contexts: proc_call && sample_flag => count(caller, function, target), null
+)";
+
+constexpr std::string_view kStrides = R"(use framework
+strides: load && addressing != stack && sample_flag => count(pc, stride), null
+)";
+
+constexpr std::string_view kCopySizes = R"(use framework
+copy-sizes: entry && name ~ "*memcpy*", "*memmove*" && sample_flag => count(rdx), null
+)";
+
 constexpr std::string_view kDataStreams = R"(use framework
 data-streams: mem_op && sample_flag => trace(pc, address), null
 )";
@@ -41,8 +53,11 @@ constexpr BuiltinProductions kBuiltins[] = {
     {"framework", "the bursts alone: P1 to P6", kFramework},
     {"hot-methods", "functions by invocations and back edges", kHotMethods},
     {"call-pairs", "caller and callee", kCallPairs},
+    {"call-contexts", "caller of the caller, caller and callee", kCallContexts},
     {"edges", "branches and where they went", kEdges},
     {"indirect-targets", "indirect calls and jumps and where they went", kIndirectTargets},
+    {"strides", "loads and how far each went from its last address", kStrides},
+    {"copy-sizes", "sizes of memcpy and memmove", kCopySizes},
     {"data-streams", "sequences of loads and stores that recur", kDataStreams},
 };
 

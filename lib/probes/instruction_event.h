@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "isa/branch_kind.h"
 #include "isa/instruction_properties.h"
@@ -17,10 +18,16 @@ namespace hbbp {
 // The number of combinations of sample_flag and burst_flag.
 inline constexpr size_t kFlagStates = 4;
 
-// Everything that each execution of an instruction has in common.
-struct ProbedInstruction {
+// Where an instruction is. The texts must live as long as what was prepared with them.
+struct InstructionSite {
   uint64_t pc = 0;
-  uint64_t function = 0;  // start of the function that contains it; 0 if that is unknown
+  uint64_t function = 0;         // start of the function that contains it; 0 if that is unknown
+  std::string_view name = {};    // of the function
+  std::string_view module = {};  // the file, without directories
+};
+
+// Everything that each execution of an instruction has in common.
+struct ProbedInstruction : InstructionSite {
   ControlFlow flow;
   std::array<uint8_t, kMaxInstructionLength> bytes{};
   InstructionProperties properties;
@@ -39,7 +46,12 @@ struct InstructionEvent {
   // Of the first access to memory; 0 if there is none, or the stream does not have it.
   uint64_t address = 0;
   uint64_t size = 0;
-  uint64_t value = 0;  // of the first eight bytes: as loaded, or as stored
+  uint64_t value = 0;   // of the first eight bytes: as loaded, or as stored
+  uint64_t stride = 0;  // from the address of the execution before it; 0 of the first one
+  uint64_t caller = 0;  // start of the function that called this one; 0 if that is unknown
+  // Before the execution, in the order of their numbers: rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8
+  // to r15. Null if the stream does not have them.
+  const std::array<uint64_t, 16>* registers = nullptr;
 
   // A direct branch has the target of its code, taken or not; any other transfer goes to `next`.
   uint64_t target() const { return instruction->flow.has_target ? instruction->flow.target : next; }

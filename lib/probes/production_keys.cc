@@ -1,6 +1,10 @@
+// kKeys names the keys in the order of ProbeKey. ProductionKeys finds them for the parser;
+// StaticFlag, StaticValues and EventValues have their values: of an instruction before anything is
+// executed, and of one execution.
 #include "probes/production_keys.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace hbbp {
 namespace {
@@ -12,20 +16,53 @@ struct NamedKey {
 };
 
 // In the order of ProbeKey.
-constexpr std::array<NamedKey, static_cast<size_t>(ProbeKey::kCount)> kKeys = {{
-    {"pc", "T.PC", KeyType::kNumber},        {"target", "T.Target", KeyType::kNumber},
-    {"next", "", KeyType::kNumber},          {"function", "", KeyType::kNumber},
-    {"address", "", KeyType::kNumber},       {"size", "", KeyType::kNumber},
-    {"value", "", KeyType::kNumber},         {"sample_counter", "", KeyType::kNumber},
-    {"burst_counter", "", KeyType::kNumber}, {"insn", "T.INSN", KeyType::kText},
-    {"proc_call", "", KeyType::kFlag},       {"return", "", KeyType::kFlag},
-    {"branch", "", KeyType::kFlag},          {"conditional", "", KeyType::kFlag},
-    {"direct", "", KeyType::kFlag},          {"indirect", "", KeyType::kFlag},
-    {"backward", "", KeyType::kFlag},        {"taken", "", KeyType::kFlag},
-    {"mem_op", "", KeyType::kFlag},          {"load", "", KeyType::kFlag},
-    {"store", "", KeyType::kFlag},           {"sample_flag", "", KeyType::kFlag},
+constexpr NamedKey kKeys[] = {
+    {"pc", "T.PC", KeyType::kNumber},
+    {"target", "T.Target", KeyType::kNumber},
+    {"next", "", KeyType::kNumber},
+    {"function", "", KeyType::kNumber},
+    {"caller", "", KeyType::kNumber},
+    {"address", "", KeyType::kNumber},
+    {"size", "", KeyType::kNumber},
+    {"value", "", KeyType::kNumber},
+    {"stride", "", KeyType::kNumber},
+    {"sample_counter", "", KeyType::kNumber},
+    {"burst_counter", "", KeyType::kNumber},
+    {"rax", "", KeyType::kNumber},
+    {"rcx", "", KeyType::kNumber},
+    {"rdx", "", KeyType::kNumber},
+    {"rbx", "", KeyType::kNumber},
+    {"rsp", "", KeyType::kNumber},
+    {"rbp", "", KeyType::kNumber},
+    {"rsi", "", KeyType::kNumber},
+    {"rdi", "", KeyType::kNumber},
+    {"r8", "", KeyType::kNumber},
+    {"r9", "", KeyType::kNumber},
+    {"r10", "", KeyType::kNumber},
+    {"r11", "", KeyType::kNumber},
+    {"r12", "", KeyType::kNumber},
+    {"r13", "", KeyType::kNumber},
+    {"r14", "", KeyType::kNumber},
+    {"r15", "", KeyType::kNumber},
+    {"insn", "T.INSN", KeyType::kText},
+    {"name", "", KeyType::kText},
+    {"module", "", KeyType::kText},
+    {"entry", "", KeyType::kFlag},
+    {"proc_call", "", KeyType::kFlag},
+    {"return", "", KeyType::kFlag},
+    {"branch", "", KeyType::kFlag},
+    {"conditional", "", KeyType::kFlag},
+    {"direct", "", KeyType::kFlag},
+    {"indirect", "", KeyType::kFlag},
+    {"backward", "", KeyType::kFlag},
+    {"taken", "", KeyType::kFlag},
+    {"mem_op", "", KeyType::kFlag},
+    {"load", "", KeyType::kFlag},
+    {"store", "", KeyType::kFlag},
+    {"sample_flag", "", KeyType::kFlag},
     {"burst_flag", "", KeyType::kFlag},
-}};
+};
+static_assert(std::size(kKeys) == static_cast<size_t>(ProbeKey::kCount));
 
 bool IsTransfer(BranchKind kind) {
   return kind != BranchKind::kNone && kind != BranchKind::kSystem && kind != BranchKind::kTrap;
@@ -39,8 +76,8 @@ std::optional<ProbeKey> FindProbeKey(std::string_view name) {
   const auto found = std::ranges::find_if(kKeys, [name](const NamedKey& key) {
     return !name.empty() && (key.name == name || key.name_in_paper == name);
   });
-  if (found == kKeys.end()) return std::nullopt;
-  return static_cast<ProbeKey>(found - kKeys.begin());
+  if (found == std::end(kKeys)) return std::nullopt;
+  return static_cast<ProbeKey>(found - std::begin(kKeys));
 }
 
 std::optional<ExpressionKey> ProductionKeys::Find(std::string_view name) const {
@@ -80,6 +117,8 @@ std::optional<bool> StaticFlag(const ProbedInstruction& instruction, ProbeKey ke
   const BranchKind kind = instruction.flow.kind;
   const MemoryAccess memory = instruction.properties.memory;
   switch (key) {
+    case ProbeKey::kEntry:
+      return instruction.pc == instruction.function;
     case ProbeKey::kProcCall:
       return kind == BranchKind::kCall || kind == BranchKind::kIndirectCall;
     case ProbeKey::kReturn:
@@ -113,6 +152,10 @@ std::optional<bool> StaticFlag(const ProbedInstruction& instruction, ProbeKey ke
 }
 
 uint64_t EventValues::NumberOf(ProbeKey key) const {
+  if (key >= ProbeKey::kRax && key <= ProbeKey::kR15) {
+    const auto number = static_cast<size_t>(key) - static_cast<size_t>(ProbeKey::kRax);
+    return event_.registers == nullptr ? 0 : (*event_.registers)[number];
+  }
   switch (key) {
     case ProbeKey::kPc:
       return event_.instruction->pc;
@@ -122,6 +165,10 @@ uint64_t EventValues::NumberOf(ProbeKey key) const {
       return event_.next;
     case ProbeKey::kFunction:
       return event_.instruction->function;
+    case ProbeKey::kCaller:
+      return event_.caller;
+    case ProbeKey::kStride:
+      return event_.stride;
     case ProbeKey::kAddress:
       return event_.address;
     case ProbeKey::kSize:
@@ -152,6 +199,8 @@ bool StaticValues::Knows(uint32_t id) const {
     case ProbeKey::kPc:
     case ProbeKey::kFunction:
     case ProbeKey::kInsn:
+    case ProbeKey::kName:
+    case ProbeKey::kModule:
     case ProbeKey::kSampleFlag:
     case ProbeKey::kBurstFlag:
       return true;

@@ -25,13 +25,36 @@ enum class ProbeKey : uint8_t {
   kTarget,
   kNext,
   kFunction,
+  kCaller,
   kAddress,
   kSize,
   kValue,
+  kStride,
   kSampleCounter,
   kBurstCounter,
-  kInsn,  // the bytes of the instruction, as text: "f30f1efa"
+  // General-purpose registers, in the order of their numbers.
+  kRax,
+  kRcx,
+  kRdx,
+  kRbx,
+  kRsp,
+  kRbp,
+  kRsi,
+  kRdi,
+  kR8,
+  kR9,
+  kR10,
+  kR11,
+  kR12,
+  kR13,
+  kR14,
+  kR15,
+  // Texts.
+  kInsn,    // the bytes of the instruction: "f30f1efa"
+  kName,    // of the function
+  kModule,  // the file, without directories
   // Flags.
+  kEntry,
   kProcCall,
   kReturn,
   kBranch,
@@ -54,11 +77,13 @@ std::string_view NameOf(ProbeKey key);
 std::optional<ProbeKey> FindProbeKey(std::string_view name);
 
 // A set of keys of which streams may lack some.
-using ProbeKeySet = uint32_t;
+using ProbeKeySet = uint64_t;
 constexpr ProbeKeySet SetOf(ProbeKey key) { return ProbeKeySet{1} << static_cast<unsigned>(key); }
+static_assert(static_cast<size_t>(ProbeKey::kCount) <= 64);
 // The operands that only some streams have.
-inline constexpr ProbeKeySet kMemoryOperands =
-    SetOf(ProbeKey::kAddress) | SetOf(ProbeKey::kSize) | SetOf(ProbeKey::kValue);
+inline constexpr ProbeKeySet kMemoryOperands = SetOf(ProbeKey::kAddress) | SetOf(ProbeKey::kSize) |
+                                               SetOf(ProbeKey::kValue) | SetOf(ProbeKey::kStride);
+inline constexpr ProbeKeySet kRegisters = (SetOf(ProbeKey::kR15) << 1) - SetOf(ProbeKey::kRax);
 
 // Properties have the ids of PropertyKeys, then follow those of ProbeKey, then taxonomies.
 inline constexpr uint32_t kFirstProbeKeyId = static_cast<uint32_t>(Property::kCount);
@@ -67,6 +92,9 @@ inline constexpr uint32_t kFirstTaxonomyId =
 
 constexpr uint32_t IdOf(ProbeKey key) { return kFirstProbeKeyId + static_cast<uint32_t>(key); }
 constexpr bool IsProbeKeyId(uint32_t id) { return id >= kFirstProbeKeyId && id < kFirstTaxonomyId; }
+constexpr bool IsText(ProbeKey key) {
+  return key == ProbeKey::kInsn || key == ProbeKey::kName || key == ProbeKey::kModule;
+}
 constexpr ProbeKey ProbeKeyFromId(uint32_t id) {
   return static_cast<ProbeKey>(id - kFirstProbeKeyId);
 }
@@ -110,9 +138,10 @@ class EventValues {
   }
   uint64_t NumberOf(ProbeKey key) const;
 
-  // The only text is that of ProbeKey::kInsn.
   template <typename Fits>
-  bool AnyText(uint32_t, uint32_t, Fits&& fits) const {
+  bool AnyText(uint32_t id, uint32_t, Fits&& fits) const {
+    if (id == IdOf(ProbeKey::kName)) return fits(event_.instruction->name);
+    if (id == IdOf(ProbeKey::kModule)) return fits(event_.instruction->module);
     constexpr char kDigits[] = "0123456789abcdef";
     std::array<char, 2 * kMaxInstructionLength> text;
     size_t size = 0;

@@ -6,15 +6,14 @@
 
 namespace hbbp {
 
-bool ProductionSet::Prepare(std::span<const uint8_t> code, uint64_t pc, uint64_t function,
+bool ProductionSet::Prepare(std::span<const uint8_t> code, const InstructionSite& site,
                             ProbedInstruction* instruction) const {
   *instruction = {};
+  static_cast<InstructionSite&>(*instruction) = site;
   if (!DescribeInstruction(code, &instruction->properties) ||
-      !DecodeControlFlow(code, pc, &instruction->flow)) {
+      !DecodeControlFlow(code, site.pc, &instruction->flow)) {
     return false;
   }
-  instruction->pc = pc;
-  instruction->function = function;
   std::copy_n(code.begin(), instruction->flow.length, instruction->bytes.begin());
   InstructionEvent event;
   event.instruction = instruction;

@@ -91,7 +91,7 @@ class ProductionSet {
   ProbeKeySet keys() const { return keys_; }
 
   // Prepares the instruction at the start of `code`. Returns false if there is none.
-  bool Prepare(std::span<const uint8_t> code, uint64_t pc, uint64_t function,
+  bool Prepare(std::span<const uint8_t> code, const InstructionSite& site,
                ProbedInstruction* instruction) const;
 
  private:

@@ -15,7 +15,8 @@ struct Trial {
   const std::map<uint32_t, uint64_t>* numbers;  // by id, of keys that are independent
   const EventValues* flags;
 
-  bool Knows(uint32_t id) const { return id != IdOf(ProbeKey::kInsn); }
+  bool Knows(uint32_t id) const { return !IsProbeKeyId(id) || IsKnown(ProbeKeyFromId(id)); }
+  static bool IsKnown(ProbeKey key) { return !IsText(key) && key != ProbeKey::kEntry; }
   uint64_t NumberOf(uint32_t id) const {
     const auto found = numbers->find(id);
     return found != numbers->end() ? found->second : flags->NumberOf(id);

@@ -42,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (uint64_t i = 0; i < 60; ++i) {
       const std::vector<uint8_t>& code = kCode[i % kCode.size()];
       hbbp::ProbedInstruction instruction;
-      if (!set->Prepare(code, 0x1000 + i, 0x1000, &instruction)) std::abort();
+      if (!set->Prepare(code, {0x1000 + i, 0x1000, "f", "m"}, &instruction)) std::abort();
       hbbp::InstructionEvent event;
       event.instruction = &instruction;
       event.next = 0x1000 + i * 7 % 60;

@@ -79,10 +79,10 @@ g: insn = 0f05 => null, null
                 rows = {name: [row for row in found['rows'] if row['table'] == name]
                         for name in ('loads', 'stores', 'copies', 'd', 'e')}
                 (load,), (store,), (copy,) = rows['loads'], rows['stores'], rows['copies']
-                self.assertEqual((load['size'], load['count']), ('0x8', 60))
-                self.assertEqual((store['size'], store['count']), ('0x4', 60))
+                self.assertEqual((load['size'], load['count']), (8, 60))
+                self.assertEqual((store['size'], store['count']), (4, 60))
                 self.assertEqual(load['address'], hex(count_support.symbols(program('probed'))['answer']))
-                self.assertEqual((copy['size'], copy['count']), ('0x1', 1))
+                self.assertEqual((copy['size'], copy['count']), (1, 1))
                 self.assertEqual(self.counts(rows['d'], 'next'), {('once',): 20})
                 self.assertEqual(sum(row['count'] for row in rows['e']), 80)
                 self.assertEqual(found['fired_f'], 0)
@@ -95,6 +95,29 @@ g: insn = 0f05 => null, null
         self.assertEqual(self.counts(found['rows'], 'table', 'value'), {('loads', '0x2a'): 60, ('stores', '0x2a'): 60})
         message = self.refused('probe', '--stream', 'valgrind', '-p', file, '--', program('probed'))
         self.assertIn("use 'value', which valgrind's stream does not have", message)
+
+    def test_callers_strides_names_and_registers(self):
+        file = self.productions('''
+a: proc_call => count contexts(caller, function, target), null
+b: load && addressing = rip-relative => count strides(stride), null
+c: entry && name ~ o* && module ~ prob* => count(function), null
+d: entry && name = twice => null, null
+''')
+        for stream in self.streams():
+            with self.subTest(stream=stream):
+                found = self.probe('--stream', stream, '--exhaustive', '-p', file)
+                of_table = {name: [row for row in found['rows'] if row['table'] == name]
+                            for name in ('contexts', 'strides', 'c')}
+                self.assertEqual(self.counts(of_table['contexts'], 'caller', 'function', 'target'),
+                                 {(None, '_start', 'twice'): 20, (None, '_start', 'once'): 20, ('_start', 'twice', 'once'): 40})
+                self.assertEqual(self.counts(of_table['strides'], 'stride'), {('0',): 60})
+                self.assertEqual(self.counts(of_table['c'], 'function'), {('once',): 60})
+                self.assertEqual(found['fired_d'], 20)
+        registers = self.productions('r: mnemonic = dec => count(rbx), null\n')
+        found = self.probe('--exhaustive', '-p', registers)
+        self.assertEqual(self.counts(found['rows'], 'rbx'), {(hex(n),): 1 for n in range(1, 21)})
+        self.assertIn("use 'rbx', which valgrind's stream does not have",
+                      self.refused('probe', '--stream', 'valgrind', '-p', registers, '--', program('probed')))
 
     def test_data_streams(self):
         file = self.productions('use framework\nd: mem_op && sample_flag && addressing != stack => trace(pc, address), null\n')

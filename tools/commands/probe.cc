@@ -187,18 +187,17 @@ int RunProbe(int argc, char** argv) {
   options.Footer(
       "Built-in productions:\n" + DescribeBuiltins() +
       "\nSingle steps are some ten thousand instructions a second, valgrind some hundred "
-      "thousand;\nit has no values, and does not distinguish threads. Processes that the "
-      "program starts are not\nprofiled. The exit status is the program's. "
-      "docs/guide/productions.md explains productions.");
+      "thousand;\nit has no values and registers, and does not distinguish threads. Processes that "
+      "the program\nstarts are not profiled. The exit status is the program's. "
+      "docs/guide/productions.md explains\nproductions.");
   if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
 
   if (words.empty()) words = {"hot-methods"};
   const StatusOr<ProductionSet> set = LoadProductions(words, groups);
   if (!set.ok()) return Fail(kName, set.status().message());
-  if (stream == kValgrind && (set->keys() & SetOf(ProbeKey::kValue)) != 0) {
-    return Fail(kName,
-                "the productions use 'value', which valgrind's stream does not have; "
-                "--stream step does");
+  if (stream == kValgrind) {
+    const Status fits = CheckForValgrind(*set);
+    if (!fits.ok()) return Fail(kName, fits.message());
   }
   StatusOr<std::vector<ProductionEngineOptions>> engines = MakeEngines(choices);
   if (!engines.ok()) return Fail(kName, engines.status().message());

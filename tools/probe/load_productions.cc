@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <bit>
 #include <utility>
 
 #include "base/files.h"
@@ -48,6 +49,15 @@ StatusOr<ProductionSet> LoadProductions(const std::vector<std::string>& words,
   StatusOr<ProductionSet> set = ProductionSet::Parse(text + uses, std::move(taxonomies));
   if (!set.ok() && !file.empty()) return set.status().Annotate(file);
   return set;
+}
+
+Status CheckForValgrind(const ProductionSet& set) {
+  const ProbeKeySet missing = set.keys() & (kRegisters | SetOf(ProbeKey::kValue));
+  if (missing == 0) return OkStatus();
+  const auto key = static_cast<ProbeKey>(std::countr_zero(missing));
+  return Status(StatusCode::kUnsupported,
+                "the productions use '" + std::string(NameOf(key)) +
+                    "', which valgrind's stream does not have; --stream step does");
 }
 
 std::string DescribeBuiltins() {

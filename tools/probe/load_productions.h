@@ -15,6 +15,9 @@ namespace hbbp::tools {
 StatusOr<ProductionSet> LoadProductions(const std::vector<std::string>& words,
                                         const std::string& groups);
 
+// Returns kUnsupported if the productions use what valgrind's stream does not have.
+Status CheckForValgrind(const ProductionSet& set);
+
 // Returns one line for each built-in set: its name and what it is.
 std::string DescribeBuiltins();
 

@@ -32,50 +32,59 @@ class SteppedProgram : public SteppedProcess {
 
   InstructionKind Before(pid_t tid, uint64_t address) override {
     const ProbedCode::Entry& entry = program_.code().Decode(address);
-    if (entry.memory.size == 0) {
-      accesses_.erase(tid);
-      return entry.kind;
-    }
+    Next& next = next_[tid];
     // The first iteration of a repeated instruction counts.
-    Access& access = accesses_[tid];
-    if (access.pc == address) return entry.kind;
-    access.pc = address;
-    access.address = entry.memory.Address(ReadRegisters(tid));
-    access.size = entry.memory.size;
-    if (program_.needs_value()) access.value = ReadValue(access);
+    if (next.pc == address) return entry.kind;
+    next = {};
+    next.pc = address;
+    const bool has_access = entry.memory.size != 0;
+    if (has_access || program_.needs_registers()) next.registers = ReadRegisters(tid);
+    if (has_access) {
+      next.address = entry.memory.Address(next.registers);
+      next.size = entry.memory.size;
+      if (program_.needs_value()) next.value = ReadValue(next);
+    }
     return entry.kind;
   }
 
-  void Completed(pid_t tid, uint64_t address, uint64_t next) override {
-    Access access;
-    if (const auto found = accesses_.find(tid); found != accesses_.end()) {
-      access = found->second;
-      accesses_.erase(found);
-      if (program_.needs_value() && program_.code().At(address).memory.is_written) {
-        access.value = ReadValue(access);
-      }
+  void Completed(pid_t tid, uint64_t address, uint64_t next_address) override {
+    Next& next = next_[tid];
+    if (next.pc != address) next = {};
+    if (next.size != 0 && program_.needs_value() && program_.code().At(address).memory.is_written) {
+      next.value = ReadValue(next);
     }
-    program_.Execute(static_cast<uint32_t>(tid), address, next, access.address, access.size,
-                     access.value);
+    InstructionEvent event;
+    event.next = next_address;
+    event.address = next.address;
+    event.size = next.size;
+    event.value = next.value;
+    event.registers = &next.registers.general;
+    program_.Execute(static_cast<uint32_t>(tid), address, event);
+    next.pc = kNone;
   }
 
   void Unmap(uint64_t start, uint64_t size) override { program_.code().Unmap(start, size); }
   void UnmapAll() override { program_.code().UnmapAll(); }
   void Executed() override {
-    accesses_.clear();
+    next_.clear();
     program_.Start(pid_);
   }
   Status Ended() override { return OkStatus(); }
 
  private:
-  struct Access {
-    uint64_t pc = 0;
+  // A non-canonical address, which no instruction has.
+  static constexpr uint64_t kNone = uint64_t{1} << 63;
+
+  // The next instruction of a thread.
+  struct Next {
+    uint64_t pc = kNone;
     uint64_t address = 0;
     uint64_t size = 0;
     uint64_t value = 0;
+    AddressRegisters registers;
   };
 
-  uint64_t ReadValue(const Access& access) const {
+  uint64_t ReadValue(const Next& access) const {
     uint64_t value = 0;
     std::array<uint8_t, sizeof(value)> bytes{};
     const size_t size = std::min<uint64_t>(access.size, bytes.size());
@@ -86,7 +95,7 @@ class SteppedProgram : public SteppedProcess {
 
   pid_t pid_;
   ProbedProgram& program_;
-  std::unordered_map<pid_t, Access> accesses_;  // of the next instruction of each thread
+  std::unordered_map<pid_t, Next> next_;
 };
 
 }  // namespace

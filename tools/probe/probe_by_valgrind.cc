@@ -25,6 +25,7 @@ namespace hbbp::tools {
 namespace {
 
 constexpr size_t kBufferBytes = 1 << 18;
+constexpr uint32_t kThread = 1;  // all of them
 
 [[noreturn]] void RunValgrind(const std::vector<std::string>& command, int log, int go,
                               int failure) {
@@ -69,7 +70,11 @@ class StepMerger {
     if (!has_first_) first_ = step;
     has_first_ = is_repeated && step.next == step.pc;
     if (has_first_) return;
-    program_.Execute(1, step.pc, step.next, first_.address, first_.size, 0);
+    InstructionEvent event;
+    event.next = step.next;
+    event.address = first_.address;
+    event.size = first_.size;
+    program_.Execute(kThread, step.pc, event);
   }
 
  private:

@@ -24,6 +24,7 @@ bool IsCode(ProbeKey field) {
     case ProbeKey::kTarget:
     case ProbeKey::kNext:
     case ProbeKey::kFunction:
+    case ProbeKey::kCaller:
       return true;
     default:
       return false;
@@ -45,7 +46,31 @@ std::string NameOfCode(const CodeLocation& location) {
   return has_start ? name + "+" + FormatAddress(location.address - location.function) : name;
 }
 
-Cell MakeCell(const ProbedProgram& program, ProbeKey field, uint64_t value) {
+bool IsAnyNumber(ProbeKey field) {
+  return field == ProbeKey::kValue || (field >= ProbeKey::kRax && field <= ProbeKey::kR15);
+}
+
+Column::Kind FindKind(ProbeKey field, bool is_table) {
+  if (IsCode(field)) return Column::kFunction;
+  if (is_table && IsAnyNumber(field)) return Column::kText;
+  switch (field) {
+    case ProbeKey::kSize:
+    case ProbeKey::kSampleCounter:
+    case ProbeKey::kBurstCounter:
+      return Column::kCount;
+    case ProbeKey::kStride:
+      return Column::kText;
+    default:
+      return Column::kAddress;
+  }
+}
+
+Cell MakeCell(const ProbedProgram& program, ProbeKey field, uint64_t value, bool is_table) {
+  // A table has sizes in decimal and addresses in hexadecimal.
+  if (is_table && IsAnyNumber(field)) {
+    return value <= UINT32_MAX ? std::to_string(value) : FormatAddress(value);
+  }
+  if (field == ProbeKey::kStride) return std::to_string(static_cast<int64_t>(value));
   if (!IsCode(field)) return value;
   // A function that is not known has the number 0.
   if (value == 0) return std::monostate();
@@ -185,7 +210,7 @@ Table ListProbes(const ProbedProgram& program, const ProductionEngine& engine,
   std::vector<Column> columns = {{"table", "table"}};
   for (const ProbeKey field : fields) {
     const std::string name(NameOf(field));
-    columns.push_back({name, name, IsCode(field) ? Column::kFunction : Column::kAddress});
+    columns.push_back({name, name, FindKind(field, is_table)});
     if (IsCode(field) && !is_table) columns.push_back({name + "_address", "", Column::kAddress});
   }
   if (has_traces) {
@@ -212,7 +237,7 @@ Table ListProbes(const ProbedProgram& program, const ProductionEngine& engine,
           const auto found = std::ranges::find(probe_table.fields, field);
           const bool has_field = found != probe_table.fields.end();
           const uint64_t value = has_field ? entry.row[found - probe_table.fields.begin()] : 0;
-          cells.push_back(has_field ? MakeCell(program, field, value) : Cell());
+          cells.push_back(has_field ? MakeCell(program, field, value, is_table) : Cell());
           if (IsCode(field) && !is_table) cells.push_back(AddressCell(program, value));
         }
         if (has_traces) cells.insert(cells.end(), 2, Cell());

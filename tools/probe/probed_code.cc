@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 
+#include "format.h"
 #include "image/process_memory.h"
 
 namespace hbbp::tools {
@@ -26,17 +27,22 @@ void ProbedCode::Fill(uint64_t address, Entry* entry) {
   CodeLocation& location = locations_[address];
   location = {nullptr, address, 0};
   entry->may_change = true;
-  uint64_t function = 0;
+  InstructionSite site;
+  site.pc = address;
   if (index) {
     const auto& [mapping, module] = mappings_[*index];
     entry->may_change = !mapping.IsFile() || mapping.writable;
     location.module = module;
     location.address = module->ModuleAddressFrom(mapping, address);
+    site.module = *names_.emplace(BaseName(module->path)).first;
     if (module->image != nullptr) {
       const ModuleAddress at{location.address};
       if (const auto range = module->image->FunctionAround(at)) {
         location.function = range->start.value;
-        function = address - (location.address - location.function);
+        site.function = address - (location.address - location.function);
+      }
+      if ((set_.keys() & SetOf(ProbeKey::kName)) != 0) {
+        site.name = *names_.insert(Demangle(module->image->FunctionName(at).c_str())).first;
       }
       // The process may have ended before its stream was read.
       if (size == 0) {
@@ -48,7 +54,7 @@ void ProbedCode::Fill(uint64_t address, Entry* entry) {
   }
   const auto code = std::span<const uint8_t>(bytes).first(size);
   entry->kind = ClassifyInstruction(code);
-  entry->is_instruction = set_.Prepare(code, address, function, &entry->instruction);
+  entry->is_instruction = set_.Prepare(code, site, &entry->instruction);
   entry->memory = {};
   if ((set_.keys() & kMemoryOperands) != 0) entry->memory = FindMemoryOperand(code, address);
 }

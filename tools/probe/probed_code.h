@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "count/executable_mappings.h"
 #include "probes/memory_operand.h"
@@ -65,6 +66,7 @@ class ProbedCode {
   std::unordered_map<uint64_t, Entry> entries_;
   // Of every instruction that was decoded, also where the code is gone.
   std::unordered_map<uint64_t, CodeLocation> locations_;
+  std::unordered_set<std::string> names_;  // that instructions refer to
 };
 
 }  // namespace hbbp::tools

@@ -31,12 +31,12 @@ class ProbedProgram {
   const ProbedCode& code() const { return *code_; }
   const ProductionSet& set() const { return set_; }
   bool needs_address() const { return (set_.keys() & kMemoryOperands) != 0; }
+  bool needs_registers() const { return (set_.keys() & kRegisters) != 0; }
   bool needs_value() const { return (set_.keys() & SetOf(ProbeKey::kValue)) != 0; }
 
-  // Executes the instruction that `code()` has at the address. Address, size and value are those of
-  // its access to memory.
-  void Execute(uint32_t thread, uint64_t pc, uint64_t next, uint64_t address, uint64_t size,
-               uint64_t value);
+  // Executes the instruction that `code()` has at `pc`. The event lacks the instruction, stride and
+  // caller.
+  void Execute(uint32_t thread, uint64_t pc, InstructionEvent event);
 
   const std::vector<ProductionEngine>& engines() const { return engines_; }
   uint64_t instructions() const { return instructions_; }
@@ -46,14 +46,26 @@ class ProbedProgram {
   const CountedModules& modules() const { return modules_; }
 
  private:
+  struct CallFrame {
+    uint64_t return_address = 0;
+    uint64_t caller = 0;
+  };
+  // What is known of a thread.
+  struct Thread {
+    std::vector<BurstState> states;  // one for each engine
+    std::vector<CallFrame> calls;
+    std::unordered_map<uint64_t, uint64_t> last_addresses;  // by pc
+  };
+
   void Reset();
+  void FollowCalls(const InstructionEvent& event, Thread* thread);
 
   const ProductionSet& set_;
   const std::vector<ProductionEngineOptions> options_;
   CountedModules modules_;
   std::unique_ptr<ProbedCode> code_;
   std::vector<ProductionEngine> engines_;
-  std::unordered_map<uint32_t, std::vector<BurstState>> states_;  // by thread; one for each engine
+  std::unordered_map<uint32_t, Thread> threads_;
   uint64_t instructions_ = 0;
   uint64_t undecodable_ = 0;
   uint64_t dropped_programs_ = 0;

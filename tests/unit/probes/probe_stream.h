@@ -2,6 +2,7 @@
 #ifndef HBBP_TESTS_UNIT_PROBES_PROBE_STREAM_H_
 #define HBBP_TESTS_UNIT_PROBES_PROBE_STREAM_H_
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -61,13 +62,19 @@ class ProbeStream {
   void Execute(const Code& code, uint64_t pc, uint64_t next = 0,
                const std::array<uint64_t, 3>& data = {}, uint32_t thread = 0) {
     const auto [entry, is_new] = instructions_.try_emplace({pc, code});
-    if (is_new) REQUIRE(engine_.set().Prepare(code, pc, pc & ~uint64_t{0xfff}, &entry->second));
+    if (is_new) {
+      const InstructionSite site{pc, pc & ~uint64_t{0xfff}, "f(int)", "libf.so"};
+      REQUIRE(engine_.set().Prepare(code, site, &entry->second));
+    }
     InstructionEvent event;
     event.instruction = &entry->second;
     event.next = next != 0 ? next : entry->second.end();
     event.address = data[0];
     event.size = data[1];
     event.value = data[2];
+    event.stride = data[0] - 0x10;
+    event.caller = 0x77;
+    event.registers = &registers_;
     const auto state = states_.try_emplace(thread, engine_.StartThread()).first;
     engine_.Run(event, thread, &state->second);
   }
@@ -85,6 +92,9 @@ class ProbeStream {
 
  private:
   ProductionEngine engine_;
+  // Register number i has the value 100 + i.
+  const std::array<uint64_t, 16> registers_ = {100, 101, 102, 103, 104, 105, 106, 107,
+                                               108, 109, 110, 111, 112, 113, 114, 115};
   std::map<std::pair<uint64_t, Code>, ProbedInstruction> instructions_;
   std::map<uint32_t, BurstState> states_;
 };

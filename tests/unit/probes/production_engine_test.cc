@@ -151,8 +151,8 @@ TEST_CASE("engine: an instruction whose rows are known allocates nothing") {
   BurstState state = engine.StartThread();
   ProbedInstruction call;
   ProbedInstruction load;
-  REQUIRE(set.Prepare(kCallForward, 0x1000, 0x1000, &call));
-  REQUIRE(set.Prepare(kLoad, 0x1005, 0x1000, &load));
+  REQUIRE(set.Prepare(kCallForward, {0x1000, 0x1000}, &call));
+  REQUIRE(set.Prepare(kLoad, {0x1005, 0x1000}, &load));
   const auto run = [&] {
     engine.Run({.instruction = &call, .next = 0x1105}, 1, &state);
     engine.Run({.instruction = &load, .next = 0x1007, .value = 9}, 1, &state);
@@ -166,8 +166,8 @@ TEST_CASE("engine: an instruction whose rows are known allocates nothing") {
 TEST_CASE("engine: bytes that are not an instruction are not prepared") {
   const ProductionSet set = ParseProductions("p: return => null, null\n");
   ProbedInstruction instruction;
-  CHECK_FALSE(set.Prepare(Code{0x06}, 0x1000, 0, &instruction));
-  CHECK_FALSE(set.Prepare(Code{0xe8, 0x00}, 0x1000, 0, &instruction));
+  CHECK_FALSE(set.Prepare(Code{0x06}, {0x1000}, &instruction));
+  CHECK_FALSE(set.Prepare(Code{0xe8, 0x00}, {0x1000}, &instruction));
 }
 
 }  // namespace

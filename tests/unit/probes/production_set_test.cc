@@ -76,6 +76,15 @@ TEST_CASE("productions: operands") {
   CHECK_FALSE(Holds("address >= 0x80 && size = 4 && value = 7", kLoad, 0, {0x80, 4, 8}));
 }
 
+TEST_CASE("productions: where the instruction is, who called, and registers") {
+  CHECK(Holds("entry", kNop));
+  CHECK(Holds("name ~ 'f(*' && module = libf.so", kNop));
+  CHECK_FALSE(Holds("name = g || module ~ g*", kNop));
+  CHECK(Holds("caller = 0x77 && stride = 0x20", kLoad, 0, {0x30, 4, 0}));
+  CHECK(Holds("rax = 100 && rsp = 104 && rdi = 107 && r8 = 108 && r15 = 115", kNop));
+  CHECK_FALSE(Holds("rcx != 101", kNop));
+}
+
 TEST_CASE("productions: settings, comments, continuation lines, tables") {
   const ProductionSet set = ParseProductions(
       "# bursts\r\nsample_freq = 50\nburst_length =\n  7\n\nuse framework\n"
@@ -169,7 +178,8 @@ TEST_CASE("productions: conditions that contradict themselves are refused") {
   for (const char* condition :
        {"proc_call || return", "load && store", "size >= 4 && size <= 4", "taken && conditional",
         "indirect && backward", "!taken && conditional && backward",
-        "mnemonic ~ add* && mnemonic = addps", "insn ~ 0f* && insn != 0f05"}) {
+        "mnemonic ~ add* && mnemonic = addps", "entry && !entry || name = f && name = g",
+        "insn ~ 0f* && insn != 0f05"}) {
     ParseProductions(std::string("p: ") + condition + " => null, null");
   }
 }
