@@ -41,6 +41,10 @@ constexpr std::string_view kStrides = R"(use framework
 strides: load && addressing != stack && sample_flag => count(pc, stride), null
 )";
 
+constexpr std::string_view kTripCounts = R"(use framework
+trip-counts: conditional && backward && !taken && sample_flag => count(pc, trips), null
+)";
+
 constexpr std::string_view kCopySizes = R"(use framework
 copy-sizes: entry && name ~ "*memcpy*", "*memmove*" && sample_flag => count(rdx), null
 )";
@@ -57,6 +61,7 @@ constexpr BuiltinProductions kBuiltins[] = {
     {"edges", "branches and where they went", kEdges},
     {"indirect-targets", "indirect calls and jumps and where they went", kIndirectTargets},
     {"strides", "loads and how far each went from its last address", kStrides},
+    {"trip-counts", "loops and how often each iterated", kTripCounts},
     {"copy-sizes", "sizes of memcpy and memmove", kCopySizes},
     {"data-streams", "sequences of loads and stores that recur", kDataStreams},
 };

@@ -19,7 +19,7 @@ namespace hbbp {
 struct HotStreamOptions {
   uint64_t min_length = 10;
   uint64_t max_length = 100;
-  double min_heat = 0.01;  // as a share of the length of the whole sequence
+  double min_heat = 0.001;  // as a share of the length of the whole sequence
 };
 
 struct HotStream {

@@ -48,6 +48,8 @@ struct InstructionEvent {
   uint64_t size = 0;
   uint64_t value = 0;   // of the first eight bytes: as loaded, or as stored
   uint64_t stride = 0;  // from the address of the execution before it; 0 of the first one
+  // Of a backward conditional branch: how often it was executed since it was last not taken.
+  uint64_t trips = 0;
   uint64_t caller = 0;  // start of the function that called this one; 0 if that is unknown
   // Before the execution, in the order of their numbers: rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8
   // to r15. Null if the stream does not have them.

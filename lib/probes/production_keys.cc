@@ -26,6 +26,7 @@ constexpr NamedKey kKeys[] = {
     {"size", "", KeyType::kNumber},
     {"value", "", KeyType::kNumber},
     {"stride", "", KeyType::kNumber},
+    {"trips", "", KeyType::kNumber},
     {"sample_counter", "", KeyType::kNumber},
     {"burst_counter", "", KeyType::kNumber},
     {"rax", "", KeyType::kNumber},
@@ -169,6 +170,8 @@ uint64_t EventValues::NumberOf(ProbeKey key) const {
       return event_.caller;
     case ProbeKey::kStride:
       return event_.stride;
+    case ProbeKey::kTrips:
+      return event_.trips;
     case ProbeKey::kAddress:
       return event_.address;
     case ProbeKey::kSize:

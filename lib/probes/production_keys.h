@@ -30,6 +30,7 @@ enum class ProbeKey : uint8_t {
   kSize,
   kValue,
   kStride,
+  kTrips,
   kSampleCounter,
   kBurstCounter,
   // General-purpose registers, in the order of their numbers.

@@ -102,17 +102,19 @@ a: proc_call => count contexts(caller, function, target), null
 b: load && addressing = rip-relative => count strides(stride), null
 c: entry && name ~ o* && module ~ prob* => count(function), null
 d: entry && name = twice => null, null
+e: !taken && backward && conditional => count trips(function, trips), null
 ''')
         for stream in self.streams():
             with self.subTest(stream=stream):
                 found = self.probe('--stream', stream, '--exhaustive', '-p', file)
                 of_table = {name: [row for row in found['rows'] if row['table'] == name]
-                            for name in ('contexts', 'strides', 'c')}
+                            for name in ('contexts', 'strides', 'c', 'trips')}
                 self.assertEqual(self.counts(of_table['contexts'], 'caller', 'function', 'target'),
                                  {(None, '_start', 'twice'): 20, (None, '_start', 'once'): 20, ('_start', 'twice', 'once'): 40})
                 self.assertEqual(self.counts(of_table['strides'], 'stride'), {('0',): 60})
                 self.assertEqual(self.counts(of_table['c'], 'function'), {('once',): 60})
                 self.assertEqual(found['fired_d'], 20)
+                self.assertEqual(self.counts(of_table['trips'], 'function', 'trips'), {('_start', 20): 1})
         registers = self.productions('r: mnemonic = dec => count(rbx), null\n')
         found = self.probe('--exhaustive', '-p', registers)
         self.assertEqual(self.counts(found['rows'], 'rbx'), {(hex(n),): 1 for n in range(1, 21)})

@@ -178,7 +178,7 @@ int RunProbe(int argc, char** argv) {
   options.Value("--min-length", &min_length, "N", "shortest hot stream (10)");
   options.Value("--max-length", &max_length, "N", "longest hot stream (100)");
   options.Value("--min-heat", &report.streams.min_heat, "SHARE",
-                "least share of a trace that a hot stream covers (0.01)");
+                "least share of a trace that a hot stream covers (0.001)");
   options.Count("--max-rows", &choices.max_rows, "rows that a table may have (1M)");
   options.Value("--max-instructions", &request.max_instructions, "N",
                 "kill a program that executes more, and fail");

@@ -55,6 +55,7 @@ Column::Kind FindKind(ProbeKey field, bool is_table) {
   if (is_table && IsAnyNumber(field)) return Column::kText;
   switch (field) {
     case ProbeKey::kSize:
+    case ProbeKey::kTrips:
     case ProbeKey::kSampleCounter:
     case ProbeKey::kBurstCounter:
       return Column::kCount;

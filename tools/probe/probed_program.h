@@ -13,6 +13,7 @@
 #include "count/counted_modules.h"
 #include "probe/probed_code.h"
 #include "probes/production_engine.h"
+#include "probes/thread_history.h"
 
 namespace hbbp::tools {
 
@@ -34,8 +35,8 @@ class ProbedProgram {
   bool needs_registers() const { return (set_.keys() & kRegisters) != 0; }
   bool needs_value() const { return (set_.keys() & SetOf(ProbeKey::kValue)) != 0; }
 
-  // Executes the instruction that `code()` has at `pc`. The event lacks the instruction, stride and
-  // caller.
+  // Executes the instruction that `code()` has at `pc`. The event lacks the instruction and
+  // what ThreadHistory has.
   void Execute(uint32_t thread, uint64_t pc, InstructionEvent event);
 
   const std::vector<ProductionEngine>& engines() const { return engines_; }
@@ -46,19 +47,12 @@ class ProbedProgram {
   const CountedModules& modules() const { return modules_; }
 
  private:
-  struct CallFrame {
-    uint64_t return_address = 0;
-    uint64_t caller = 0;
-  };
-  // What is known of a thread.
   struct Thread {
     std::vector<BurstState> states;  // one for each engine
-    std::vector<CallFrame> calls;
-    std::unordered_map<uint64_t, uint64_t> last_addresses;  // by pc
+    ThreadHistory history;
   };
 
   void Reset();
-  void FollowCalls(const InstructionEvent& event, Thread* thread);
 
   const ProductionSet& set_;
   const std::vector<ProductionEngineOptions> options_;
