@@ -2,9 +2,10 @@
 """What a profile is worth to a compiler: programs rebuilt by clang with profiles of several kinds, timed in turns.
 
 usage: fdo.py HBBP [--sources DIR] [--only NAME,..] [--rounds N] [--trainings N] [--period NS] [--profi] [--keep DIR]
+       fdo.py HBBP --similarity [--sources DIR] [--only NAME,..] [--trainings N] [--keep DIR]
 
-HBBP is the command. Sources are those of Debian (apt-get source bzip2 lua5.4 sqlite3 libzstd cppcheck), unpacked in
-DIR; what is missing is fetched there. Builds, all by clang -O2:
+HBBP is the command. Sources are those of Debian (apt-get source bzip2 lua5.4 sqlite3 libzstd xz-utils python3.11
+cppcheck), unpacked in DIR; what is missing is fetched there. Builds, all by clang -O2:
 
   none          without a profile; with debug information, as the profiled build
   ours          -fprofile-sample-use of hbbp export --format llvm, of branch tracing by a clock
@@ -12,15 +13,15 @@ DIR; what is missing is fetched there. Builds, all by clang -O2:
   exact         the same of exact counts, by callgrind: the most that a sampler could have
   instrumented  -fprofile-use of an instrumented run: what can be had
   bolt          no compiler: llvm-bolt with hbbp export --format bolt of the build without a profile
-  both          the same of `ours`, profiled again
+  bolt-own      the same with counts that llvm-bolt instruments for
+  both          `ours`, profiled again, and the same as bolt
 
 A profile is of so many runs as --trainings says, merged. The program that is measured does what the profiled one did, with
 other data. Times are user time of the process, in rounds of all builds in turn; medians, and gain = none / other - 1.
-`share` is our gain of the instrumented one's. `overlap` with exact counts is the sum over all locations in the profile of
-the lesser of its shares in the two; for our profile, and for that of the clock.
+`share` is our gain of the instrumented one's. Similarities with the profile of exact counts are those of llvm-profdata
+overlap, of our profile and of that of the clock. With --similarity they are all that is measured, by period.
 """
 import argparse
-import collections
 import concurrent.futures
 import math
 import os
@@ -37,9 +38,10 @@ import exact_counts
 
 CLANG = {'.c': 'clang-19', '.cpp': 'clang++-19'}
 PROFDATA = 'llvm-profdata-19'
-BOLT = 'llvm-bolt-16'
+BOLT = '/usr/lib/llvm-16/bin/llvm-bolt'
 DEBUG = ['-g', '-fdebug-info-for-profiling']
 OPTIONS = ['-O2', '-w']
+PERIODS_NS = (250_000, 1_000_000, 4_000_000, 20_000_000)
 PROFI = ['-mllvm', '-sample-profile-use-profi']
 
 LUA = '''
@@ -76,6 +78,68 @@ end
 '''
 
 
+PYTHON = '''
+class Random:
+    def __init__(self, seed):
+        self.state = seed
+
+    def below(self, limit):
+        self.state = (self.state * 1103515245 + 12345) % 2147483648
+        return self.state % limit
+
+
+class Node:
+    def __init__(self, left=None, right=None):
+        self.left, self.right = left, right
+
+    def count(self):
+        return 1 + sum(child.count() for child in (self.left, self.right) if child is not None)
+
+
+def tree(depth):
+    return Node() if depth == 0 else Node(tree(depth - 1), tree(depth - 1))
+
+
+def queens(size, row=0, columns=frozenset(), rising=frozenset(), falling=frozenset()):
+    if row == size:
+        return 1
+    return sum(queens(size, row + 1, columns | {column}, rising | {row + column}, falling | {row - column})
+               for column in range(size)
+               if column not in columns and row + column not in rising and row - column not in falling)
+
+
+def words(random, number):
+    seen = {}
+    for _ in range(number):
+        word = f"w{random.below(5000)}"
+        seen[word] = seen.get(word, 0) + 1
+    return sorted(seen.items(), key=lambda item: (-item[1], item[0]))[:3]
+
+
+def sieve(limit):
+    composite = bytearray(limit)
+    for i in range(2, int(limit ** 0.5) + 1):
+        if not composite[i]:
+            for j in range(i * i, limit, i):
+                composite[j] = 1
+    return limit - sum(composite)
+
+
+def waves(number):
+    total = 0.0
+    for i in range(number):
+        x = i * 0.001
+        total += x - x ** 3 / 6 + x ** 5 / 120
+    return round(total, 3)
+
+
+random = Random(SEED)
+for _ in range(SIZE):
+    text = " ".join(word for word, _ in words(random, 60000))
+    print(tree(13).count(), queens(7), text.upper().split(), sieve(200000), waves(100000), 3 ** 3000 % 1000007)
+'''
+
+
 def run(*words, **options):
     done = subprocess.run([str(word) for word in words], capture_output=True, **options)
     if done.returncode != 0:
@@ -97,6 +161,16 @@ class Program:
     def __init__(self, name, directory):
         self.name = name
         self.directory = directory
+
+    def build(self, path, options, link):
+        """Makes a program of the sources, at a path."""
+        def compile_one(source):
+            target = path.with_name(f'{path.name}-{source.stem}.o')
+            run(CLANG[source.suffix], *OPTIONS, *options, *self.options(), '-c', '-o', target, source)
+            return target
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as compilers:
+            objects = list(compilers.map(compile_one, self.sources()))
+        run(CLANG[self.sources()[0].suffix], *OPTIONS, *options, *link, '-o', path, *objects, *self.libraries())
 
     def sources(self):
         raise NotImplementedError
@@ -211,6 +285,51 @@ class Sqlite(Program):
         return [binary, ':memory:', '--size', '25' if is_training else '40']
 
 
+class Configured(Program):
+    """A program with a configure script and a Makefile."""
+
+    configuration = []
+    made = ''  # what make is asked for
+    result = ''
+
+    def build(self, path, options, link):
+        directory = path.with_name(f'{path.name}.build')
+        directory.mkdir()
+        flags = ' '.join(map(str, (*OPTIONS, *options)))
+        run(self.directory / 'configure', *self.configuration, f'CC={CLANG[".c"]}', f'CFLAGS={flags}',
+            f'LDFLAGS={" ".join(map(str, (*options, *link)))}', cwd=directory)
+        run('make', f'-j{os.cpu_count()}', *self.made.split(), cwd=directory)
+        shutil.copy(directory / self.result, path)
+
+
+class Xz(Configured, Compressor):
+
+    configuration = ['--disable-shared', '--disable-nls', '--disable-doc', '--disable-xzdec', '--disable-lzmadec']
+    result = 'src/xz/xz'
+
+    def command(self, binary, is_training):
+        return [binary, '-3', '-kc', self.inputs[is_training]]
+
+
+class Python(Configured):
+
+    configuration = ['--without-ensurepip', '--with-computed-gotos', 'OPT=-DNDEBUG -fwrapv']
+    made = 'python'
+    result = 'python'
+
+    def prepare(self, work):
+        # The interpreter alone finds its library by this.
+        os.environ['PYTHONPATH'] = str(self.directory / 'Lib')
+        self.scripts = {}
+        for is_training, seed in ((True, 42), (False, 4711)):
+            path = work / f'{seed}.py'
+            path.write_text(PYTHON.replace('SEED', str(seed)).replace('SIZE', '20' if is_training else '30'))
+            self.scripts[is_training] = path
+
+    def command(self, binary, is_training):
+        return [binary, '-S', '-s', '-B', self.scripts[is_training]]
+
+
 class Cppcheck(Program):
 
     def sources(self):
@@ -230,27 +349,13 @@ class Cppcheck(Program):
 
 
 PROGRAMS = {'bzip2': (Bzip2, 'bzip2'), 'lua': (Lua, 'lua5.4'), 'sqlite': (Sqlite, 'sqlite3'), 'zstd': (Zstd, 'libzstd'),
-            'cppcheck': (Cppcheck, 'cppcheck')}
+            'xz': (Xz, 'xz-utils'), 'python': (Python, 'python3.11'), 'cppcheck': (Cppcheck, 'cppcheck')}
 
 
-def shares(profile):
-    """Returns the share of each location in the counts of a profile in LLVM's text."""
-    counts, path = collections.Counter(), []
-    for line in profile.read_text().splitlines():
-        depth = len(line) - len(line.lstrip(' '))
-        if depth == 0:
-            path = [line.rsplit(':', 2)[0]]
-        elif counted := re.match(r' +(\S+): (\d+)(?: |$)', line):
-            counts[(*path[:depth], counted[1])] = int(counted[2])
-        else:
-            path[depth:] = [line.strip().rsplit(':', 1)[0]]
-    total = counts.total()
-    return {location: count / total for location, count in counts.items()}
-
-
-def overlap(first, second):
-    first, second = shares(first), shares(second)
-    return sum(min(share, second.get(location, 0)) for location, share in first.items())
+def similarity(first, second):
+    """Returns how similar two profiles are to LLVM, which does not depend on their totals."""
+    listing = run(PROFDATA, 'overlap', '--sample', first, second).decode()
+    return float(re.search(r'Whole program profile similarity: ([0-9.]+)%', listing)[1]) / 100
 
 
 class Experiment:
@@ -268,17 +373,9 @@ class Experiment:
 
     def build(self, name, *options, link=()):
         """Builds once; returns the path."""
-        program, path = self.program, self.file(f'-{name}')
-        if path.exists():
-            return path
-
-        def compile_one(source):
-            target = self.file(f'-{name}-{source.stem}.o')
-            run(CLANG[source.suffix], *OPTIONS, *options, *program.options(), '-c', '-o', target, source)
-            return target
-        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as compilers:
-            objects = list(compilers.map(compile_one, program.sources()))
-        run(CLANG[program.sources()[0].suffix], *OPTIONS, *options, *link, '-o', path, *objects, *program.libraries())
+        path = self.file(f'-{name}')
+        if not path.exists():
+            self.program.build(path, options, link)
         return path
 
     def record(self, name, binary, *options):
@@ -318,7 +415,7 @@ class Experiment:
         return self.build('instrumented', *DEBUG, f'-fprofile-use={profile}')
 
     def builds(self):
-        """Returns {name: path}, and the overlaps of our profile and that of the clock with exact counts."""
+        """Returns {name: path}, and the similarities of our profile and that of the clock with exact counts."""
         # With relocations, for BOLT; they change nothing else.
         self.base = self.build('none', *DEBUG, link=['-Wl,-q'])
         tracing = ['-e', 'task-clock', *self.period]
@@ -331,19 +428,31 @@ class Experiment:
         for name, profile in profiles.items():
             found[name] = self.sampled(name, profile)
         if shutil.which(BOLT) is not None:
-            found['bolt'] = self.bolted('bolt', self.base, data)
-            found['both'] = self.bolted('both', found['ours'], self.record('again', found['ours'], *tracing))
-        return found, [overlap(profiles[name], profiles['exact']) for name in ('ours', 'clock')]
+            found['bolt'] = self.bolted('bolt', self.base, self.export_bolt('bolt', self.base, data))
+            found['bolt-own'] = self.bolted('bolt-own', self.base, self.bolt_counts())
+            again = self.record('again', found['ours'], *tracing)
+            found['both'] = self.bolted('both', found['ours'], self.export_bolt('both', found['ours'], again))
+        return found, [similarity(profiles['exact'], profiles[name]) for name in ('ours', 'clock')]
 
-    def bolted(self, name, binary, data):
-        fdata, path = self.file(f'-{name}.fdata'), self.file(f'-{name}')
+    def export_bolt(self, name, binary, data):
+        fdata = self.file(f'-{name}.fdata')
         run(self.hbbp, 'export', '--format', 'bolt', '--module', binary, '-o', fdata, data)
+        return fdata
+
+    def bolt_counts(self):
+        counting, fdata = self.file('-counting'), self.file('-counting.fdata')
+        run(BOLT, self.base, '-instrument', f'-instrumentation-file={fdata}', '-o', counting)
+        run(*self.program.command(counting, True))
+        return fdata
+
+    def bolted(self, name, binary, fdata):
+        path = self.file(f'-{name}')
         run(BOLT, binary, '-data', fdata, '-o', path, '-reorder-blocks=ext-tsp', '-reorder-functions=hfsort',
             '-split-functions', '-split-all-cold', '-dyno-stats')
         return path
 
-    def measure(self, rounds):
-        builds, overlaps = self.builds()
+    def measure(self, builds, rounds):
+        """Returns the median time of each build."""
         outputs = {name: run(*self.program.command(path, False)) for name, path in builds.items()}
         if self.program.name != 'sqlite' and len(set(outputs.values())) != 1:  # which prints times
             sys.exit(f'{self.program.name}: outputs differ')
@@ -351,7 +460,16 @@ class Experiment:
         for _ in range(rounds):
             for name, path in builds.items():
                 times[name].append(user_seconds(self.program.command(path, False)))
-        return {name: statistics.median(seconds) for name, seconds in times.items()}, overlaps
+        return {name: statistics.median(seconds) for name, seconds in times.items()}
+
+    def similarities_by_period(self):
+        """Yields those of one run, of branch tracing and of clock samples."""
+        self.base = self.build('none', *DEBUG, link=['-Wl,-q'])
+        exact = self.export('exact', self.exact())
+        for period in PERIODS_NS:
+            yield [similarity(exact, self.export(name, self.record(name, self.base, '--source', source, '-e', 'task-clock',
+                                                                   '-c', str(period))))
+                   for source in ('swbt', 'ebs') for name in [f'{source}-{period}']]
 
 
 def fetch(package, sources):
@@ -360,6 +478,35 @@ def fetch(package, sources):
             return path
     run('apt-get', 'source', package, cwd=sources)
     return fetch(package, sources)
+
+
+def print_similarities(experiments):
+    print(f'| program | source | {" | ".join(f"{period / 1e6:g} ms" for period in PERIODS_NS)} |')
+    print('|---|---|' + '---|' * len(PERIODS_NS))
+    for experiment in experiments:
+        for source, values in zip(('swbt', 'ebs'), zip(*experiment.similarities_by_period())):
+            cells = ' | '.join(f'{100 * value:.1f} %' for value in values)
+            print(f'| {experiment.program.name} | {source} | {cells} |', flush=True)
+
+
+def print_gains(experiments, rounds):
+    # First all builds, then all times, for which the machine should have nothing else to do.
+    builds = [experiment.builds() for experiment in experiments]
+    gains = {}
+    columns = ('ours', 'clock', 'exact', 'instrumented', 'bolt', 'bolt-own', 'both')
+    print(f'| program | none, s | {" | ".join(columns)} | share | similarity of ours | of clock |')
+    print('|---|---|' + '---|' * (len(columns) + 3), flush=True)
+    for experiment, (paths, similarities) in zip(experiments, builds):
+        times = experiment.measure(paths, rounds)
+        gain = {build: times['none'] / seconds for build, seconds in times.items()}
+        for build, value in gain.items():
+            gains.setdefault(build, []).append(value)
+        cells = [f'{100 * (gain[build] - 1):.1f} %' if build in gain else '-' for build in columns]
+        share = (gain['ours'] - 1) / (gain['instrumented'] - 1) if gain['instrumented'] > 1 else math.nan
+        cells += [f'{100 * value:.1f} %' for value in (share, *similarities)]
+        print(f'| {experiment.program.name} | {times["none"]:.2f} | {" | ".join(cells)} |', flush=True)
+    means = {build: math.exp(statistics.fmean(map(math.log, values))) - 1 for build, values in gains.items()}
+    print('geometric means: ' + ', '.join(f'{build} {100 * mean:.1f} %' for build, mean in means.items() if build != 'none'))
 
 
 def main():
@@ -371,7 +518,8 @@ def main():
     parser.add_argument('--trainings', type=int, default=10)
     parser.add_argument('--period', help='of our profile, in ns; otherwise that of hbbp record')
     parser.add_argument('--profi', action='store_true', help='let clang infer what sampling missed')
-    parser.add_argument('--keep', type=pathlib.Path)
+    parser.add_argument('--similarity', action='store_true')
+    parser.add_argument('--keep', type=pathlib.Path, help='a directory where builds and profiles stay, and are taken from')
     arguments = parser.parse_args()
     for tool in (*CLANG.values(), PROFDATA, 'valgrind', 'objdump'):
         if shutil.which(tool) is None:
@@ -379,24 +527,16 @@ def main():
     work = arguments.keep or pathlib.Path(tempfile.mkdtemp(prefix='hbbp-fdo-'))
     work.mkdir(exist_ok=True)
     sources = arguments.sources or work
-    gains = {}
-    columns = ('ours', 'clock', 'exact', 'instrumented', 'bolt', 'both')
-    print(f'| program | none, s | {" | ".join(columns)} | share | overlap of ours | of clock |')
-    print('|---|---|' + '---|' * (len(columns) + 3))
+    experiments = []
     for name in arguments.only.split(','):
         kind, package = PROGRAMS[name]
         program = kind(name, fetch(package, sources).resolve())
         program.prepare(work)
-        times, overlaps = Experiment(arguments.hbbp.resolve(), program, work.resolve(), arguments).measure(arguments.rounds)
-        gain = {build: times['none'] / seconds for build, seconds in times.items()}
-        for build, value in gain.items():
-            gains.setdefault(build, []).append(value)
-        cells = [f'{100 * (gain[build] - 1):.1f} %' if build in gain else '-' for build in columns]
-        share = (gain['ours'] - 1) / (gain['instrumented'] - 1) if gain['instrumented'] > 1 else math.nan
-        cells += [f'{100 * value:.1f} %' for value in (share, *overlaps)]
-        print(f'| {name} | {times["none"]:.2f} | {" | ".join(cells)} |', flush=True)
-    means = {build: math.exp(statistics.fmean(map(math.log, values))) - 1 for build, values in gains.items()}
-    print('geometric means: ' + ', '.join(f'{build} {100 * mean:.1f} %' for build, mean in means.items() if build != 'none'))
+        experiments.append(Experiment(arguments.hbbp.resolve(), program, work.resolve(), arguments))
+    if arguments.similarity:
+        print_similarities(experiments)
+    else:
+        print_gains(experiments, arguments.rounds)
     if not arguments.keep:
         shutil.rmtree(work)
 

@@ -98,6 +98,8 @@ class PerfScriptImport {
   };
 
   static constexpr uint32_t kUnknownPid = 0;
+  // The streams of most branch stacks, so that each counts as one execution, as it does elsewhere.
+  static constexpr uint64_t kUnknownPeriod = 31;
 
   // Without periods it is not known what samples count, so their stacks weigh by their streams.
   struct ScriptEvent {
@@ -129,8 +131,9 @@ class PerfScriptImport {
       attr.type = PERF_TYPE_RAW;
       source.event = KindOfPerfEvent(attr, event_, "");
     } else {
-      source.period = 1;
-      source.note = "perf script text: it has no periods, so samples count as one event each";
+      source.period = kUnknownPeriod;
+      source.note = "perf script text: it has no periods, so samples count as " +
+                    std::to_string(kUnknownPeriod) + " streams each";
     }
     event.bursts = BranchStackBursts(source.event);
     event.source = importer_.AddSource(std::move(source));
@@ -184,7 +187,7 @@ class PerfScriptImport {
     burst.pid = PidOf(sample);
     const std::optional<uint32_t> tid = sample.tid || !head_ ? sample.tid : head_->tid;
     burst.tid = tid.value_or(burst.pid);
-    burst.period = event.has_periods ? period_.value_or(1) : 1;
+    burst.period = event.has_periods ? period_.value_or(1) : kUnknownPeriod;
     burst.source = event.source;
     burst.repeats = std::exchange(repeats_, 1);
     if (!sample.pid && !head_ && pids_.size() > 1) without_process_ += burst.repeats;

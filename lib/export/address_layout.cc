@@ -162,7 +162,10 @@ AddressLayout::AddressLayout(const Analysis& analysis, const PivotInput& input) 
 size_t AddressLayout::Find(uint32_t module, ModuleAddress address) const {
   const MappedCode wanted{module, {address, address}};
   const auto after = std::upper_bound(mapped_.begin(), mapped_.end(), wanted, &IsBefore);
-  return static_cast<size_t>(after - mapped_.begin()) - 1;
+  if (after == mapped_.begin()) return mapped_.size();
+  const auto found = std::prev(after);
+  if (found->module != module || !found->range.Contains(address)) return mapped_.size();
+  return static_cast<size_t>(found - mapped_.begin());
 }
 
 }  // namespace hbbp

@@ -38,7 +38,7 @@ class AddressLayout {
 
   // Returns them by module and address.
   const std::vector<MappedCode>& mapped() const { return mapped_; }
-  // Returns an index of mapped(), for an address of a block.
+  // Returns an index of mapped(), or its size for an address of other code than that.
   size_t Find(uint32_t module, ModuleAddress address) const;
 
  private:

@@ -36,9 +36,6 @@ class CodeRuns {
   // is missing of the code is one run, of its function.
   const std::vector<CodeRun>& Split(const PivotBlock& block);
 
-  // Returns whether the module has lines. Opens them, which may take long.
-  bool HasLines(uint32_t module) const { return subject_.lines.Open(module).ok(); }
-
  private:
   void SplitByLines(const PivotBlock& block);
   void Add(const PivotBlock& block, ModuleAddress start, uint32_t instructions,

@@ -26,6 +26,7 @@ extern const Exporter kBoltExporter;
 extern const Exporter kBoltAggregatedExporter;
 extern const Exporter kCallgrindExporter;
 extern const Exporter kPprofExporter;
+extern const Exporter kGoPgoExporter;
 extern const Exporter kSpeedscopeExporter;
 extern const Exporter kBbvExporter;
 extern const Exporter kPerfettoExporter;

@@ -1,7 +1,12 @@
 // The text of LLVM's sample profiles (-fprofile-sample-use, llvm-profdata merge --sample).
+//
+// A profile is by lines, or by the pseudo-probes of modules that have them.
 #include <string>
+#include <vector>
 
 #include "export/exporter.h"
+#include "export/one_line.h"
+#include "export/probe_profile.h"
 #include "export/sample_profile.h"
 
 namespace hbbp {
@@ -18,7 +23,7 @@ void WriteLocation(const SampleLocation& location, size_t depth, ExportSink* sin
 }
 
 void WriteNamed(const std::string& name, double count, ExportSink* sink) {
-  sink->Write(name);
+  sink->Write(OnOneLine(name));
   sink->Write(":");
   sink->WriteNumber(WholeCount(count));
 }
@@ -41,15 +46,26 @@ void WriteBody(const SampledFunction& function, size_t depth, ExportSink* sink) 
       WriteBody(body, depth + 1, sink);
     }
   }
+  if (!function.checksum) return;
+  sink->Write(std::string(depth, ' ') + "!CFGChecksum: ");
+  sink->WriteNumber(*function.checksum);
+  sink->Write("\n");
+}
+
+Status NothingToWrite(bool is_by_probes) {
+  return Status(StatusCode::kNotFound,
+                is_by_probes ? "no function with pseudo-probes has counts that can be written; "
+                               "build the program again (clang -fpseudo-probe-for-profiling), and "
+                               "keep its symbols"
+                             : "no code with counts has lines, which an LLVM profile is by: build "
+                               "with debug information (clang -g -fdebug-info-for-profiling)");
 }
 
 Status WriteLlvm(const ExportSubject& subject, ExportSink* sink) {
-  const SampleProfile profile = MakeSampleProfile(subject);
-  if (profile.functions.empty()) {
-    return MakeStatus(StatusCode::kNotFound,
-                      "no code with counts has lines, which an LLVM profile is by: build with "
-                      "debug information (clang -g -fdebug-info-for-profiling)");
-  }
+  const std::vector<ProbedModule> probed = OpenProbedModules(subject);
+  const SampleProfile profile =
+      probed.empty() ? MakeSampleProfile(subject) : MakeProbeProfile(subject, probed);
+  if (profile.functions.empty()) return NothingToWrite(!probed.empty());
   for (const auto& [name, function] : profile.functions) {
     WriteNamed(name, function.total, sink);
     sink->Write(":");

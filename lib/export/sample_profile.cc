@@ -168,17 +168,14 @@ class Maker {
   }
 
   std::optional<std::string> FindFunctionStart(uint32_t module, ModuleAddress address) const {
-    const uint32_t index = FindFunction(analysis().functions(), module, address);
-    if (index == kNoIndex || analysis().functions()[index].range.start != address) return {};
+    std::optional<std::string> symbol = FindSymbolAtStart(analysis(), module, address);
+    if (!symbol) return {};
     const StatusOr<const LineTable*> table = subject_.lines.Open(module);
     if (table.ok()) {
       const LineRange found = (*table)->Find(address);
       if (IsUsable(found.frames)) return std::string(found.frames.back().function);
     }
-    // A stub of the linker is called for what it goes on to.
-    const std::string& name = analysis().functions()[index].name;
-    constexpr std::string_view kStub = "@plt";
-    return name.ends_with(kStub) ? name.substr(0, name.size() - kStub.size()) : name;
+    return symbol;
   }
 
   const ExportSubject& subject_;
@@ -195,6 +192,15 @@ SplitDiscriminator Split(uint32_t discriminator) {
   const uint32_t copies = TakePart(&discriminator);
   if (copies != 0) split.copies = copies;
   return split;
+}
+
+std::optional<std::string> FindSymbolAtStart(const Analysis& analysis, uint32_t module,
+                                             ModuleAddress address) {
+  const uint32_t index = FindFunction(analysis.functions(), module, address);
+  if (index == kNoIndex || analysis.functions()[index].range.start != address) return {};
+  const std::string& name = analysis.functions()[index].name;
+  constexpr std::string_view kStub = "@plt";
+  return name.ends_with(kStub) ? name.substr(0, name.size() - kStub.size()) : name;
 }
 
 SampleProfile MakeSampleProfile(const ExportSubject& subject) { return Maker(subject).Make(); }

@@ -9,12 +9,15 @@
 //
 // That is how llvm-profgen counts. Like it, this has locations of 0 for code without a count in
 // functions that have one.
+//
+// probe_profile.h has the profile of modules that were compiled with pseudo-probes.
 #ifndef HBBP_LIB_EXPORT_SAMPLE_PROFILE_H_
 #define HBBP_LIB_EXPORT_SAMPLE_PROFILE_H_
 
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "export/export_subject.h"
@@ -22,7 +25,7 @@
 namespace hbbp {
 
 struct SampleLocation {
-  uint32_t line = 0;  // from the function's own
+  uint32_t line = 0;  // from the function's own; of a profile by probes: the index of the probe
   uint32_t discriminator = 0;
 
   auto operator<=>(const SampleLocation&) const = default;
@@ -34,10 +37,12 @@ struct SampledLine {
 };
 
 struct SampledFunction {
-  double total = 0;    // instructions executed in it, with those of inlined calls
+  // Instructions executed in it, with those of inlined calls; of a profile by probes: probes.
+  double total = 0;
   double entries = 0;  // of functions, not of inlined calls
   std::map<SampleLocation, SampledLine> lines;
   std::map<SampleLocation, std::map<std::string, SampledFunction>> inlined;
+  std::optional<uint64_t> checksum;  // of its control-flow graph, in a profile by probes
 };
 
 struct SampleProfile {
@@ -50,6 +55,11 @@ struct SplitDiscriminator {
   uint32_t copies = 1;
 };
 SplitDiscriminator Split(uint32_t discriminator);
+
+// Returns the name of the symbol of the function that starts there; of a stub of the linker, that
+// of what it goes on to.
+std::optional<std::string> FindSymbolAtStart(const Analysis& analysis, uint32_t module,
+                                             ModuleAddress address);
 
 // Returns the profile of the modules that the subject wants. What has no debug information is left
 // out, and noted. Throws WorkCancelled.

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/byte_cursor.h"
+#include "base/leb128.h"
 
 namespace hbbp {
 namespace {
@@ -44,20 +45,6 @@ constexpr uint64_t kTableEntrySize = 8;
 constexpr uint64_t kMaxCieBytes = 256;
 constexpr uint64_t kFdeBytes = 64;
 
-bool ReadLeb128(ByteCursor* cursor, bool is_signed, uint64_t* value) {
-  *value = 0;
-  for (unsigned shift = 0; shift < 64; shift += 7) {
-    uint8_t byte;
-    if (!cursor->Read(&byte)) return false;
-    *value |= static_cast<uint64_t>(byte & 0x7f) << shift;
-    if ((byte & 0x80) == 0) {
-      if (is_signed && (byte & 0x40) != 0 && shift + 7 < 64) *value |= ~0ull << (shift + 7);
-      return true;
-    }
-  }
-  return false;
-}
-
 template <typename T>
 bool ReadAs(ByteCursor* cursor, uint64_t* value) {
   T narrow;
@@ -73,9 +60,9 @@ bool ReadFormat(ByteCursor* cursor, uint8_t format, uint64_t* value) {
     case kFormatSdata8:
       return cursor->Read(value);
     case kFormatUleb128:
-      return ReadLeb128(cursor, false, value);
+      return ReadUleb128(cursor, value);
     case kFormatSleb128:
-      return ReadLeb128(cursor, true, value);
+      return ReadSleb128(cursor, value);
     case kFormatUdata2:
       return ReadAs<uint16_t>(cursor, value);
     case kFormatSdata2:
@@ -143,9 +130,9 @@ std::optional<uint8_t> PointerEncodingOfCie(const Segments& segments, ModuleAddr
   if (augmentation.front() != 'z') return std::nullopt;
   // Skip the alignment factors of code and data, the return address register, and the size of the
   // augmentation.
-  if (!ReadLeb128(&cursor, false, &ignored) || !ReadLeb128(&cursor, true, &ignored) ||
-      !(version == 1 ? cursor.Skip(1) : ReadLeb128(&cursor, false, &ignored)) ||
-      !ReadLeb128(&cursor, false, &ignored)) {
+  if (!ReadUleb128(&cursor, &ignored) || !ReadSleb128(&cursor, &ignored) ||
+      !(version == 1 ? cursor.Skip(1) : ReadUleb128(&cursor, &ignored)) ||
+      !ReadUleb128(&cursor, &ignored)) {
     return std::nullopt;
   }
   for (char letter : augmentation.substr(1)) {

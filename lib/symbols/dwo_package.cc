@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/byte_cursor.h"
+#include "base/leb128.h"
 #include "image/file_bytes.h"
 #include "symbols/section_file.h"
 
@@ -32,17 +33,6 @@ constexpr uint32_t kMaxColumns = 8;
 // any size.
 constexpr uint64_t kMaxUnitBytes = 256ull << 20;
 
-bool ReadUleb(ByteCursor* cursor, uint64_t* value) {
-  *value = 0;
-  for (unsigned shift = 0; shift < 64; shift += 7) {
-    uint8_t byte;
-    if (!cursor->Read(&byte)) return false;
-    *value |= static_cast<uint64_t>(byte & 0x7f) << shift;
-    if ((byte & 0x80) == 0) return true;
-  }
-  return false;
-}
-
 // AttributeRange has the bounds of the attributes of `code` in a table of abbreviations.
 struct AttributeRange {
   size_t start = 0;
@@ -55,7 +45,7 @@ bool FindAttributes(std::span<const uint8_t> table, uint64_t code, AttributeRang
   for (;;) {
     uint64_t each, tag;
     uint8_t has_children;
-    if (!ReadUleb(&cursor, &each) || each == 0 || !ReadUleb(&cursor, &tag) ||
+    if (!ReadUleb128(&cursor, &each) || each == 0 || !ReadUleb128(&cursor, &tag) ||
         !cursor.Read(&has_children)) {
       return false;
     }
@@ -64,8 +54,8 @@ bool FindAttributes(std::span<const uint8_t> table, uint64_t code, AttributeRang
     for (;;) {
       const size_t at = cursor.position();
       uint64_t name, form, value;
-      if (!ReadUleb(&cursor, &name) || !ReadUleb(&cursor, &form)) return false;
-      if (form == DW_FORM_implicit_const && !ReadUleb(&cursor, &value)) return false;
+      if (!ReadUleb128(&cursor, &name) || !ReadUleb128(&cursor, &form)) return false;
+      if (form == DW_FORM_implicit_const && !ReadUleb128(&cursor, &value)) return false;
       if (name == DW_AT_GNU_dwo_id && form == DW_FORM_data8) found->dwo_id = at;
       if (name == 0 && form == 0) break;
     }
@@ -84,7 +74,7 @@ bool SkipValue(ByteCursor* cursor, uint64_t form) {
     case DW_FORM_strx:
     case DW_FORM_udata:
     case DW_FORM_sdata:
-      return ReadUleb(cursor, &value);
+      return ReadUleb128(cursor, &value);
     case DW_FORM_string:
       return cursor->ReadCString(&text);
     case DW_FORM_flag_present:
@@ -114,7 +104,7 @@ bool MakeWhole5(uint64_t low_pc, std::vector<uint8_t>* info, std::vector<uint8_t
   constexpr size_t kSplitHeader = 20, kHeader = 12, kUnitType = 6, kAbbrevOffset = 8;
   ByteCursor cursor(*info);
   uint64_t code;
-  if (!cursor.Skip(kSplitHeader) || !ReadUleb(&cursor, &code)) return false;
+  if (!cursor.Skip(kSplitHeader) || !ReadUleb128(&cursor, &code)) return false;
   AttributeRange attributes;
   if ((*info)[kUnitType] != DW_UT_split_compile || !FindAttributes(*abbrev, code, &attributes)) {
     return false;
@@ -136,14 +126,14 @@ bool MakeWhole4(uint64_t low_pc, std::vector<uint8_t>* info, std::vector<uint8_t
   ByteCursor cursor(*info);
   uint64_t code;
   AttributeRange attributes;
-  if (!cursor.Skip(kHeader) || !ReadUleb(&cursor, &code) ||
+  if (!cursor.Skip(kHeader) || !ReadUleb128(&cursor, &code) ||
       !FindAttributes(*abbrev, code, &attributes) || attributes.dwo_id == 0) {
     return false;
   }
   ByteCursor names(*abbrev);
   uint64_t name, form;
   for (names.Seek(attributes.start); names.position() != attributes.dwo_id;) {
-    if (!ReadUleb(&names, &name) || !ReadUleb(&names, &form) || !SkipValue(&cursor, form)) {
+    if (!ReadUleb128(&names, &name) || !ReadUleb128(&names, &form) || !SkipValue(&cursor, form)) {
       return false;
     }
   }

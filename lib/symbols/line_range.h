@@ -18,6 +18,8 @@ struct LineFrame {
   // Distinguishes code of one line, of the instruction or of the call, as the compiler encodes it.
   uint32_t discriminator = 0;
   uint32_t function_line = 0;  // where `function` is declared; 0: unknown
+  // The lowest address of `function`, or of its copy that is inlined here; 0: unknown.
+  ModuleAddress start = {};
 
   bool operator==(const LineFrame&) const = default;
 };

@@ -309,6 +309,9 @@ LineRange LineTable::Find(ModuleAddress address) const {
   LineRange found = FindInFile({address.value - slide_});
   if (found.range.start.value != 0) found.range.start.value += slide_;
   if (found.range.end.value != UINT64_MAX) found.range.end.value += slide_;
+  for (LineFrame& frame : found.frames) {
+    if (frame.start.value != 0) frame.start.value += slide_;
+  }
   return found;
 }
 
@@ -336,6 +339,7 @@ LineRange LineTable::FindInFile(ModuleAddress address) const {
     const LineScope& inner = unit.scopes[scope];
     frame.function = state_->Intern(unit.names[inner.name], &kept->names[inner.name]);
     frame.function_line = inner.declared_line;
+    frame.start.value = inner.start;
     found.frames.push_back(frame);
     scope = inner.parent;
     frame = {};

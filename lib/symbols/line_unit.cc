@@ -71,6 +71,8 @@ class Reader {
   Reader(const Libdw& libdw, LineUnit* unit, const CancelFlag* cancel)
       : libdw_(libdw), unit_(unit), files_(&unit->files), names_(&unit->names), check_(cancel) {}
 
+  void ReadLanguage(Dwarf_Die* unit) { is_go_ = Number(unit, DW_AT_language) == DW_LANG_Go; }
+
   // DWARF 5 has directories that are relative to the compilation directory.
   void ReadDirectory(Dwarf_Die* unit) {
     Dwarf_Attribute attribute;
@@ -234,6 +236,10 @@ class Reader {
     added.parent = parent;
     added.name = names_.IndexOf(NameOf(die));
     added.declared_line = static_cast<uint32_t>(DeclaredLine(die));
+    added.start = std::ranges::min(ranges, {}, &AddressRange::start).start.value;
+    if (is_go_ && parent == kNoScope && added.declared_line == 0) {
+      added.declared_line = FirstLine(die, added.start);
+    }
     if (parent != kNoScope) {
       const auto file = static_cast<size_t>(Number(die, DW_AT_call_file));
       if (source_files_ != nullptr && file < source_file_count_) {
@@ -271,6 +277,26 @@ class Reader {
     return line;
   }
 
+  // Returns the line of a function of Go, whose compiler wrote none before it had profiles to take:
+  // code that makes room for the stack has that line, and so have parameters. What has neither
+  // begins with its body.
+  uint32_t FirstLine(Dwarf_Die* function, uint64_t start) const {
+    AddressRange range;
+    const LineRow* const row = unit_->FindRow({start}, &range);
+    uint32_t first = row == nullptr ? 0 : row->line;
+    Dwarf_Die child;
+    if (libdw_.child_(function, &child) != 0) return first;
+    // Every step must go forward here, too.
+    for (const void* last = function->addr; std::less<const void*>()(last, child.addr);) {
+      if (libdw_.tag_(&child) != DW_TAG_formal_parameter) break;
+      const auto line = static_cast<uint32_t>(DeclaredLine(&child));
+      if (line != 0 && (first == 0 || line < first)) first = line;
+      last = child.addr;
+      if (libdw_.siblingof_(&child, &child) != 0) break;
+    }
+    return first;
+  }
+
   // Returns the linkage name of a function, following references to its declaration.
   const char* NameOf(Dwarf_Die* die) const {
     for (const unsigned int name : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name}) {
@@ -287,6 +313,7 @@ class Reader {
   StringTable files_;
   StringTable names_;
   CancelCheck check_;
+  bool is_go_ = false;
   Dwarf_Files* source_files_ = nullptr;
   size_t source_file_count_ = 0;
   std::vector<ScopeRange> ranges_;
@@ -361,6 +388,7 @@ LineUnit ReadLineUnit(const Libdw& libdw, Dwarf_Die* unit, Dwarf_Die* functions,
                       const CancelFlag* cancel) {
   LineUnit lines;
   Reader reader(libdw, &lines, cancel);
+  reader.ReadLanguage(functions);
   reader.ReadDirectory(unit);
   reader.ReadRows(unit);
   reader.ReadScopes(functions, files);

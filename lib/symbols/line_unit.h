@@ -36,6 +36,7 @@ struct LineScope {
   uint32_t parent = kNoScope;  // kNoScope: a function with code of its own
   uint32_t name = 0;           // index of LineUnit::names
   uint32_t declared_line = 0;  // 0: unknown
+  uint64_t start = 0;          // the lowest address
   uint32_t call_file = kNoFile;
   uint32_t call_line = 0;
   uint32_t call_column = 0;

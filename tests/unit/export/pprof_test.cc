@@ -1,6 +1,5 @@
 // Tests profiles of pprof with libraries whose addresses and counts are known: TinyProfile counts
 // entry 2000 times, loop 6000 times (of 3 instructions), tiny_twice 1000 / 3 times.
-#include <fstream>
 #include <map>
 #include <memory>
 #include <string>
@@ -13,20 +12,13 @@
 #include "support/analyze_or_fail.h"
 #include "support/export_or_fail.h"
 #include "support/temporary_folder.h"
+#include "unit/export/decompressed.h"
 #include "unit/export/inlined_code.h"
 #include "unit/export/proto_reader.h"
 #include "unit/profile/tiny_profile.h"
 
 namespace hbbp {
 namespace {
-
-std::string Decompressed(const TemporaryFolder& directory, const std::string& compressed) {
-  const std::string packed = directory.File("out.gz"), plain = directory.File("out.pb");
-  std::ofstream(packed, std::ios::binary) << compressed;
-  REQUIRE(RunCommand("gzip -dc " + packed + " > " + plain));
-  const std::vector<uint8_t> bytes = BytesOfFile(plain);
-  return {bytes.begin(), bytes.end()};
-}
 
 // A profile, with the numbers of strings replaced by strings.
 struct ReadPprof {

@@ -226,6 +226,72 @@ fn main() {
                        "> as sums::Weigh>::weigh"));
 }
 
+// Go 1.19 writes no line of functions into DWARF.
+TEST_CASE("Functions of Go have the line of their declaration", "[line_table]") {
+  const TemporaryDirectory directory;
+  const std::string source = directory.File("lines.go"), program = directory.File("program");
+  std::ofstream(source) << R"(package main
+
+import "os"
+
+var global int
+
+func inlined(n int) int {
+  return n * 3
+}
+
+//go:noinline
+func leaf(n int) int {
+
+  return n + global
+}
+
+//go:noinline
+func caller() int {
+
+  return leaf(1) + inlined(global)
+}
+
+func main() {
+  os.Exit(caller())
+}
+)";
+  if (!RunCommand("GOCACHE=" + directory.File("cache") + " GO111MODULE=off go build -o " + program +
+                  " " + source)) {
+    HBBP_SKIP("no go");
+  }
+  const auto lines = OpenLines(program);
+  REQUIRE(lines.ok());
+  const Module module = OpenModule(program);
+  const auto line_of = [&](const char* name) {
+    const auto address = module.image->AddressOfSymbol(name);
+    REQUIRE(address);
+    const LineRange found = (*lines)->Find(*address);
+    REQUIRE(!found.frames.empty());
+    CHECK(found.frames.back().function == name);
+    CHECK(found.frames.back().file == source);
+    CHECK(found.frames.back().start == *address);
+    return found.frames.back().function_line;
+  };
+  CHECK(line_of("main.main") == 23);
+  CHECK(line_of("main.caller") == 18);
+  CHECK(line_of("main.leaf") == 12);  // of its parameter: its code begins in line 14
+  const AddressRange function =
+      *module.image->FunctionAround(*module.image->AddressOfSymbol("main.caller"));
+  bool is_inlined = false;
+  for (ModuleAddress at = function.start; at < function.end;) {
+    const LineRange found = (*lines)->Find(at);
+    REQUIRE(!found.frames.empty());
+    CHECK(found.frames.back().function_line == 18);
+    if (found.frames.front().function == "main.inlined" && !is_inlined) {
+      is_inlined = true;
+      CHECK(found.frames.front().start == at);
+    }
+    at = found.range.end;
+  }
+  CHECK(is_inlined);
+}
+
 // This program was built with debug information by default.
 TEST_CASE("Ten thousand addresses of a real program", "[line_table]") {
   const TemporaryDirectory directory;
