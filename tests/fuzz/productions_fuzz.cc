@@ -23,7 +23,7 @@ const std::vector<std::vector<uint8_t>> kCode = {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  auto taxonomies = hbbp::ParseTaxonomies(hbbp::DefaultTaxonomyText());
+  static const auto taxonomies = hbbp::ParseTaxonomies(hbbp::DefaultTaxonomyText());
   if (!taxonomies.ok()) std::abort();
   const auto set =
       hbbp::ProductionSet::Parse({reinterpret_cast<const char*>(data), size}, *taxonomies);

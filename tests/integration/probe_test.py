@@ -121,6 +121,14 @@ e: !taken && backward && conditional => count trips(function, trips), null
         self.assertIn("use 'rbx', which valgrind's stream does not have",
                       self.refused('probe', '--stream', 'valgrind', '-p', registers, '--', program('probed')))
 
+    def test_threads_have_a_history_of_their_own(self):
+        file = self.productions('a: name = Loop && conditional => count iterations(function), null\n'
+                                'b: name = Loop && conditional && !taken => count loops(trips), null\n')
+        found = self.probe('--exhaustive', '-p', file, command=[program('counted'), 'threads'], status=0)
+        iterations, loops = found['rows']
+        self.assertEqual((iterations['function'], iterations['count']), ('Loop', 4 * 500))
+        self.assertEqual((loops['trips'], loops['count']), (500, 4))
+
     def test_data_streams(self):
         file = self.productions('use framework\nd: mem_op && sample_flag && addressing != stack => trace(pc, address), null\n')
         for stream in self.streams():

@@ -36,7 +36,7 @@ class ProbedCode {
 
   // The set and the modules must outlive this object.
   ProbedCode(pid_t pid, const ProductionSet* set, CountedModules* modules)
-      : pid_(pid), set_(*set), modules_(*modules), mappings_(pid, modules) {}
+      : pid_(pid), set_(*set), mappings_(pid, modules) {}
 
   // Decodes the instruction if it is not known, or was generated. The entry is valid until Unmap.
   const Entry& Decode(uint64_t address);
@@ -61,7 +61,6 @@ class ProbedCode {
 
   pid_t pid_;
   const ProductionSet& set_;
-  CountedModules& modules_;
   ExecutableMappings mappings_;
   std::unordered_map<uint64_t, Entry> entries_;
   // Of every instruction that was decoded, also where the code is gone.
