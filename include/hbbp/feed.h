@@ -73,6 +73,7 @@ typedef struct hbbp_feed_options {
                           done is dropped and counted. 0: as much as is needed */
   const hbbp_allocator *allocator; /* for counts and what waits. Copied; used until
                                       hbbp_feed_destroy returns. NULL: operator new */
+  uint64_t kept_burst_bytes;       /* as in hbbp_session_options */
 } hbbp_feed_options;
 
 /* The kind of records that a source HBBP_SOURCE_IBS has. */

@@ -74,6 +74,8 @@ typedef struct hbbp_work_options {
 
 /* The minimum of max_memory of options. */
 #define HBBP_MIN_MEMORY 1048576u
+/* The minimum of kept_burst_bytes of options. */
+#define HBBP_MIN_KEPT_BURST_BYTES 65536u
 
 /* Allocates the memory of counts. Both functions may be called by several threads at once, inside
  * functions of the library and from the worker of a session, never from a signal handler; they must

@@ -41,6 +41,7 @@ typedef struct hbbp_import_options {
                           their counter "no-memory" say how many. 0: as much as is needed */
   const hbbp_allocator *allocator; /* for counts and records that wait; not used after the call.
                                       NULL: operator new */
+  uint64_t kept_burst_bytes;       /* as in hbbp_session_options */
 } hbbp_import_options;
 
 /* Reads a recording of `perf record`, of any version and architecture of the recording perf, whose

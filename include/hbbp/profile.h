@@ -133,6 +133,10 @@ typedef struct hbbp_profile_info {
   uint64_t throttled;
   uint64_t unmapped;
   uint64_t recordings; /* that it is the sum of; 1 for a recording */
+  /* Of bursts and branch stacks, if the profile keeps them (hbbp_session_options.kept_burst_bytes):
+   */
+  uint64_t kept_bursts;     /* with their branches in order */
+  uint64_t bursts_not_kept; /* counted only, as there was no room */
 } hbbp_profile_info;
 
 /* Files ------------------------------------------------------------------------------------ */
@@ -161,15 +165,16 @@ HBBP_API void hbbp_profile_destroy(hbbp_profile *profile);
 
 /* Sums and parts ---------------------------------------------------------------------------- */
 
-/* The sum of `count` >= 1 profiles. Modules are the same if their build IDs are (or, without
- * build IDs, their paths). Sources are added up where kind, event and period agree and kept apart
+/* The sum of `count` >= 1 profiles. Modules are the same if their build IDs are (or, without build
+ * IDs, their paths). Sources are added up where kind, event and period agree and kept apart
  * otherwise. Those of one event count a block together; of those of several events, an analysis
  * counts by one (hbbp_analysis_options.event), and what was sampled of the others adds nothing.
- * Threads are the same if pid and tid are; generated code is, if pid and start of the profile
- * are. Bursts of each recording go to other replicates, of which standard errors are computed, so
- * that these are those of as many bursts in one recording. Processes that ran at the same time are
- * one run, which took from its start to its end; the durations of runs are added up. `work` may be
- * NULL; its progress is in profiles.
+ * Threads are the same if pid and tid are; generated code is, if pid and start of the profile are.
+ * Kept bursts are those of the first profiles, up to 256 MiB (libhbbp-collect: none). Bursts of
+ * each recording go to other replicates, of which standard errors are computed, so that these are
+ * those of as many bursts in one recording. Processes that ran at the same time are one run, which
+ * took from its start to its end; the durations of runs are added up. `work` may be NULL; its
+ * progress is in profiles.
  * Errors:
  *   HBBP_ERROR_INVALID_ARGUMENT  NULL; `count` is 0
  *   HBBP_ERROR_NO_MEMORY
@@ -181,8 +186,9 @@ HBBP_API hbbp_status hbbp_profile_merge(const hbbp_profile *const *profiles, siz
 /* A sum that grows by one profile at a time: of more of them than fit into memory. It keeps what is
  * in the sum, and of each profile 40 bytes; from the first profile with slices of time on it keeps
  * all counts until the sum is finished, unless slices are dropped. The sum is that of
- * hbbp_profile_merge, in any order and whichever profiles are sums themselves, except for rounding
- * and the order of lists. One thread at a time may use it. libhbbp-collect does not have it. */
+ * hbbp_profile_merge, in any order and whichever profiles are sums themselves, except for rounding,
+ * the order of lists, and which bursts are kept. One thread at a time may use it. libhbbp-collect
+ * does not have it. */
 typedef struct hbbp_merger hbbp_merger;
 
 /* hbbp_merger_options.dropped, combined by |: what is not in the sum. Threads and processes of many
@@ -238,7 +244,7 @@ typedef struct hbbp_selection {
 /* Makes a profile of what one thread did, or of what was counted in one slice, or both, with the
  * same lists of sources and slices. Numbers of sources that are not known by slice (lost,
  * throttled, unmapped, what the tracer did) are kept whole, and lists of IBS are empty in a slice.
- * `work` may be NULL.
+ * There are no kept bursts in it. `work` may be NULL.
  * Errors:
  *   HBBP_ERROR_NOT_FOUND         no such thread or slice
  *   HBBP_ERROR_INVALID_ARGUMENT  NULL; no part, or one that this library does not know

@@ -97,6 +97,11 @@ typedef struct hbbp_session_options {
      their profile is what it is without a session. */
   uint32_t drained_by_host;
   uint32_t reserved; /* 0 */
+  /* Keeps whole bursts and branch stacks, with their branches in the order in which they were
+     taken, for hbbp_export as "brstack": bytes for them, at least HBBP_MIN_KEPT_BURST_BYTES, and of
+     max_memory at most an eighth. The first bursts are kept, until there is no room; all are
+     counted. 0: none are kept, as libhbbp-collect cannot */
+  uint64_t kept_burst_bytes;
 } hbbp_session_options;
 
 /* What a session is doing right now. */
@@ -124,7 +129,8 @@ typedef struct hbbp_session hbbp_session;
  * Errors:
  *   HBBP_ERROR_INVALID_ARGUMENT  session is NULL; an option out of range; the message says which
  *   HBBP_ERROR_VERSION           an option that this library does not know
- *   HBBP_ERROR_UNSUPPORTED       branch tracing is not in this library (libhbbp-collect)
+ *   HBBP_ERROR_UNSUPPORTED       branch tracing, or the keeping of bursts, is not in this library
+ *                                (libhbbp-collect)
  *   HBBP_ERROR_NO_MEMORY
  * Any thread. Since 0.1. */
 HBBP_API hbbp_status hbbp_session_create(const hbbp_session_options *options,

@@ -21,6 +21,7 @@
 #include "capi/file_finder.h"
 #include "capi/host_handle.h"
 #include "capi/import_files.h"
+#include "capi/kept_bursts.h"
 #include "capi/profile_access.h"
 #include "capi/slice_option.h"
 #include "image/process_maps.h"
@@ -258,6 +259,8 @@ Status Translate(const hbbp_feed_options& given, hbbp::FeedOptions* options) {
   if (given.host != nullptr) options->host = given.host;
   HBBP_RETURN_IF_ERROR(hbbp::capi::CheckSlice("hbbp_feed_options", given.slice_ns));
   options->files.slice_ns = given.slice_ns;
+  HBBP_RETURN_IF_ERROR(
+      hbbp::capi::ReadKeptBurstBytes("hbbp_feed_options", given.kept_burst_bytes, &options->files));
   HBBP_RETURN_IF_ERROR(ReadHost("hbbp_feed_options", given, options));
   HBBP_RETURN_IF_ERROR(ReadFiles("hbbp_feed_create", given.root, given.moved_files,
                                  given.moved_file_count, &options->files));

@@ -3,6 +3,7 @@
 #include "capi/boundary.h"
 #include "capi/host_handle.h"
 #include "capi/profile_access.h"
+#include "profile/kept_burst_merger.h"
 #include "profile/profile_merger.h"
 
 using hbbp::MakeStatus;
@@ -13,8 +14,9 @@ using hbbp::StatusCode;
 using namespace hbbp::capi;  // NOLINT(google-build-using-namespace): C functions are global
 
 struct hbbp_merger {
-  explicit hbbp_merger(hbbp::MergeOptions options) : merger(options) {}
+  explicit hbbp_merger(hbbp::MergeOptions options) : merger(options, &bursts) {}
 
+  hbbp::KeptBurstMerger bursts;
   ProfileMerger merger;
   bool is_usable = true;
 };

@@ -106,7 +106,8 @@ constexpr Option kOptions[] = {
     {"imprecise", &ReadField<&hbbp_session_options::imprecise>},
     {"slice_ns", &ReadField<&hbbp_session_options::slice_ns>},
     {"max_overhead", &ReadField<&hbbp_session_options::max_overhead>},
-    {"max_memory", &ReadField<&hbbp_session_options::max_memory>}};
+    {"max_memory", &ReadField<&hbbp_session_options::max_memory>},
+    {"kept_burst_bytes", &ReadField<&hbbp_session_options::kept_burst_bytes>}};
 constexpr std::string_view kEvent = "event";
 
 Status ReadEvent(std::string_view value, hbbp_session_options* options, std::string* event_name) {

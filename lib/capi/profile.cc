@@ -10,6 +10,7 @@
 #include "capi/boundary.h"
 #include "capi/host_handle.h"
 #include "capi/profile_access.h"
+#include "profile/kept_bursts.h"
 #include "profile/profile_merge.h"
 
 using hbbp::MakeStatus;
@@ -172,6 +173,9 @@ HBBP_API hbbp_status hbbp_profile_get_info(const hbbp_profile* profile, hbbp_pro
     full.command = data.command.c_str();
     full.host = data.host.c_str();
     full.recordings = std::max(data.recordings, uint64_t{1});
+    const hbbp::KeptBurstTotals bursts = hbbp::ReadKeptBurstTotals(data.kept_bursts);
+    full.kept_bursts = bursts.kept;
+    full.bursts_not_kept = bursts.not_kept;
     for (size_t i = 0; i < data.sources.size(); ++i) {
       full.samples += TotalsOf(*profile).of_source[i];
       full.lost += data.sources[i].lost;

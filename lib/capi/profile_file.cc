@@ -5,9 +5,9 @@
 
 #include "capi/boundary.h"
 #include "capi/host_handle.h"
+#include "capi/kept_bursts.h"
 #include "capi/profile_access.h"
 #include "collect/module_capture.h"
-#include "profile/profile_merge.h"
 #include "profile/sample_totals.h"
 
 using hbbp::MakeStatus;
@@ -65,7 +65,7 @@ HBBP_API hbbp_status hbbp_profile_merge(const hbbp_profile* const* profiles, siz
       parts.push_back(&DataOf(*profiles[i]));
     }
     HBBP_ASSIGN_OR_RETURN(const hbbp::Work chosen, ReadWork(work));
-    *merged = NewProfile(hbbp::MergeProfiles(parts, chosen));
+    *merged = NewProfile(Merge(parts, chosen));
     return OkStatus();
   });
 }

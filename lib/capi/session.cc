@@ -18,6 +18,7 @@
 #include "capi/boundary.h"
 #include "capi/environment.h"
 #include "capi/host_handle.h"
+#include "capi/kept_bursts.h"
 #include "capi/profile_access.h"
 #include "capi/session_handle.h"
 #include "capi/slice_option.h"
@@ -249,6 +250,8 @@ HBBP_API hbbp_status hbbp_session_create(const hbbp_session_options* options,
     hbbp::SessionSettings settings;
     HBBP_RETURN_IF_ERROR(CheckSlice("hbbp_session_options", full.slice_ns));
     settings.slice_ns = full.slice_ns;
+    HBBP_RETURN_IF_ERROR(
+        ReadKeptBurstBytes("hbbp_session_options", full.kept_burst_bytes, &settings));
     HBBP_RETURN_IF_ERROR(CheckedConfig(full, &settings.backend));
     HBBP_RETURN_IF_ERROR(ReadHostOptions(full, &settings));
     hbbp::KeepThisCodeLoaded();

@@ -1,12 +1,10 @@
 // ImportAggregatedText reads the lines of text that was added up (perf_data/aggregated_line.h),
 // opens the files that they name (OpenFiles), and gives branches and streams, as offsets in these,
 // to AggregatedStreams. Lines are kept until all files are known.
-#include <elf.h>
 #include <fcntl.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <memory_resource>
@@ -55,29 +53,20 @@ class NamedFile {
 
   std::vector<uint8_t> build_id() const { return ReadBuildIdOfFd(file_->bytes().fd()); }
 
-  // Returns the offset in the file of code. Addresses of a file that is loaded anywhere begin at
-  // its first segment.
+  // Returns the offset in the file of code. Addresses are those of the file, also where it is
+  // loaded anywhere, as BOLT takes them.
   std::optional<uint64_t> FindOffset(uint64_t address) const {
-    const ModuleAddress absolute{address + base_};
-    const Segment* const segment = segments_.Find(absolute);
+    const Segment* const segment = segments_.Find({address});
     if (segment == nullptr || !segment->executable) return std::nullopt;
-    return segments_.OffsetOfAddress(absolute)->value;
+    return segments_.OffsetOfAddress({address})->value;
   }
 
  private:
   explicit NamedFile(std::unique_ptr<ElfFile> file)
-      : file_(std::move(file)), segments_(&file_->bytes(), file_->segment_headers()) {
-    Elf64_Ehdr header = {};
-    const std::span<const uint8_t> start = file_->bytes().Span({0}, sizeof(header));
-    if (start.size() == sizeof(header)) std::memcpy(&header, start.data(), sizeof(header));
-    if (header.e_type == ET_DYN && !segments_.all().empty()) {
-      base_ = segments_.all().front().range.start.value;
-    }
-  }
+      : file_(std::move(file)), segments_(&file_->bytes(), file_->segment_headers()) {}
 
   const std::unique_ptr<ElfFile> file_;
   const Segments segments_;
-  uint64_t base_ = 0;
 };
 
 // Each branch stack has at least one stream, and one newest branch, behind which there is none.

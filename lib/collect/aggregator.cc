@@ -43,14 +43,20 @@ BranchCount MakeBranchCount(const BranchTable::Entry& entry, uint32_t kernel_mod
   return branch;
 }
 
+std::unique_ptr<BurstKeeper> NewBurstKeeper(const KeptDetail& detail, CountedMemory* memory) {
+  if (detail.new_burst_keeper == nullptr) return nullptr;
+  return detail.new_burst_keeper(memory, detail.kept_burst_bytes);
+}
+
 }  // namespace
 
-Aggregator::Aggregator(Locator* locator, uint64_t slice_ns, CountedMemory* memory)
+Aggregator::Aggregator(Locator* locator, const KeptDetail& detail, CountedMemory* memory)
     : ForwardingSink(locator),
       locator_(*locator),
       memory_(memory),
+      burst_keeper_(NewBurstKeeper(detail, memory)),
       charge_(memory),
-      slice_clock_(slice_ns),
+      slice_clock_(detail.slice_ns),
       ip_table_(memory),
       branches_(memory),
       ibs_charge_(memory) {}
@@ -151,9 +157,12 @@ void Aggregator::OnBurst(const BurstSample& burst) {
       FlushBranches(source);
       branch_tables_[source].slice = slice;
     }
-    branch_tables_[source].table.CountBurst(ThreadFor(burst.pid, burst.tid), locations_, weight,
-                                            ReplicateOf(burst_number_), burst.stack, burst.repeats);
+    const uint32_t thread = ThreadFor(burst.pid, burst.tid);
+    branch_tables_[source].table.CountBurst(thread, locations_, weight, ReplicateOf(burst_number_),
+                                            burst.stack, burst.repeats);
     ++burst_number_;
+    if (burst_keeper_ == nullptr) return;
+    burst_keeper_->Add({source, thread, burst.time_ns, weight * burst.repeats}, locations_);
   });
   BoundSlices();
 }
@@ -257,6 +266,9 @@ ProfileData Aggregator::Snapshot(CancelCheck* check) {
   for (const uint32_t source : not_flushed) AppendTable(source, check, &data.branches);
   if (!not_flushed.empty()) Normalize(&data.branches, check);
   ibs_attribution_.CopyTo(&data, check);
+  if (burst_keeper_ != nullptr) {
+    data.kept_bursts = burst_keeper_->Encode(data, locator_.kernel_module());
+  }
   return data;
 }
 

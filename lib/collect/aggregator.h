@@ -7,12 +7,15 @@
 //
 // Counts are kept in the memory that is given. As that fills up, tables are flushed and slices
 // become wider; when it is used up, samples are dropped, and counted as such.
+//
+// On request the bursts that were counted are also kept as a whole, in a part of that memory.
 #ifndef HBBP_LIB_COLLECT_AGGREGATOR_H_
 #define HBBP_LIB_COLLECT_AGGREGATOR_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <memory_resource>
 #include <optional>
 #include <span>
@@ -23,9 +26,11 @@
 #include "base/counted_memory.h"
 #include "base/work.h"
 #include "collect/branch_table.h"
+#include "collect/burst_keeper.h"
 #include "collect/code_location.h"
 #include "collect/ibs_attribution.h"
 #include "collect/ip_table.h"
+#include "collect/kept_detail.h"
 #include "collect/locator.h"
 #include "events/event_sink.h"
 #include "profile/profile_data.h"
@@ -35,8 +40,8 @@ namespace hbbp {
 // One thread at a time may use it.
 class Aggregator final : public ForwardingSink {
  public:
-  // `slice_ns` 0 means no slices. `locator` and `memory` must outlive the aggregator.
-  Aggregator(Locator* locator, uint64_t slice_ns, CountedMemory* memory);
+  // `locator` and `memory` must outlive the aggregator.
+  Aggregator(Locator* locator, const KeptDetail& detail, CountedMemory* memory);
 
   // Returns the index of the source.
   uint32_t AddSource(SourceRecord source);
@@ -113,7 +118,8 @@ class Aggregator final : public ForwardingSink {
 
   Locator& locator_;
   CountedMemory* const memory_;
-  MemoryCharge charge_;  // for threads
+  const std::unique_ptr<BurstKeeper> burst_keeper_;  // null: bursts are not kept
+  MemoryCharge charge_;                              // for threads
   std::vector<SourceRecord> sources_;
   std::vector<ThreadRecord> threads_;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> threads_by_id_;

@@ -21,9 +21,10 @@ constexpr char kItlbRefill[] = "itlb-refill";
 }  // namespace
 
 uint32_t IbsAttribution::NameIndex(const char* name) {
-  const auto [known, added] = name_indices_.try_emplace(name, static_cast<uint32_t>(names_.size()));
-  if (added) names_.emplace_back(name);
-  return known->second;
+  const auto known = std::find(names_.begin(), names_.end(), name);
+  const auto index = static_cast<uint32_t>(known - names_.begin());
+  if (known == names_.end()) names_.push_back(name);
+  return index;
 }
 
 void IbsAttribution::AddSum(uint32_t source, const SampleLocation& location, const char* event,
@@ -137,7 +138,7 @@ void IbsAttribution::Drop(uint32_t source) {
 }
 
 void IbsAttribution::CopyTo(ProfileData* data, CancelCheck* check) const {
-  data->ibs_names = names_;
+  for (const char* name : names_) data->ibs_names.emplace_back(name);
   for (const auto& [key, sum] : sums_) {
     if (check != nullptr) check->Step();
     const auto& [source, thread, module, event, offset] = key;

@@ -70,8 +70,7 @@ class IbsAttribution {
   void DropRarestLines();
 
   const Limits limits_;
-  std::vector<std::string> names_;
-  std::unordered_map<const char*, uint32_t> name_indices_;  // by address of a literal
+  std::vector<const char*> names_;  // a few literals, each once
   std::unordered_map<SumKey, uint64_t, TupleHash> sums_;
   std::unordered_map<BucketKey, uint64_t, TupleHash> buckets_;
   std::unordered_map<LineKey, IbsLine, TupleHash> lines_;

@@ -1,4 +1,5 @@
-// ImportOptions says where the files of a recorded machine are here.
+// ImportOptions says where the files of a recorded machine are here, and what is kept of a
+// recording.
 #ifndef HBBP_LIB_COLLECT_IMPORT_OPTIONS_H_
 #define HBBP_LIB_COLLECT_IMPORT_OPTIONS_H_
 
@@ -6,9 +7,11 @@
 #include <map>
 #include <string>
 
+#include "collect/kept_detail.h"
+
 namespace hbbp {
 
-struct ImportOptions {
+struct ImportOptions : KeptDetail {
   // Directory here with the files of the recorded machine; empty: their paths are the same.
   std::string root;
   // Maps the recorded path of a file, or its last part, to the file here.
@@ -17,7 +20,6 @@ struct ImportOptions {
   std::string perf_cache;
   // This machine made the recording, with the kernel that runs now.
   bool is_this_machine = false;
-  uint64_t slice_ns = 0;  // width of the slices of time that counts are kept by; 0: no slices
 };
 
 // Returns the entry of `options.files` for a recorded path, or their end.

@@ -17,7 +17,7 @@ Importer::Importer(ImportOptions options, CountedMemory* memory)
       memory_(memory != nullptr ? memory : own_memory_.get()),
       keep_above_(memory_->limit() == 0 ? UINT64_MAX : BytesInShare(*memory_, kCompactAbove)),
       locator_(options, memory_),
-      aggregator_(&locator_, options.slice_ns, memory_) {}
+      aggregator_(&locator_, options, memory_) {}
 
 // A live session lengthens its periods as well, but those of a recording are what they are.
 void Importer::KeepMemory() {

@@ -2,7 +2,6 @@
 
 #include <limits>
 #include <new>
-#include <unordered_set>
 #include <utility>
 
 namespace hbbp {
@@ -59,11 +58,11 @@ void IpTable::MergeSlices() {
 }
 
 size_t IpTable::BytesWithoutSlices() const {
-  std::unordered_set<Key, KeyHash> keys;
+  Sums keys;  // of which the sums are not used
   for (const auto& [key, sum] : sums_) {
     Key timeless = key;
     timeless.slice = kNoSlice;
-    keys.insert(timeless);
+    keys[timeless];
   }
   return BytesOf(keys.size());
 }

@@ -18,6 +18,9 @@ inline constexpr double kCompactAbove = 0.35;
 inline constexpr double kWidenAbove = 0.4;
 inline constexpr double kLengthenAbove = 0.5;
 
+// The share of a limit that kept bursts may take is one in this many.
+inline constexpr uint64_t kBurstsInMemory = 8;
+
 // Numbers of samples and mappings that were dropped for want of memory.
 struct MemoryLosses {
   uint64_t samples = 0;

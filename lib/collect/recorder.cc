@@ -24,15 +24,15 @@ const IpSample& AsIpSample(const std::pair<IpSample, Ibs>& sample) {
 
 }  // namespace
 
-Recorder::Recorder(pid_t pid, uint64_t slice_ns, CountedMemory* memory)
+Recorder::Recorder(pid_t pid, const KeptDetail& detail, CountedMemory* memory)
     : ForwardingSink(&aggregator_),
       pid_(pid),
-      slice_ns_(slice_ns),
+      detail_(detail),
       own_memory_(memory == nullptr ? std::make_unique<CountedMemory>() : nullptr),
       given_memory_(memory),
       memory_(memory != nullptr ? memory : own_memory_.get()),
       locator_(pid, memory_),
-      aggregator_(&locator_, slice_ns, memory_),
+      aggregator_(&locator_, detail, memory_),
       waiting_(memory_),
       waiting_ops_(memory_),
       waiting_fetches_(memory_),
@@ -181,10 +181,10 @@ ProfileData Recorder::Snapshot(CancelCheck* check) {
 
 void Recorder::Clear() {
   const pid_t pid = pid_;
-  const uint64_t slice_ns = slice_ns_;
+  const KeptDetail detail = detail_;
   CountedMemory* const memory = given_memory_;
   this->~Recorder();
-  new (this) Recorder(pid, slice_ns, memory);
+  new (this) Recorder(pid, detail, memory);
 }
 
 }  // namespace hbbp

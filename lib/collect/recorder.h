@@ -18,6 +18,7 @@
 #include "base/work.h"
 #include "collect/aggregator.h"
 #include "collect/burst_queue.h"
+#include "collect/kept_detail.h"
 #include "collect/live_locator.h"
 #include "collect/memory_use.h"
 #include "events/event_sink.h"
@@ -34,8 +35,8 @@ class Recorder : public ForwardingSink {
   // This is the owner of the sources of the backend.
   static constexpr uint32_t kBackend = 0;
 
-  // `pid` 0 is the calling process, `slice_ns` 0 means no slices, and `memory` NULL no limit.
-  explicit Recorder(pid_t pid = 0, uint64_t slice_ns = 0, CountedMemory* memory = nullptr);
+  // `pid` 0 is the calling process, and `memory` NULL means no limit.
+  explicit Recorder(pid_t pid = 0, const KeptDetail& detail = {}, CountedMemory* memory = nullptr);
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
@@ -111,7 +112,7 @@ class Recorder : public ForwardingSink {
   void CountBurst(const BurstSample& burst);
 
   const pid_t pid_;
-  const uint64_t slice_ns_;
+  const KeptDetail detail_;
   std::unique_ptr<CountedMemory> own_memory_;
   CountedMemory* const given_memory_;
   CountedMemory* const memory_;

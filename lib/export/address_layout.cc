@@ -1,5 +1,5 @@
-// The constructor collects where blocks are (UsedCode), replaces that by segments where there is a
-// file (MapModule), and then moves the files that may be anywhere (MoveFiles).
+// The constructor merges the pages of used code (MergePages), replaces them by segments where there
+// is a file (MapModule), and then moves the files that may be anywhere (MoveFiles).
 #include "export/address_layout.h"
 
 #include <algorithm>
@@ -53,12 +53,18 @@ Iterator EndOfModule(Iterator first, Iterator end) {
                       [&](const MappedCode& each) { return each.module != first->module; });
 }
 
-std::vector<MappedCode> UsedCode(const Analysis& analysis, const PivotInput& input) {
-  std::vector<MappedCode> used;
+std::vector<UsedCode> FindUsedCode(const Analysis& analysis, const PivotInput& input) {
+  std::vector<UsedCode> used;
   for (const PivotBlock& block : input.blocks) {
     const ModuleAddress start = FindStart(block, analysis);
-    AddUsed(Unmoved(block.module, {start, start + std::max(block.bytes, 1u)}, 0), &used);
+    used.push_back({block.module, {start, start + std::max(block.bytes, 1u)}});
   }
+  return used;
+}
+
+std::vector<MappedCode> MergePages(const std::vector<UsedCode>& code) {
+  std::vector<MappedCode> used;
+  for (const UsedCode& each : code) AddUsed(Unmoved(each.module, each.range, 0), &used);
   std::sort(used.begin(), used.end(), &IsBefore);
   std::vector<MappedCode> merged;
   for (const MappedCode& each : used) AddUsed(each, &merged);
@@ -144,8 +150,11 @@ ModuleAddress FindStart(const PivotBlock& block, const Analysis& analysis) {
   return is_missing ? analysis.functions()[block.function].range.start : block.start;
 }
 
-AddressLayout::AddressLayout(const Analysis& analysis, const PivotInput& input) {
-  const std::vector<MappedCode> used = UsedCode(analysis, input);
+AddressLayout::AddressLayout(const Analysis& analysis, const PivotInput& input)
+    : AddressLayout(analysis, FindUsedCode(analysis, input)) {}
+
+AddressLayout::AddressLayout(const Analysis& analysis, const std::vector<UsedCode>& code) {
+  const std::vector<MappedCode> used = MergePages(code);
   std::vector<bool> moves(analysis.data().modules.size());
   for (auto first = used.begin(); first != used.end();) {
     const auto end = EndOfModule(first, used.end());

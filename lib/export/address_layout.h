@@ -31,9 +31,17 @@ struct MappedCode {
   uint64_t AddressOf(ModuleAddress address) const { return start + (address - range.start); }
 };
 
+// Code of a module that needs run-time addresses.
+struct UsedCode {
+  uint32_t module = 0;
+  AddressRange range;
+};
+
 class AddressLayout {
  public:
-  // Lays out the executable segments of files that blocks are in, and the pages of other blocks.
+  // Lays out the executable segments of files that the code is in, and the pages of other code.
+  AddressLayout(const Analysis& analysis, const std::vector<UsedCode>& code);
+  // Does the same for the blocks of `input`.
   AddressLayout(const Analysis& analysis, const PivotInput& input);
 
   // Returns them by module and address.

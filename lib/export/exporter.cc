@@ -10,11 +10,21 @@
 namespace hbbp {
 namespace {
 
-constexpr std::array kExporters = {
-    &kLlvmExporter,           &kAutofdoExporter,   &kProfgenExporter,  &kBoltExporter,
-    &kBoltAggregatedExporter, &kCallgrindExporter, &kPprofExporter,    &kGoPgoExporter,
-    &kSpeedscopeExporter,     &kBbvExporter,       &kPerfettoExporter, &kCsvExporter,
-    &kJsonExporter,           &kSqlExporter};
+constexpr std::array kExporters = {&kLlvmExporter,
+                                   &kAutofdoExporter,
+                                   &kProfgenExporter,
+                                   &kBoltExporter,
+                                   &kBoltAggregatedExporter,
+                                   &kBrstackExporter,
+                                   &kCallgrindExporter,
+                                   &kPprofExporter,
+                                   &kGoPgoExporter,
+                                   &kSpeedscopeExporter,
+                                   &kBbvExporter,
+                                   &kPerfettoExporter,
+                                   &kCsvExporter,
+                                   &kJsonExporter,
+                                   &kSqlExporter};
 
 // Formats of one module are of its code; others have functions whose code is missing, too.
 std::vector<double> InstructionsByModule(const Analysis& analysis, bool only_code) {

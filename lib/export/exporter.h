@@ -24,6 +24,7 @@ extern const Exporter kAutofdoExporter;
 extern const Exporter kProfgenExporter;
 extern const Exporter kBoltExporter;
 extern const Exporter kBoltAggregatedExporter;
+extern const Exporter kBrstackExporter;
 extern const Exporter kCallgrindExporter;
 extern const Exporter kPprofExporter;
 extern const Exporter kGoPgoExporter;

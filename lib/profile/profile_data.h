@@ -185,6 +185,7 @@ struct ProfileData {
   std::vector<IbsCount> ibs_counts;    // sorted by module, offset, event, source, thread
   std::vector<IbsBucket> ibs_buckets;  // sorted by latency, bucket, source, thread
   std::vector<IbsLine> ibs_lines;      // sorted by address, source, thread
+  std::vector<uint8_t> kept_bursts;    // encoded (kept_bursts.h); empty: there are none
 };
 
 // Sorts `counts` and adds up those that differ only in their numbers. If `check` throws, they are

@@ -43,6 +43,7 @@ enum class SectionType : uint32_t {
   kIbs = 7,
   kSlices = 8,
   kMerged = 9,
+  kBursts = 10,
 };
 
 struct Header {
@@ -483,6 +484,14 @@ Status ReadMerged(std::span<const uint8_t> bytes, uint32_t, ProfileData* data) {
   return reader.status();
 }
 
+// Bursts are encoded as in the file, because few who load a profile read them.
+std::vector<uint8_t> WriteBursts(const ProfileData& data) { return data.kept_bursts; }
+
+Status ReadBursts(std::span<const uint8_t> bytes, uint32_t, ProfileData* data) {
+  data->kept_bursts.assign(bytes.begin(), bytes.end());
+  return OkStatus();
+}
+
 // Returns whether a profile has this section at all.
 bool HasSection(SectionType type, const ProfileData& data) {
   switch (type) {
@@ -490,6 +499,8 @@ bool HasSection(SectionType type, const ProfileData& data) {
       return data.slices.width_ns != 0;
     case SectionType::kMerged:
       return data.recordings != 0;
+    case SectionType::kBursts:
+      return !data.kept_bursts.empty();
     default:
       return true;
   }
@@ -505,7 +516,7 @@ struct SectionFormat {
 
 // Sections are read in this order, whatever their order in the file: slices refer to counts and
 // branches, and merged to modules.
-constexpr std::array<SectionFormat, 9> kSections = {{
+constexpr std::array<SectionFormat, 10> kSections = {{
     {SectionType::kInfo, 1, "info", WriteInfo, ReadInfo},
     {SectionType::kSources, 5, "sources", WriteSources, ReadSources},
     {SectionType::kThreads, 1, "threads", WriteThreads, ReadThreads},
@@ -515,6 +526,7 @@ constexpr std::array<SectionFormat, 9> kSections = {{
     {SectionType::kIbs, 1, "ibs", WriteIbs, ReadIbs},
     {SectionType::kSlices, 1, "slices", WriteSlices, ReadSlices},
     {SectionType::kMerged, 1, "merged", WriteMerged, ReadMerged},
+    {SectionType::kBursts, 1, "bursts", WriteBursts, ReadBursts},
 }};
 
 }  // namespace

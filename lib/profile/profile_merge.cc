@@ -6,8 +6,9 @@
 
 namespace hbbp {
 
-ProfileData MergeProfiles(std::span<const ProfileData* const> profiles, const Work& work) {
-  ProfileMerger merger;
+ProfileData MergeProfiles(std::span<const ProfileData* const> profiles, const Work& work,
+                          BurstMerger* bursts) {
+  ProfileMerger merger({}, bursts);
   CancelCheck check(work.cancel);
   for (size_t number = 0; number < profiles.size(); ++number) {
     ReportOrThrow(work, number, profiles.size());
@@ -37,6 +38,7 @@ bool KeepThread(uint32_t tid, ProfileData* data) {
   keep(&data->ibs_counts);
   keep(&data->ibs_buckets);
   keep(&data->ibs_lines);
+  data->kept_bursts.clear();
   return true;
 }
 
@@ -48,6 +50,7 @@ bool KeepSlice(uint32_t slice, ProfileData* data) {
   data->ibs_counts.clear();
   data->ibs_buckets.clear();
   data->ibs_lines.clear();
+  data->kept_bursts.clear();
   return true;
 }
 

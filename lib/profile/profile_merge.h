@@ -11,14 +11,18 @@
 
 namespace hbbp {
 
+class BurstMerger;
+
 // Returns the sum. Modules are merged by kind and build ID or, without build ID, by kind, path and
 // inode; sources if their settings are the same; threads by pid and tid. Generated code is separate
 // for each process, by pid and start of the recording: its addresses mean nothing in another one,
 // process ids are the same on many hosts, and addresses are used again. The pid is kept if all
 // profiles have the same; the command is that of the first. The duration is that of the runs
 // (profile_runs.h), with each of which slices begin (slice_merger.h). Work is in profiles; throws
-// WorkCancelled. ProfileMerger (profile_merger.h) does the same with one profile after the other.
-ProfileData MergeProfiles(std::span<const ProfileData* const> profiles, const Work& work = {});
+// WorkCancelled. ProfileMerger (profile_merger.h) does the same with one profile after the other,
+// and says what `bursts` is for.
+ProfileData MergeProfiles(std::span<const ProfileData* const> profiles, const Work& work = {},
+                          BurstMerger* bursts = nullptr);
 
 // Removes what is not of that thread. Numbers of the sources that are not known by thread (lost,
 // throttled, unmapped, statistics of the tracer) stay those of the whole. Returns false, and

@@ -104,9 +104,10 @@ void RotateReplicates(size_t by, ReplicateSums* replicates) {
 void ProfileMerger::Add(const ProfileData& profile, CancelCheck* check) {
   check->CheckNow();
   AddRun(profile);
-  const Indices indices = AddRecords(profile);
+  const MergedIndices indices = AddRecords(profile);
   AppendCounts(profile, indices);
   AppendIbs(profile, indices);
+  if (bursts_ != nullptr) bursts_->Add(profile, indices);
   AddUp(check);
 }
 
@@ -124,8 +125,8 @@ void ProfileMerger::AddRun(const ProfileData& profile) {
   times_.push_back(TimesOf(profile));
 }
 
-ProfileMerger::Indices ProfileMerger::AddRecords(const ProfileData& profile) {
-  Indices indices;
+MergedIndices ProfileMerger::AddRecords(const ProfileData& profile) {
+  MergedIndices indices;
   for (const SourceRecord& source : profile.sources) indices.sources.push_back(AddSource(source));
   for (const ThreadRecord& thread : profile.threads) {
     const ThreadRecord kept = options_.drop_threads ? ThreadRecord() : thread;
@@ -170,7 +171,7 @@ uint32_t ProfileMerger::AddModule(const ModuleRecord& module, uint64_t process) 
   return index;
 }
 
-void ProfileMerger::AppendCounts(const ProfileData& profile, const Indices& indices) {
+void ProfileMerger::AppendCounts(const ProfileData& profile, const MergedIndices& indices) {
   SlicedCounts sliced{times_.size() - 1, {}, {}};
   sliced.counts = Append(profile.counts, &merged_.counts);
   for (IpCount& count : sliced.counts.In(&merged_.counts)) {
@@ -191,7 +192,7 @@ void ProfileMerger::AppendCounts(const ProfileData& profile, const Indices& indi
   if (!options_.drop_slices && profile.slices.width_ns != 0) sliced_.push_back(sliced);
 }
 
-void ProfileMerger::AppendIbs(const ProfileData& profile, const Indices& indices) {
+void ProfileMerger::AppendIbs(const ProfileData& profile, const MergedIndices& indices) {
   for (IbsCount& count : Append(profile.ibs_counts, &merged_.ibs_counts).In(&merged_.ibs_counts)) {
     indices.Map(&count);
     count.module = indices.modules[count.module];
@@ -231,6 +232,7 @@ ProfileData ProfileMerger::Finish(CancelCheck* check) {
   merged_.duration_ns = DurationOfRuns(times_);
   if (!options_.drop_slices) MapSlices();
   Normalize(&merged_, check);
+  if (bursts_ != nullptr) merged_.kept_bursts = bursts_->Take();
   if (merged_.recordings == 1) {
     // A recording alone is not a sum.
     for (BranchCount& branch : merged_.branches) {

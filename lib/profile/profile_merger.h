@@ -59,6 +59,26 @@ struct MergeOptions {
   bool drop_slices = false;
 };
 
+// The indices in the sum of what is in a profile.
+struct MergedIndices {
+  std::vector<uint32_t> sources, threads, modules, names;
+
+  template <typename Count>
+  void Map(Count* count) const {
+    count->source = sources[count->source];
+    count->thread = threads[count->thread];
+  }
+};
+
+// Adds up kept bursts (kept_burst_merger.h does it), which depend on the order of profiles.
+class BurstMerger {
+ public:
+  virtual ~BurstMerger() = default;
+  virtual void Add(const ProfileData& profile, const MergedIndices& indices) = 0;
+  // Returns ProfileData::kept_bursts of the sum.
+  virtual std::vector<uint8_t> Take() = 0;
+};
+
 class ProfileMerger {
  public:
   // Some of the elements of a list.
@@ -71,7 +91,9 @@ class ProfileMerger {
     }
   };
 
-  explicit ProfileMerger(MergeOptions options = {}) : options_(options) {}
+  // Without `bursts`, which must outlive the merger, bursts that profiles keep are not in the sum.
+  explicit ProfileMerger(MergeOptions options = {}, BurstMerger* bursts = nullptr)
+      : options_(options), bursts_(bursts) {}
 
   // Throws WorkCancelled. After any exception the merger can only be destroyed.
   void Add(const ProfileData& profile, CancelCheck* check);
@@ -85,17 +107,6 @@ class ProfileMerger {
  private:
   using ThreadKey = std::pair<uint32_t, uint32_t>;
 
-  // The indices in the sum of what is in a profile.
-  struct Indices {
-    std::vector<uint32_t> sources, threads, modules, names;
-
-    template <typename Count>
-    void Map(Count* count) const {
-      count->source = sources[count->source];
-      count->thread = threads[count->thread];
-    }
-  };
-
   // The counts of the sum that have the slices of a profile.
   struct SlicedCounts {
     size_t profile;  // index of times_
@@ -103,15 +114,16 @@ class ProfileMerger {
   };
 
   void AddRun(const ProfileData& profile);
-  Indices AddRecords(const ProfileData& profile);
+  MergedIndices AddRecords(const ProfileData& profile);
   uint32_t AddSource(const SourceRecord& source);
   uint32_t AddModule(const ModuleRecord& module, uint64_t process);
-  void AppendCounts(const ProfileData& profile, const Indices& indices);
-  void AppendIbs(const ProfileData& profile, const Indices& indices);
+  void AppendCounts(const ProfileData& profile, const MergedIndices& indices);
+  void AppendIbs(const ProfileData& profile, const MergedIndices& indices);
   void AddUp(CancelCheck* check);
   void MapSlices();
 
   const MergeOptions options_;
+  BurstMerger* const bursts_;
   ProfileData merged_;
   std::vector<RunTimes> times_;
   MergedIndex<ThreadRecord, ThreadKey> threads_;

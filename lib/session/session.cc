@@ -65,7 +65,7 @@ Session::Session(std::unique_ptr<Backend> backend, const SessionSettings& settin
       backend_(has_backend_ ? std::move(backend) : std::make_unique<ObservingBackend>()),
       log_(settings.log),
       memory_(settings.allocator, settings.max_memory),
-      recorder_(settings.backend.pid, settings.slice_ns, &memory_),
+      recorder_(settings.backend.pid, settings, &memory_),
       budget_({&settings_.backend, backend_.get(), &recorder_, &memory_, &log_},
               settings.max_memory) {
   ::sem_init(&wake_, 0, 0);

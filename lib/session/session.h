@@ -21,6 +21,7 @@
 #include "base/status.h"
 #include "base/work.h"
 #include "collect/host_settings.h"
+#include "collect/kept_detail.h"
 #include "collect/recorder.h"
 #include "collect/session_log.h"
 #include "profile/profile_data.h"
@@ -50,12 +51,11 @@ class SessionObserver {
 // The share of a limit of memory that buffers may take is one in this many.
 inline constexpr uint64_t kBuffersInMemory = 4;
 
-struct SessionSettings : HostSettings {
+struct SessionSettings : HostSettings, KeptDetail {
   BackendConfig backend;
   SessionObserver* observer = nullptr;
   // Sampling stops by itself at this time of CLOCK_MONOTONIC. 0: never.
   uint64_t deadline_ns = 0;
-  uint64_t slice_ns = 0;  // of time that counts are kept by; 0: they are not
   // CLOCK_REALTIME less CLOCK_MONOTONIC, one for all processes of a recording: their start times
   // are in order whenever the clock is set. 0: what it is when the session starts.
   uint64_t realtime_offset_ns = 0;

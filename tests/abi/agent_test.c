@@ -216,6 +216,18 @@ static hbbp_status stop_pushed(void *context, hbbp_feed *feed, hbbp_error *error
   return HBBP_OK;
 }
 
+/* Whole bursts are kept by libhbbp alone. */
+static void test_kept_bursts(void) {
+  HBBP_INIT(hbbp_session_options, options);
+  options.source = HBBP_SOURCE_EBS;
+  options.kept_burst_bytes = HBBP_MIN_KEPT_BURST_BYTES;
+  hbbp_session *session = NULL;
+  HBBP_INIT(hbbp_error, error);
+  CHECK(hbbp_session_create(&options, &session, &error) == HBBP_ERROR_UNSUPPORTED);
+  CHECK(strstr(error.message, "kept_burst_bytes") != NULL);
+  CHECK(session == NULL);
+}
+
 /* The agent's own source is the only one of a session. */
 static void test_own_source(void) {
   HBBP_INIT(hbbp_session_options, options);
@@ -254,6 +266,7 @@ int main(int argc, char **argv) {
   test_features();
   test_branch_tracing_is_refused();
   test_own_source();
+  test_kept_bursts();
   hbbp_profile *const parts[] = {record(), observe()};
   const int is_skipped = parts[0] == NULL;
   if (!is_skipped) check_default_source();

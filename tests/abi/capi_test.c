@@ -313,6 +313,9 @@ static void test_null_of_imports(void) {
   options.slice_ns = HBBP_MAX_SLICE_NS + 1;
   CHECK_OPTION("slice_ns");
   options.slice_ns = 0;
+  options.kept_burst_bytes = HBBP_MIN_KEPT_BURST_BYTES - 1;
+  CHECK_OPTION("kept_burst_bytes");
+  options.kept_burst_bytes = 0;
   options.reserved2 = 1;
   CHECK_OPTION("reserved2");
 #undef CHECK_OPTION
@@ -772,6 +775,7 @@ static void test_options(void) {
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "ebs_method", ebs_method = -1);
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "slice_ns", slice_ns = 1);
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "slice_ns", slice_ns = UINT64_MAX);
+  CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "kept_burst_bytes", kept_burst_bytes = 1);
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "pid", pid = UINT64_MAX);
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "branch_period", branch_period = UINT64_MAX);
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "event", event = -1);

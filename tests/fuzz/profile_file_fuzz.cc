@@ -9,6 +9,8 @@
 
 #include "analysis/analyze.h"
 #include "analysis/profile_loops.h"
+#include "profile/kept_burst_reader.h"
+#include "profile/kept_bursts.h"
 #include "profile/profile_file.h"
 #include "support/profile_bytes.h"
 
@@ -24,7 +26,24 @@ void Require(bool condition) {
   if (!condition) std::abort();
 }
 
+// Checks that bursts have branches, which are in the profile.
+void CheckBursts(const ProfileData& data) {
+  const StatusOr<hbbp::KeptBursts> bursts = hbbp::ParseKeptBursts(data);
+  if (!bursts.ok()) return;
+  for (const hbbp::RecordedBursts& recording : bursts->recordings) {
+    hbbp::KeptBurstReader reader(recording);
+    hbbp::KeptBurst burst;
+    while (reader.Next(&burst)) {
+      Require(burst.source < data.sources.size());
+      Require(burst.thread < data.threads.size());
+      Require(!burst.branches.empty());
+      for (const uint32_t branch : burst.branches) Require(branch < recording.branches.size());
+    }
+  }
+}
+
 void CheckProfile(ProfileData data) {
+  CheckBursts(data);
   const std::vector<uint8_t> stored = hbbp::SerializeProfile(data);
   const StatusOr<ProfileData> again = hbbp::ParseProfile(stored);
   Require(again.ok());
@@ -102,7 +121,7 @@ void CheckProfile(ProfileData data) {
 std::vector<uint8_t> WithChecksums(const uint8_t* data, size_t size) {
   ProfileBytes bytes{ProfileData()};
   while (size >= 3) {
-    const uint32_t type = data[0] % 9;
+    const uint32_t type = data[0] % 11;
     const size_t claimed = data[1] + size_t{256} * data[2];
     const size_t length = claimed < size - 3 ? claimed : size - 3;
     bytes.SetSection(type, {data + 3, data + 3 + length});

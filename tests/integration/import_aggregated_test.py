@@ -60,7 +60,7 @@ class ImportAggregatedTest(record_support.RecordTest):
                              f'F {at["loop"]} {at["leave"]} 1\n')
 
     def test_branches_and_streams_give_the_counts_of_blocks(self):
-        for options in (['-no-pie'], ['-static-pie']):
+        for options in (['-no-pie'], ['-static-pie'], ['-static-pie', '-Wl,-Ttext-segment=0x100000']):
             with self.subTest(options):
                 program, symbols = self.build(*options)
                 self.write(symbols)

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <string_view>
 
+#include "byte_count.h"
 #include "command.h"
 #include "file_options.h"
 #include "format.h"
@@ -100,6 +101,7 @@ int RunImport(int argc, char** argv) {
   std::string binary;
   std::string ebs_method = "auto";
   std::string time_quantum;
+  std::string keep_bursts;
   Options options(kName, "Make a profile of a recording of perf");
   options.Positionals(
       "FILE", &recordings, 1, 1,
@@ -116,6 +118,9 @@ int RunImport(int argc, char** argv) {
                  "which instruction a sample with a branch stack counts for (auto)");
   options.Value("--time-quantum", &time_quantum, "TIME",
                 "keep counts by slices of time, such as 100ms or 1s, for hbbp phases");
+  options.Value("--keep-bursts", &keep_bursts, "BYTES",
+                "keep whole branch stacks in so much memory, such as 64M, for hbbp export --format "
+                "brstack");
   options.Footer(
       "--ebs-method: plain takes the instruction at the IP, ip+1 the one that was executed before\n"
       "it, auto the latter for precise events (PEBS) alone.\n"
@@ -126,11 +131,15 @@ int RunImport(int argc, char** argv) {
   if (const Status read = files.Read(); !read.ok()) return Fail(kName, read.message());
   const StatusOr<uint64_t> slice_ns = ParseTimeQuantum(time_quantum);
   if (!slice_ns.ok()) return Fail(kName, slice_ns.status().message());
+  const StatusOr<uint64_t> kept_burst_bytes =
+      ParseByteCount("--keep-bursts", keep_bursts, HBBP_MIN_KEPT_BURST_BYTES);
+  if (!kept_burst_bytes.ok()) return Fail(kName, kept_burst_bytes.status().message());
   hbbp_import_options how = {};
   files.SetTo(&how);
   how.binary = binary.empty() ? nullptr : binary.c_str();
   how.ebs_method = EbsMethodFromName(ebs_method);
   how.slice_ns = *slice_ns;
+  how.kept_burst_bytes = *kept_burst_bytes;
   const hbbp::profile profile = Import(recordings.front(), how);
   Save(profile, kernel, output);
   Report(profile, output);

@@ -141,6 +141,8 @@ Json ToJson(const Contents& contents) {
                {"recordings", contents.info.recordings},
                {"slices", contents.slices.size()},
                {"slice_ns", SliceWidth(contents.slices)},
+               {"kept_bursts", contents.info.kept_bursts},
+               {"bursts_not_kept", contents.info.bursts_not_kept},
                {"sources", Json::array()},
                {"process_list", Json::array()},
                {"threads", contents.threads.size()},
@@ -362,6 +364,10 @@ std::string ToText(const Contents& contents) {
   if (info.recordings > 1) out += "sum of    " + FormatCount(info.recordings) + " recordings\n";
   out += "duration  " + FormatDuration(info.duration_ns) + "\n";
   if (!contents.slices.empty()) out += "slices    " + SlicesText(contents.slices) + "\n";
+  if (info.kept_bursts != 0 || info.bursts_not_kept != 0) {
+    out += "bursts    " + FormatCount(info.kept_bursts) + " kept whole, " +
+           FormatCount(info.bursts_not_kept) + " without room\n";
+  }
   for (const SourceView& source : contents.sources) {
     out += "source    " + SourceText(source) + "\n" + TraceText(source);
   }

@@ -28,7 +28,7 @@ inline constexpr char kFiltersVariable[] = "HBBP_PRELOAD_FILTERS";
 // Numbers as in hbbp_session_options, and when to stop, in CLOCK_MONOTONIC (0: never): "event
 // period-mode period frequency kernel deadline source trace-mode burst branch-period
 // expected-seconds event-type event-config ebs-method imprecise slice-ns realtime-offset
-// max-overhead max-memory [event-name]"; max-overhead in parts of kOverheadUnit.
+// max-overhead max-memory kept-burst-bytes [event-name]"; max-overhead in parts of kOverheadUnit.
 inline constexpr char kSessionVariable[] = "HBBP_PRELOAD_SESSION";
 
 // A whole number does not depend on the locale of the program.

@@ -22,6 +22,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "collect/first_bursts.h"
 #include "preload/image_profile.h"
 #include "preload/options.h"
 #include "preload/own_memory.h"
@@ -52,17 +53,17 @@ ImageSettings SettingsFromEnvironment() {
   unsigned burst = 0;
   unsigned long long period = 0, frequency = 0, deadline = 0, branch_period = 0, expected = 0;
   unsigned long long event_config = 0, slice = 0, realtime_offset = 0;
-  unsigned long long max_overhead = 0, max_memory = 0;
+  unsigned long long max_overhead = 0, max_memory = 0, kept_burst_bytes = 0;
   unsigned event_type = 0;
   char event_name[256] = "";
   if (text == nullptr ||
       std::sscanf(text,
                   "%d %d %llu %llu %d %llu %d %d %u %llu %llu %u %llu %d %d %llu %llu %llu "
-                  "%llu %255s",
+                  "%llu %llu %255s",
                   &event, &period_mode, &period, &frequency, &kernel, &deadline, &source,
                   &trace_mode, &burst, &branch_period, &expected, &event_type, &event_config,
                   &ebs_method, &imprecise, &slice, &realtime_offset, &max_overhead, &max_memory,
-                  event_name) < 19) {
+                  &kept_burst_bytes, event_name) < 20) {
     return settings;
   }
   if (source != 0) settings.source = static_cast<SourceKind>(source);
@@ -86,6 +87,7 @@ ImageSettings SettingsFromEnvironment() {
   settings.session.max_memory = max_memory;
   settings.session.deadline_ns = deadline;
   settings.session.slice_ns = slice;
+  KeepBursts(kept_burst_bytes, &settings.session);
   settings.session.realtime_offset_ns = realtime_offset;
   return settings;
 }

@@ -10,6 +10,7 @@
 
 #include "base/files.h"
 #include "base/quantity.h"
+#include "byte_count.h"
 #include "options.h"
 #include "profile_view.h"
 #include "time_quantum.h"
@@ -103,6 +104,8 @@ Status CheckOptionsOfSource(const RecordOptions& record) {
       {"--ebs-method", record.ebs_method != "plain", is_of_perf, "ebs, lbr or auto"},
       {"--expect", record.expected_seconds != 0, source != "swbt", "ebs, lbr, ibs or auto"},
       {"--event", record.event != "auto", source != "ibs", "ebs, lbr, swbt or auto"},
+      {"--keep-bursts", !record.keep_bursts.empty(), source != "ibs" && source != "ebs",
+       "lbr, swbt or auto"},
   };
   for (const auto& option : options) {
     if (!option.is_given || option.has_use) continue;
@@ -133,10 +136,6 @@ Status CheckTarget(const RecordOptions& record) {
 }
 
 constexpr double kMinShare = 1e-6;
-constexpr double kMaxBytes = 1e15;
-constexpr NamedUnit kBytes[] = {{"", 1},          {"k", 1e3},       {"K", 1e3},
-                                {"M", 1e6},       {"G", 1e9},       {"T", 1e12},
-                                {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}};
 
 // Returns 0 for an empty text.
 StatusOr<double> ParseOverhead(const std::string& text) {
@@ -151,21 +150,6 @@ StatusOr<double> ParseOverhead(const std::string& text) {
   return MakeStatus(StatusCode::kInvalidArgument,
                     "--max-overhead: %s is less than 0.000001, which leaves no time for samples",
                     text.c_str());
-}
-
-// Returns 0 for an empty text.
-StatusOr<uint64_t> ParseBytes(const std::string& text) {
-  if (text.empty()) return uint64_t{0};
-  const std::optional<double> bytes = ParseWithUnit(text, kBytes);
-  if (!bytes || *bytes < 0 || *bytes > kMaxBytes) {
-    return MakeStatus(StatusCode::kInvalidArgument,
-                      "--max-memory: %s is not a number of bytes, such as 64M, 64MiB or 1G",
-                      text.c_str());
-  }
-  if (*bytes >= HBBP_MIN_MEMORY) return static_cast<uint64_t>(*bytes);
-  return MakeStatus(StatusCode::kInvalidArgument,
-                    "--max-memory: %s is less than 1MiB (%d bytes), which is the least",
-                    text.c_str(), HBBP_MIN_MEMORY);
 }
 
 }  // namespace
@@ -199,6 +183,7 @@ hbbp_session_options SessionOptionsOf(const RecordOptions& record) {
   options.slice_ns = record.slice_ns;
   options.max_overhead = record.max_overhead_share;
   options.max_memory = record.max_memory_bytes;
+  options.kept_burst_bytes = record.kept_burst_bytes;
   options.pid = record.pid;
   return options;
 }
@@ -243,6 +228,9 @@ std::optional<int> ParseRecordOptions(int argc, char** argv, RecordOptions* reco
                  "or both and compared (verify)");
   options.Value("--time-quantum", &record->time_quantum, "TIME",
                 "keep counts by slices of time, such as 100ms or 1s, for hbbp phases");
+  options.Value("--keep-bursts", &record->keep_bursts, "BYTES",
+                "swbt, lbr: keep whole bursts in so much memory of each process, such as 64M, for "
+                "hbbp export --format brstack");
   options.Seconds("--duration", &record->duration_s, "TIME",
                   "stop profiling after that time, such as 10 (seconds), 500ms or 5m; the program "
                   "goes on to its end");
@@ -293,7 +281,11 @@ Status FindSlices(RecordOptions* record) {
 
 Status FindBudgets(RecordOptions* record) {
   HBBP_ASSIGN_OR_RETURN(record->max_overhead_share, ParseOverhead(record->max_overhead));
-  HBBP_ASSIGN_OR_RETURN(record->max_memory_bytes, ParseBytes(record->max_memory));
+  HBBP_ASSIGN_OR_RETURN(record->max_memory_bytes,
+                        ParseByteCount("--max-memory", record->max_memory, HBBP_MIN_MEMORY));
+  HBBP_ASSIGN_OR_RETURN(
+      record->kept_burst_bytes,
+      ParseByteCount("--keep-bursts", record->keep_bursts, HBBP_MIN_KEPT_BURST_BYTES));
   return OkStatus();
 }
 

@@ -37,6 +37,8 @@ struct RecordOptions {
   double max_overhead_share = 0;
   std::string max_memory;
   uint64_t max_memory_bytes = 0;
+  std::string keep_bursts;  // as it was given; empty: they are not kept
+  uint64_t kept_burst_bytes = 0;
   uint64_t pid = 0;         // a running process; 0: `command` is run
   bool is_outside = false;  // `command` is observed from outside
   std::vector<std::string> command;
@@ -51,7 +53,7 @@ Status FindEventOf(RecordOptions* record);
 // Parses --time-quantum.
 Status FindSlices(RecordOptions* record);
 
-// Parses --max-overhead and --max-memory.
+// Parses --max-overhead, --max-memory and --keep-bursts.
 Status FindBudgets(RecordOptions* record);
 
 // Checks whether the options go together, and whether this machine supports them.

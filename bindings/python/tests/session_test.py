@@ -2,6 +2,7 @@
 """Tests sessions in this process: what they observe, and that they release everything."""
 import ctypes
 import gc
+import io
 import mmap
 import os
 import sys
@@ -155,6 +156,20 @@ class SessionTest(unittest.TestCase):
         # A loop whose exits were not observed has no trip count.
         loops = profile.loops().top(20, 'own_instructions')
         self.assertGreater(max(loop.trip_count for loop in loops), 1)
+
+    def test_whole_bursts_are_kept(self):
+        if not hbbp.capabilities().has('branch_tracing'):
+            self.skipTest('no branch_tracing here')
+        with hbbp.Session('swbt', period=support.PERIOD_NS, kept_burst_bytes=1 << 20) as running:
+            support.work(seconds=0.5)
+        profile = running.profile()
+        info = profile.info()
+        self.assertEqual(info.kept_bursts + info.bursts_not_kept, info.samples)
+        text = io.BytesIO()
+        profile.analyze().export('brstack', text)
+        bursts = [line for line in text.getvalue().splitlines() if line.startswith(b' ')]
+        self.assertGreater(len(bursts), 0)
+        self.assertLessEqual(len(bursts), info.kept_bursts)
 
     def test_default_source_counts_the_event_that_is_named(self):
         with hbbp.Session('auto', event='page-faults', period=53) as running:

@@ -55,7 +55,7 @@ TEST_CASE("samples are counted or dropped, each once, whichever allocation fails
       host.every = every;
       CountedMemory memory(host.allocator());
       {
-        Recorder recorder(1, slice_ns, &memory);
+        Recorder recorder(1, {slice_ns}, &memory);
         Prepare(SourceKind::kEbs, &recorder);
         constexpr uint64_t kSamples = 20'000;
         for (uint64_t i = 0; i < kSamples; ++i) {
@@ -80,7 +80,7 @@ TEST_CASE("bursts are counted or dropped, each once, whichever allocation fails"
       host.every = every;
       CountedMemory memory(host.allocator());
       {
-        Recorder recorder(1, slice_ns, &memory);
+        Recorder recorder(1, {slice_ns}, &memory);
         Prepare(SourceKind::kSwbt, &recorder);
         constexpr uint64_t kBursts = 3'000;
         AddBursts(kBursts, 2000, &recorder);
@@ -99,7 +99,7 @@ TEST_CASE("counts stay within the memory that is allowed") {
     CAPTURE(static_cast<int>(kind));
     constexpr uint64_t kMaxBytes = 1 << 20;
     CountedMemory memory({}, kMaxBytes);
-    Recorder recorder(1, 1'000'000, &memory);
+    Recorder recorder(1, {1'000'000}, &memory);
     Prepare(kind, &recorder);
     constexpr uint64_t kNumber = 30'000;
     if (kind == SourceKind::kEbs) {
@@ -120,7 +120,7 @@ TEST_CASE("counts stay within the memory that is allowed") {
 TEST_CASE("many threads and modules count as memory") {
   constexpr uint64_t kMaxBytes = 1 << 20;
   CountedMemory memory({}, kMaxBytes);
-  Recorder recorder(1, 0, &memory);
+  Recorder recorder(1, {}, &memory);
   Prepare(SourceKind::kEbs, &recorder);
   for (uint32_t i = 0; i < 10'000; ++i) {
     MappingEvent mapping;
@@ -146,7 +146,7 @@ TEST_CASE("many threads and modules count as memory") {
 // A server has a thread for each request, and a program may start and stop a session each second.
 TEST_CASE("names of threads without samples take little memory, and it is counted") {
   CountedMemory memory;
-  Recorder recorder(0, 0, &memory);
+  Recorder recorder(0, {}, &memory);
   Prepare(SourceKind::kEbs, &recorder);
   const auto add_threads = [&recorder](uint32_t first, uint32_t last) {
     for (uint32_t tid = first; tid < last; ++tid) {
@@ -165,7 +165,7 @@ TEST_CASE("names of threads without samples take little memory, and it is counte
 
 TEST_CASE("names of workers are not kept") {
   CountedMemory memory;
-  Recorder recorder(0, 0, &memory);
+  Recorder recorder(0, {}, &memory);
   const uint64_t none = memory.used();
   const auto self = static_cast<uint32_t>(::getpid());
   recorder.RecordThread(self);
@@ -178,7 +178,7 @@ TEST_CASE("names of workers are not kept") {
 
 TEST_CASE("without memory a name is dropped, and nothing else") {
   CountedMemory memory({}, 4096);
-  Recorder recorder(1, 0, &memory);
+  Recorder recorder(1, {}, &memory);
   Prepare(SourceKind::kEbs, &recorder);
   memory.AddOthers(memory.limit() - memory.used());
   recorder.OnThreadName(1, 77, "a name of 14 chars");
@@ -195,7 +195,7 @@ TEST_CASE("without memory a name is dropped, and nothing else") {
 // none is left.
 TEST_CASE("mappings and code that are known take no more memory") {
   CountedMemory memory({}, 1 << 20);
-  Recorder recorder(1, 0, &memory);
+  Recorder recorder(1, {}, &memory);
   Prepare(SourceKind::kEbs, &recorder);
   MappingEvent mapping;
   mapping.start = {0x10000};
@@ -227,7 +227,7 @@ TEST_CASE("a want of memory counts no sample for code that is gone") {
     const uint64_t address = code.address() + JitMemory::kPage;
     code.Put(JitMemory::kPage, {0x31, 0xc0, 0xc3});
     CountedMemory memory({}, 1 << 20);
-    Recorder recorder(0, 0, &memory);
+    Recorder recorder(0, {}, &memory);
     SourceRecord source;
     source.kind = SourceKind::kEbs;
     recorder.AddSource(std::move(source));
@@ -265,7 +265,7 @@ TEST_CASE("a want of memory counts no sample for code that is gone") {
 
 TEST_CASE("code that is refused is not charged") {
   CountedMemory memory({}, 1 << 20);
-  Recorder recorder(1, 0, &memory);
+  Recorder recorder(1, {}, &memory);
   CHECK(recorder.locator().AddCode({0x10000}, std::vector<uint8_t>(16), "small", 1));
   const uint64_t before = memory.used();
   CHECK_THROWS_AS(recorder.locator().AddCode({0x20000}, std::vector<uint8_t>(2 << 20), "large", 2),
@@ -274,7 +274,7 @@ TEST_CASE("code that is refused is not charged") {
   CHECK(recorder.locator().AddCode({0x20000}, std::vector<uint8_t>(16), "small as well", 3));
   const std::vector<uint8_t> too_much(GeneratedCode::kMaxBytes, 0x90);
   CountedMemory any;
-  Recorder unbounded(1, 0, &any);
+  Recorder unbounded(1, {}, &any);
   CHECK(unbounded.locator().AddCode({0x10000}, std::vector<uint8_t>(16), "small", 1));
   const uint64_t used = any.used();
   CHECK_FALSE(unbounded.locator().AddCode({0x20000}, too_much, "too much", 2));
@@ -283,7 +283,7 @@ TEST_CASE("code that is refused is not charged") {
 
 TEST_CASE("compacting and wider slices give memory back and change no sum") {
   CountedMemory memory;
-  Recorder recorder(1, 1'000'000, &memory);
+  Recorder recorder(1, {1'000'000}, &memory);
   Prepare(SourceKind::kSwbt, &recorder);
   AddBursts(3'000, 50, &recorder);
   const uint64_t before = memory.used();

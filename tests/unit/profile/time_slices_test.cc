@@ -29,7 +29,7 @@ SourceRecord SourceOf(SourceKind kind) {
 
 class SlicedRecorder {
  public:
-  explicit SlicedRecorder(uint64_t slice_ns = kSlice) : recorder_(0, slice_ns) {
+  explicit SlicedRecorder(uint64_t slice_ns = kSlice) : recorder_(0, {slice_ns}) {
     recorder_.AddSources({SourceOf(SourceKind::kEbs), SourceOf(SourceKind::kSwbt)});
     recorder_.aggregator().BeginSlices(kBegin);
     MappingEvent mapping;

@@ -17,6 +17,7 @@ HBBP_MAX_FEED_BRANCHES = 65536
 HBBP_MAX_IBS_REGISTERS = 32
 HBBP_MAX_SLICES = 1024
 HBBP_MAX_SLICE_NS = 1000000000000000
+HBBP_MIN_KEPT_BURST_BYTES = 65536
 HBBP_MIN_MEMORY = 1048576
 HBBP_MIN_SLICE_NS = 1000000
 HBBP_NO_ADDRESS = 18446744073709551615
@@ -365,6 +366,8 @@ class hbbp_profile_info(Structure):
         ('throttled', c_uint64),
         ('unmapped', c_uint64),
         ('recordings', c_uint64),
+        ('kept_bursts', c_uint64),
+        ('bursts_not_kept', c_uint64),
     ]
 
 
@@ -417,6 +420,7 @@ class hbbp_import_options(Structure):
         ('reserved2', c_uint32),
         ('max_memory', c_uint64),
         ('allocator', POINTER(hbbp_allocator)),
+        ('kept_burst_bytes', c_uint64),
     ]
 
 
@@ -615,6 +619,7 @@ class hbbp_feed_options(Structure):
         ('reserved', c_uint32),
         ('max_memory', c_uint64),
         ('allocator', POINTER(hbbp_allocator)),
+        ('kept_burst_bytes', c_uint64),
     ]
 
 
@@ -785,6 +790,7 @@ class hbbp_session_options(Structure):
         ('allocator', POINTER(hbbp_allocator)),
         ('drained_by_host', c_uint32),
         ('reserved', c_uint32),
+        ('kept_burst_bytes', c_uint64),
     ]
 
 

@@ -48,8 +48,9 @@ class Feed(Owner):
                  host: Optional[str] = None, cpu_id: Optional[str] = None,
                  root: Optional[Path] = None, moved_files: Optional[Mapping[str, Path]] = None,
                  slice_ns: int = 0, log: Optional[Log] = None,
-                 log_level: Union[LogLevel, str] = LogLevel.INFO, max_memory: int = 0) -> None:
-        """`log` and `max_memory` are those of Session; the log is called in a thread that is calling
+                 log_level: Union[LogLevel, str] = LogLevel.INFO, max_memory: int = 0,
+                 kept_burst_bytes: int = 0) -> None:
+        """`log`, `max_memory` and `kept_burst_bytes` are those of Session; the log is called in a thread that is calling
         one of the functions."""
         self._log = None if log is None else log_function(log)  # it must live as long as the feed
         moved = moved_file_array(moved_files)
@@ -57,7 +58,8 @@ class Feed(Owner):
             _abi.hbbp_feed_options, order=FeedOrder.of(order), max_waiting_bytes=max_waiting_bytes,
             command=to_c(command), host=to_c(host), cpu_id=to_c(cpu_id), slice_ns=slice_ns,
             root=None if root is None else path_to_c(root), moved_files=moved,
-            moved_file_count=len(moved), log_level=LogLevel.of(log_level), max_memory=max_memory)
+            moved_file_count=len(moved), log_level=LogLevel.of(log_level), max_memory=max_memory,
+            kept_burst_bytes=kept_burst_bytes)
         if self._log is not None:
             options.log = self._log
         self._handle = Handle('feed', make('hbbp_feed_create', _abi.hbbp_feed,

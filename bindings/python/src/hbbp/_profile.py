@@ -46,19 +46,21 @@ class Profile(Owner):
                          progress: Optional[Progress] = None,
                          cancel: Optional[Cancel] = None, log: Optional[Log] = None,
                          log_level: Union[LogLevel, str] = LogLevel.INFO,
-                         max_memory: int = 0) -> 'Profile':
+                         max_memory: int = 0, kept_burst_bytes: int = 0) -> 'Profile':
         """Reads a recording of perf, text of perf script, or text that was added up for BOLT
         (docs/guide/import.md). `moved_files` has the paths of files here, by their path in the recording or the last part of that. `progress`
         gets the bytes that were read, and the total, 0 if unknown. The import is cancelled by
         `cancel`, by exceptions of `progress`, and from the keyboard; the latter two set `cancel`.
         `log` gets a LogLevel and a line. Data that does not fit into `max_memory` bytes while it is
-        read is dropped, and the notes of sources report it."""
+        read is dropped, and the notes of sources report it. `kept_burst_bytes` are for whole branch
+        stacks, which Analysis.export writes as 'brstack'."""
         moved = moved_file_array(moved_files)
         options = sized(_abi.hbbp_import_options, moved_file_count=len(moved),
                         moved_files=moved, ebs_method=EbsMethod.of(ebs_method), slice_ns=slice_ns,
                         root=None if root is None else path_to_c(root),
                         binary=None if binary is None else path_to_c(binary),
-                        log_level=LogLevel.of(log_level), max_memory=max_memory)
+                        log_level=LogLevel.of(log_level), max_memory=max_memory,
+                        kept_burst_bytes=kept_burst_bytes)
         if log is not None:
             options.log = log_function(log)
         return run_long(lambda work: cls(make(

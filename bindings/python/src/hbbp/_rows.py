@@ -242,6 +242,8 @@ class ProfileInfo(NamedTuple):
     throttled: int
     unmapped: int
     recordings: int  # that it is the sum of
+    kept_bursts: int  # with their branches in order (kept_burst_bytes)
+    bursts_not_kept: int  # for want of room
 
 
 class SessionInfo(NamedTuple):

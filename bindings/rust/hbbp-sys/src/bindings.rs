@@ -397,6 +397,11 @@ pub struct hbbp_profile_info {
     pub unmapped: u64,
     /// that it is the sum of; 1 for a recording
     pub recordings: u64,
+    /// Of bursts and branch stacks, if the profile keeps them (hbbp_session_options.kept_burst_bytes):
+    /// with their branches in order
+    pub kept_bursts: u64,
+    /// counted only, as there was no room
+    pub bursts_not_kept: u64,
 }
 
 sized!(hbbp_profile_info);
@@ -404,8 +409,9 @@ sized!(hbbp_profile_info);
 /// A sum that grows by one profile at a time: of more of them than fit into memory. It keeps what is
 /// in the sum, and of each profile 40 bytes; from the first profile with slices of time on it keeps
 /// all counts until the sum is finished, unless slices are dropped. The sum is that of
-/// hbbp_profile_merge, in any order and whichever profiles are sums themselves, except for rounding
-/// and the order of lists. One thread at a time may use it. libhbbp-collect does not have it.
+/// hbbp_profile_merge, in any order and whichever profiles are sums themselves, except for rounding,
+/// the order of lists, and which bursts are kept. One thread at a time may use it. libhbbp-collect
+/// does not have it.
 #[repr(C)]
 #[derive(Debug)]
 pub struct hbbp_merger {
@@ -472,15 +478,16 @@ extern "C" {
     /// NULL is allowed. What was made of the profile (analyses, parts, sums) stays valid. Since 0.1.
     pub fn hbbp_profile_destroy(profile: *mut hbbp_profile);
 
-    /// The sum of \`count\` \>= 1 profiles. Modules are the same if their build IDs are (or, without
-    /// build IDs, their paths). Sources are added up where kind, event and period agree and kept apart
+    /// The sum of \`count\` \>= 1 profiles. Modules are the same if their build IDs are (or, without build
+    /// IDs, their paths). Sources are added up where kind, event and period agree and kept apart
     /// otherwise. Those of one event count a block together; of those of several events, an analysis
     /// counts by one (hbbp_analysis_options.event), and what was sampled of the others adds nothing.
-    /// Threads are the same if pid and tid are; generated code is, if pid and start of the profile
-    /// are. Bursts of each recording go to other replicates, of which standard errors are computed, so
-    /// that these are those of as many bursts in one recording. Processes that ran at the same time are
-    /// one run, which took from its start to its end; the durations of runs are added up. \`work\` may be
-    /// NULL; its progress is in profiles.
+    /// Threads are the same if pid and tid are; generated code is, if pid and start of the profile are.
+    /// Kept bursts are those of the first profiles, up to 256 MiB (libhbbp-collect: none). Bursts of
+    /// each recording go to other replicates, of which standard errors are computed, so that these are
+    /// those of as many bursts in one recording. Processes that ran at the same time are one run, which
+    /// took from its start to its end; the durations of runs are added up. \`work\` may be NULL; its
+    /// progress is in profiles.
     /// Errors:
     /// HBBP_ERROR_INVALID_ARGUMENT  NULL; \`count\` is 0
     /// HBBP_ERROR_NO_MEMORY
@@ -516,7 +523,7 @@ extern "C" {
     /// Makes a profile of what one thread did, or of what was counted in one slice, or both, with the
     /// same lists of sources and slices. Numbers of sources that are not known by slice (lost,
     /// throttled, unmapped, what the tracer did) are kept whole, and lists of IBS are empty in a slice.
-    /// \`work\` may be NULL.
+    /// There are no kept bursts in it. \`work\` may be NULL.
     /// Errors:
     /// HBBP_ERROR_NOT_FOUND         no such thread or slice
     /// HBBP_ERROR_INVALID_ARGUMENT  NULL; no part, or one that this library does not know
@@ -1164,6 +1171,8 @@ pub struct hbbp_feed_options {
     /// for counts and what waits. Copied; used until
     /// hbbp_feed_destroy returns. NULL: operator new
     pub allocator: *const hbbp_allocator,
+    /// as in hbbp_session_options
+    pub kept_burst_bytes: u64,
 }
 
 sized!(hbbp_feed_options);
@@ -1630,6 +1639,9 @@ sized!(hbbp_work_options);
 /// The minimum of max_memory of options.
 pub const HBBP_MIN_MEMORY: u32 = 1048576;
 
+/// The minimum of kept_burst_bytes of options.
+pub const HBBP_MIN_KEPT_BURST_BYTES: u32 = 65536;
+
 /// Allocates the memory of counts. Both functions may be called by several threads at once, inside
 /// functions of the library and from the worker of a session, never from a signal handler; they must
 /// not throw, nor call the library. fork waits for those calls, and makes none itself.
@@ -1822,6 +1834,8 @@ pub struct hbbp_import_options {
     /// for counts and records that wait; not used after the call.
     /// NULL: operator new
     pub allocator: *const hbbp_allocator,
+    /// as in hbbp_session_options
+    pub kept_burst_bytes: u64,
 }
 
 sized!(hbbp_import_options);
@@ -2544,6 +2558,11 @@ pub struct hbbp_session_options {
     pub drained_by_host: u32,
     /// 0
     pub reserved: u32,
+    /// Keeps whole bursts and branch stacks, with their branches in the order in which they were
+    /// taken, for hbbp_export as "brstack": bytes for them, at least HBBP_MIN_KEPT_BURST_BYTES, and of
+    /// max_memory at most an eighth. The first bursts are kept, until there is no room; all are
+    /// counted. 0: none are kept, as libhbbp-collect cannot
+    pub kept_burst_bytes: u64,
 }
 
 sized!(hbbp_session_options);
@@ -2601,7 +2620,8 @@ extern "C" {
     /// Errors:
     /// HBBP_ERROR_INVALID_ARGUMENT  session is NULL; an option out of range; the message says which
     /// HBBP_ERROR_VERSION           an option that this library does not know
-    /// HBBP_ERROR_UNSUPPORTED       branch tracing is not in this library (libhbbp-collect)
+    /// HBBP_ERROR_UNSUPPORTED       branch tracing, or the keeping of bursts, is not in this library
+    /// (libhbbp-collect)
     /// HBBP_ERROR_NO_MEMORY
     /// Any thread. Since 0.1.
     pub fn hbbp_session_create(options: *const hbbp_session_options, session: *mut *mut hbbp_session, error: *mut hbbp_error) -> hbbp_status;

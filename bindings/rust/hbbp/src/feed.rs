@@ -54,6 +54,7 @@ pub struct FeedOptions {
     root: Option<PathBuf>,
     moved_files: Vec<(PathBuf, PathBuf)>,
     slice: Duration,
+    kept_burst_bytes: u64,
     log_level: Option<LogLevel>,
     max_memory: u64,
     host_functions: Host,
@@ -91,6 +92,9 @@ impl FeedOptions {
     setters! {
         /// Keeps counts by slices of time of this width.
         slices(width: Duration): slice = width;
+        /// Keeps whole bursts and branch stacks in so many bytes, for the export format `brstack`.
+        /// Default: none.
+        kept_burst_bytes(bytes: u64): kept_burst_bytes = bytes;
         /// Sets the least urgent level of messages. Default: [`LogLevel::Info`].
         log_level(level: LogLevel): log_level = Some(level);
         /// Limits the bytes for counts, waiting records, names and code, at least
@@ -130,6 +134,7 @@ impl FeedOptions {
             moved_files: moved_files.as_slice().as_ptr(),
             moved_file_count: moved_files.as_slice().len(),
             slice_ns: nanoseconds(self.slice),
+            kept_burst_bytes: self.kept_burst_bytes,
             log: functions.log,
             log_user_data: functions.log_user_data,
             log_level: self.log_level.map_or(0, LogLevel::raw),

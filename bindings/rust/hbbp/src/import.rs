@@ -57,13 +57,14 @@ pub struct ImportOptions<'a> {
     binary: Option<PathBuf>,
     ebs_method: Option<EbsMethod>,
     slice: Duration,
+    kept_burst_bytes: u64,
     work: Work<'a>,
     log_level: Option<LogLevel>,
     max_memory: u64,
     host: Host,
 }
 
-debug_without_closures!(ImportOptions<'a> { root, moved_files, binary, ebs_method, slice, work, log_level, max_memory, host });
+debug_without_closures!(ImportOptions<'a> { root, moved_files, binary, ebs_method, slice, kept_burst_bytes, work, log_level, max_memory, host });
 
 impl<'a> ImportOptions<'a> {
     /// Makes options with all defaults.
@@ -91,6 +92,9 @@ impl<'a> ImportOptions<'a> {
         ebs_method(method: EbsMethod): ebs_method = Some(method);
         /// Keeps counts by slices of time of this width.
         slices(width: Duration): slice = width;
+        /// Keeps whole bursts and branch stacks in so many bytes, for the export format `brstack`.
+        /// Default: none.
+        kept_burst_bytes(bytes: u64): kept_burst_bytes = bytes;
         /// Sets the least urgent level of messages. Default: [`LogLevel::Info`].
         log_level(level: LogLevel): log_level = Some(level);
         /// Limits the bytes of memory while the recording is read, at least
@@ -142,6 +146,7 @@ impl<'a> ImportOptions<'a> {
             binary: pointer(&binary),
             ebs_method: self.ebs_method.map_or(sys::HBBP_EBS_AUTO, EbsMethod::raw),
             slice_ns: nanoseconds(self.slice),
+            kept_burst_bytes: self.kept_burst_bytes,
             log: host.log,
             log_user_data: host.log_user_data,
             log_level: self.log_level.map_or(0, LogLevel::raw),

@@ -114,6 +114,8 @@ impl SessionOptions {
         /// Limits the bytes for counts, buffers, names and copied code, at least [`MIN_MEMORY`].
         /// Samples that do not fit after all other measures are dropped and counted.
         max_memory(bytes: u64): raw.max_memory = bytes;
+        /// Keeps whole bursts in so many bytes, for the export format `brstack`. Default: none.
+        kept_burst_bytes(bytes: u64): raw.kept_burst_bytes = bytes;
         /// Starts no thread: [`Session::drain`] must be called again and again.
         drained_by_host(drained: bool): raw.drained_by_host = drained.into();
         /// Sets the least urgent level of messages. Default: [`LogLevel::Info`].

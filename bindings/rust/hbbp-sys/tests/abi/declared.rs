@@ -7,7 +7,7 @@ declared! {
         hbbp_thread { struct_size, pid, tid, reserved, name, samples }
         hbbp_source_info { struct_size, kind, event, period_mode, unit, include_kernel, period, frequency_hz, samples, lost, throttled, unmapped, note, bursts, taken_branches, breakpoints, lookahead_instructions, decoded_instructions, handler_ns, verified_branches, disagreements, mode, method, event_name, precise_ip, ebs_method, smallest_period, largest_period, extent_in_events, reserved }
         hbbp_counter { struct_size, reserved, name, value }
-        hbbp_profile_info { struct_size, pid, start_time_ns, duration_ns, command, host, samples, lost, throttled, unmapped, recordings }
+        hbbp_profile_info { struct_size, pid, start_time_ns, duration_ns, command, host, samples, lost, throttled, unmapped, recordings, kept_bursts, bursts_not_kept }
         hbbp_merger_options { struct_size, dropped }
         hbbp_selection { struct_size, parts, tid, slice }
         hbbp_kernel_files { struct_size, reserved, vmlinux, kcore, kallsyms }
@@ -22,7 +22,7 @@ declared! {
         hbbp_event_code { struct_size, event, type_, config }
         hbbp_instruction { struct_size, length, address, mnemonic }
         hbbp_disassembly { struct_size, length, address, target, flow, reserved, text }
-        hbbp_feed_options { struct_size, order, max_waiting_bytes, command, host, cpu_id, root, moved_files, moved_file_count, slice_ns, log, log_user_data, log_level, reserved, max_memory, allocator }
+        hbbp_feed_options { struct_size, order, max_waiting_bytes, command, host, cpu_id, root, moved_files, moved_file_count, slice_ns, log, log_user_data, log_level, reserved, max_memory, allocator, kept_burst_bytes }
         hbbp_feed_source { struct_size, perf_attr_size, perf_attr, perf_ids, perf_id_count, event_name, kind, event, ibs, include_kernel, period, frequency_hz }
         hbbp_branch_entry { from, to, flags }
         hbbp_feed_sample { time_ns, ip, period, extent, pid, tid, branches, branch_count, ibs_register_count, ibs_registers, ibs_capabilities, reserved }
@@ -36,7 +36,7 @@ declared! {
         hbbp_ibs_bucket { struct_size, reserved, latency, first_cycles, end_cycles, samples }
         hbbp_ibs_line { struct_size, pid, tid, reserved, address, loads, stores, misses, miss_cycles }
         hbbp_moved_file { recorded, here }
-        hbbp_import_options { struct_size, moved_file_count, root, moved_files, binary, ebs_method, reserved, slice_ns, log, log_user_data, log_level, reserved2, max_memory, allocator }
+        hbbp_import_options { struct_size, moved_file_count, root, moved_files, binary, ebs_method, reserved, slice_ns, log, log_user_data, log_level, reserved2, max_memory, allocator, kept_burst_bytes }
         hbbp_code_region { struct_size, reserved, address, size, code, name, time_ns }
         hbbp_debug_options { struct_size, flags, debug_root, memory_limit, progress, user_data, cancel }
         hbbp_line_frame { struct_size, line, column, discriminator, file, function, function_line, reserved }
@@ -47,7 +47,7 @@ declared! {
         hbbp_pivot_label { struct_size, kind, text, number, index, reserved }
         hbbp_pivot_cell { struct_size, reserved, value, standard_error, share, share_error }
         hbbp_ratio { struct_size, is_known, group, name, value, unit, standard_error }
-        hbbp_session_options { struct_size, source, event, period_mode, period, frequency_hz, include_kernel, buffer_bytes, trace_mode, burst_branches, branch_period, expected_seconds, pid, event_name, event_type, event_config, ebs_method, imprecise, slice_ns, log, log_user_data, log_level, thread_count, threads, max_overhead, max_memory, allocator, drained_by_host, reserved }
+        hbbp_session_options { struct_size, source, event, period_mode, period, frequency_hz, include_kernel, buffer_bytes, trace_mode, burst_branches, branch_period, expected_seconds, pid, event_name, event_type, event_config, ebs_method, imprecise, slice_ns, log, log_user_data, log_level, thread_count, threads, max_overhead, max_memory, allocator, drained_by_host, reserved, kept_burst_bytes }
         hbbp_session_info { struct_size, running, samples, lost, throttled, duration_ns, dropped, cpu_ns, overhead_ns, recent_overhead, period_factor, period_changes, memory_bytes, peak_memory_bytes }
         hbbp_slice { struct_size, reserved, start_ns, end_ns, samples }
         hbbp_source_ops { struct_size, reserved, name, start, drain, stop, destroy }
@@ -186,6 +186,7 @@ declared! {
         HBBP_LOG_INFO
         HBBP_LOG_DEBUG
         HBBP_MIN_MEMORY
+        HBBP_MIN_KEPT_BURST_BYTES
         HBBP_DEBUG_USE_DEBUGINFOD
         HBBP_LOOP_IRREDUCIBLE
         HBBP_TRIPS_UNKNOWN

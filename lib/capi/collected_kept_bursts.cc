@@ -1,0 +1,16 @@
+#include "capi/kept_bursts.h"
+#include "profile/profile_merge.h"
+
+namespace hbbp::capi {
+
+Status ReadKeptBurstBytes(const char* options, uint64_t bytes, KeptDetail*) {
+  if (bytes == 0) return OkStatus();
+  return MakeStatus(StatusCode::kUnsupported,
+                    "%s.kept_burst_bytes: libhbbp-collect keeps no bursts; link libhbbp", options);
+}
+
+ProfileData Merge(std::span<const ProfileData* const> profiles, const Work& work) {
+  return MergeProfiles(profiles, work);
+}
+
+}  // namespace hbbp::capi

@@ -1,0 +1,25 @@
+#include "capi/kept_bursts.h"
+
+#include <hbbp/host.h>
+
+#include "collect/first_bursts.h"
+#include "profile/kept_burst_merger.h"
+#include "profile/profile_merge.h"
+
+namespace hbbp::capi {
+
+Status ReadKeptBurstBytes(const char* options, uint64_t bytes, KeptDetail* detail) {
+  if (bytes != 0 && bytes < HBBP_MIN_KEPT_BURST_BYTES) {
+    return MakeStatus(StatusCode::kInvalidArgument,
+                      "%s.kept_burst_bytes: must be 0, or at least 65536", options);
+  }
+  KeepBursts(bytes, detail);
+  return OkStatus();
+}
+
+ProfileData Merge(std::span<const ProfileData* const> profiles, const Work& work) {
+  KeptBurstMerger bursts;
+  return MergeProfiles(profiles, work, &bursts);
+}
+
+}  // namespace hbbp::capi

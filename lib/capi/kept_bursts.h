@@ -1,0 +1,23 @@
+// Who keeps whole bursts: libhbbp, and not libhbbp-collect.
+#ifndef HBBP_LIB_CAPI_KEPT_BURSTS_H_
+#define HBBP_LIB_CAPI_KEPT_BURSTS_H_
+
+#include <cstdint>
+#include <span>
+
+#include "base/status.h"
+#include "base/work.h"
+#include "collect/kept_detail.h"
+#include "profile/profile_data.h"
+
+namespace hbbp::capi {
+
+// Reads kept_burst_bytes of options of that name.
+Status ReadKeptBurstBytes(const char* options, uint64_t bytes, KeptDetail* detail);
+
+// Calls MergeProfiles, with bursts or without.
+ProfileData Merge(std::span<const ProfileData* const> profiles, const Work& work);
+
+}  // namespace hbbp::capi
+
+#endif  // HBBP_LIB_CAPI_KEPT_BURSTS_H_

@@ -1,0 +1,53 @@
+// FirstBursts keeps bursts, the first ones until there is no room, in the form of kept_bursts.h.
+//
+// A branch takes 16 bytes once, and about 16 in tables; a burst about 12 bytes, and one or two for
+// each branch that is not predicted.
+#ifndef HBBP_LIB_COLLECT_FIRST_BURSTS_H_
+#define HBBP_LIB_COLLECT_FIRST_BURSTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory_resource>
+#include <span>
+#include <vector>
+
+#include "base/counted_memory.h"
+#include "collect/burst_keeper.h"
+#include "collect/kept_detail.h"
+
+namespace hbbp {
+
+class FirstBursts : public BurstKeeper {
+ public:
+  // Takes at most `max_bytes` of `memory`, and no more than an eighth of its limit. `memory` must
+  // outlive it.
+  FirstBursts(CountedMemory* memory, uint64_t max_bytes);
+
+  void Add(const Head& head, std::span<const TakenBranch> locations) override;
+  std::vector<uint8_t> Encode(const ProfileData& data, uint32_t kernel_module) const override;
+
+ private:
+  void Append(const Head& head, std::span<const TakenBranch> locations);
+  void AppendBranches(std::span<const TakenBranch> locations);
+  void PutNumber(uint64_t number);
+  uint32_t IndexOf(const TakenBranch& branch);
+  void GrowSlots();
+
+  CountedMemory memory_;
+  std::pmr::vector<TakenBranch> branches_;  // each once
+  std::pmr::vector<uint32_t> predicted_;    // by branch
+  std::pmr::vector<uint32_t> slots_;        // 1 + index of a branch; 0: free; at most half are used
+  std::pmr::deque<uint8_t> bytes_;
+  uint64_t last_time_ns_ = 0;
+  uint64_t kept_ = 0;
+  uint64_t not_kept_ = 0;
+  bool is_full_ = false;
+};
+
+// Has the first bursts kept in at most `bytes`; 0: none.
+void KeepBursts(uint64_t bytes, KeptDetail* detail);
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_COLLECT_FIRST_BURSTS_H_

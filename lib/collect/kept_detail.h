@@ -1,0 +1,22 @@
+// KeptDetail says what a profile keeps in addition to the counts of the whole run.
+#ifndef HBBP_LIB_COLLECT_KEPT_DETAIL_H_
+#define HBBP_LIB_COLLECT_KEPT_DETAIL_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "base/counted_memory.h"
+#include "collect/burst_keeper.h"
+
+namespace hbbp {
+
+struct KeptDetail {
+  uint64_t slice_ns = 0;  // width of the slices of time that counts are kept by; 0: no slices
+  // Bytes for whole bursts, and what keeps them: KeepBursts (first_bursts.h) sets both.
+  uint64_t kept_burst_bytes = 0;
+  std::unique_ptr<BurstKeeper> (*new_burst_keeper)(CountedMemory*, uint64_t max_bytes) = nullptr;
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_COLLECT_KEPT_DETAIL_H_

@@ -1,0 +1,224 @@
+// Kept bursts as text of `perf script -F ip,brstack --show-mmap-events`, which llvm-profgen reads
+// (--perfscript), and whatever reads such text of perf: mappings, and then a line for each burst,
+// with its branches, the newest first. The address in front is the target of the newest one.
+//
+// Bursts are whole, however long they are. Cut into stacks of 32 entries, each of which begins with
+// the last branch of the one before, they would have the same streams, but some branches twice.
+//
+// A line of such text counts once. As a burst of weight w stands for w executions, that is right as
+// long as weights are alike, as those of branch stacks with a fixed period are. Otherwise a line
+// with a number comes first, as in the text that llvm-profgen calls aggregated: how often the burst
+// counts. That is its weight, or a multiple of it where weights are so small that rounding them
+// would be felt.
+#include <sys/sysmacros.h>
+
+#include <cinttypes>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/taken_branches.h"
+#include "export/address_layout.h"
+#include "export/exporter.h"
+#include "export/one_line.h"
+#include "profile/kept_burst_reader.h"
+#include "profile/kept_bursts.h"
+
+namespace hbbp {
+namespace {
+
+// Weights differ if their standard deviation is more than this share of their mean.
+constexpr double kMaxDeviation = 0.1;
+// The least mean of numbers that stand for weights.
+constexpr double kMinMeanNumber = 100;
+// This is written for addresses of unknown code.
+constexpr uint64_t kUnknownAddress = 0;
+
+class Weights {
+ public:
+  void Add(double weight) {
+    ++number_;
+    sum_ += weight;
+    squares_ += weight * weight;
+  }
+  bool Differ() const {
+    const double mean = Mean();
+    return number_ != 0 && squares_ / number_ - mean * mean > std::pow(kMaxDeviation * mean, 2);
+  }
+  double Mean() const { return number_ == 0 ? 0 : sum_ / number_; }
+
+ private:
+  double number_ = 0, sum_ = 0, squares_ = 0;
+};
+
+class BrstackText {
+ public:
+  BrstackText(const ExportSubject& subject, KeptBursts bursts, ExportSink* sink)
+      : subject_(subject),
+        analysis_(subject.analysis),
+        sink_(*sink),
+        check_(subject.work.cancel),
+        bursts_(std::move(bursts)),
+        layout_(analysis_, FindBranches()) {
+    for (const RecordedBursts& recording : bursts_.recordings) AddEntries(recording);
+  }
+
+  Status Write() {
+    if (entries_.empty()) {
+      return MakeStatus(StatusCode::kNotFound,
+                        "the profile has no whole bursts or branch stacks; record it, or import "
+                        "it, with --keep-bursts 64M");
+    }
+    Weights weights;
+    HBBP_RETURN_IF_ERROR(VisitBursts([&](const KeptBurst& burst, const auto&) {
+      if (burst.weight > 0) weights.Add(burst.weight * analysis_.family_scales().streams);
+    }));
+    const bool has_numbers = weights.Differ();
+    const double factor = analysis_.family_scales().streams *
+                          (weights.Mean() < kMinMeanNumber ? kMinMeanNumber / weights.Mean() : 1);
+    WriteMappings();
+    HBBP_RETURN_IF_ERROR(VisitBursts([&](const KeptBurst& burst, const std::vector<Entry>& all) {
+      if (has_numbers && !(burst.weight > 0)) return;
+      if (has_numbers) sink_.Print("%" PRIu64 "\n", WholeCount(burst.weight * factor));
+      WriteBurst(burst, all);
+    }));
+    ReportOmissions();
+    return OkStatus();
+  }
+
+ private:
+  // A branch by run-time addresses.
+  struct Entry {
+    uint64_t from = kUnknownAddress, to = kUnknownAddress;
+    bool is_wanted = false;  // one of its ends is in the modules of the subject
+  };
+  struct Ends {
+    ModuleAddress from, to;
+  };
+
+  // Finds the addresses of all branches in their modules.
+  std::vector<UsedCode> FindBranches() {
+    std::vector<UsedCode> used;
+    const auto find = [&](uint32_t module, uint64_t offset) {
+      const ModuleAddress address = FindAddress(analysis_.modules(), module, offset);
+      if (address != kNoAddress && subject_.Wants(module)) {
+        used.push_back({module, {address, address + 1}});
+      }
+      return address;
+    };
+    for (const RecordedBursts& recording : bursts_.recordings) {
+      for (const KeptBranch& branch : recording.branches) {
+        check_.Step();
+        const ModuleAddress from = find(branch.from_module, branch.from);
+        ends_.push_back({from, find(branch.to_module, branch.to)});
+      }
+    }
+    return used;
+  }
+
+  void AddEntries(const RecordedBursts& recording) {
+    const auto locate = [&](uint32_t module, ModuleAddress address, uint64_t* at) {
+      const size_t index = layout_.Find(module, address);
+      if (index == layout_.mapped().size()) return false;
+      *at = layout_.mapped()[index].AddressOf(address);
+      return true;
+    };
+    std::vector<Entry>& entries = entries_.emplace_back();
+    for (const KeptBranch& branch : recording.branches) {
+      const Ends& ends = ends_[next_ends_++];
+      Entry entry;
+      entry.is_wanted |= locate(branch.from_module, ends.from, &entry.from);
+      entry.is_wanted |= locate(branch.to_module, ends.to, &entry.to);
+      entries.push_back(entry);
+    }
+  }
+
+  // Calls visit(burst, entries) for each burst with a branch in the wanted modules.
+  template <typename Visit>
+  Status VisitBursts(Visit&& visit) {
+    other_sources_ = 0;
+    KeptBurst burst;
+    for (size_t i = 0; i < entries_.size(); ++i) {
+      const std::vector<Entry>& entries = entries_[i];
+      KeptBurstReader reader(bursts_.recordings[i]);
+      while (reader.Next(&burst)) {
+        bool is_wanted = false;
+        for (const uint32_t branch : burst.branches) {
+          check_.Step();
+          is_wanted |= entries[branch].is_wanted;
+        }
+        const bool is_counted = analysis_.IsCounted(burst.source);
+        if (!is_counted) ++other_sources_;
+        if (is_wanted && is_counted) visit(burst, entries);
+      }
+      HBBP_RETURN_IF_ERROR(reader.status());
+    }
+    return OkStatus();
+  }
+
+  void WriteMappings() {
+    const uint32_t pid = analysis_.data().pid != 0 ? analysis_.data().pid : 1;
+    for (const MappedCode& code : layout_.mapped()) {
+      const ModuleRecord& module = analysis_.data().modules[code.module];
+      if (module.kind != ModuleKind::kFile && module.kind != ModuleKind::kVdso) continue;
+      sink_.Print("PERF_RECORD_MMAP2 %u/%u: [0x%" PRIx64 "(0x%" PRIx64 ") @ %#" PRIx64 " ", pid,
+                  pid, code.start, code.end() - code.start, code.file_offset);
+      if (module.build_id.empty()) {
+        sink_.Print("%02x:%02x %" PRIu64 " 0", major(module.device), minor(module.device),
+                    module.inode);
+      } else {
+        sink_.Write("<");
+        for (const uint8_t byte : module.build_id) sink_.Print("%02x", byte);
+        sink_.Write(">");
+      }
+      sink_.Write("]: r-xp " + OnOneLine(module.path) + "\n");
+    }
+  }
+
+  void WriteBurst(const KeptBurst& burst, const std::vector<Entry>& entries) {
+    sink_.Print("%16" PRIx64, entries[burst.branches.back()].to);
+    for (auto branch = burst.branches.rbegin(); branch != burst.branches.rend(); ++branch) {
+      sink_.Write(" 0x");
+      sink_.WriteHex(entries[*branch].from);
+      sink_.Write("/0x");
+      sink_.WriteHex(entries[*branch].to);
+      sink_.Write("/-/-/-/0 ");
+    }
+    sink_.Write("\n");
+  }
+
+  void ReportOmissions() const {
+    const auto note = [this](uint64_t bursts, const char* why) {
+      if (bursts != 0) subject_.Note(std::to_string(bursts) + why);
+    };
+    note(other_sources_, " bursts are left out: blocks are counted by another event");
+    note(bursts_.not_kept,
+         " bursts are not in the profile, the later ones: there was no room for them "
+         "(--keep-bursts)");
+  }
+
+  const ExportSubject& subject_;
+  const Analysis& analysis_;
+  ExportSink& sink_;
+  CancelCheck check_;
+  const KeptBursts bursts_;
+  std::vector<Ends> ends_;  // of the branches of all recordings
+  size_t next_ends_ = 0;
+  const AddressLayout layout_;
+  std::vector<std::vector<Entry>> entries_;  // by recording and branch
+  uint64_t other_sources_ = 0;
+};
+
+Status WriteBrstack(const ExportSubject& subject, ExportSink* sink) {
+  HBBP_ASSIGN_OR_RETURN(KeptBursts bursts, ParseKeptBursts(subject.analysis.data()));
+  return BrstackText(subject, std::move(bursts), sink).Write();
+}
+
+}  // namespace
+
+constexpr Exporter kBrstackExporter = {
+    "brstack", "whole bursts as text of perf script -F ip,brstack, for llvm-profgen: --perfscript",
+    false, &WriteBrstack};
+
+}  // namespace hbbp

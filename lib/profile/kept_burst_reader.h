@@ -1,0 +1,51 @@
+// KeptBurstReader reads the bursts of a recording, one after the other.
+#ifndef HBBP_LIB_PROFILE_KEPT_BURST_READER_H_
+#define HBBP_LIB_PROFILE_KEPT_BURST_READER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/byte_cursor.h"
+#include "base/status.h"
+#include "profile/kept_bursts.h"
+
+namespace hbbp {
+
+struct KeptBurst {
+  uint32_t source = 0;  // indices of the vectors of ProfileData
+  uint32_t thread = 0;
+  uint64_t time_ns = 0;
+  double weight = 0;
+  std::vector<uint32_t> branches;  // indices of RecordedBursts::branches, oldest first; never empty
+};
+
+class KeptBurstReader {
+ public:
+  // `bursts` must outlive the reader.
+  explicit KeptBurstReader(const RecordedBursts& bursts);
+
+  // Replaces `burst` by the next one. Returns false at the end, and where the bytes are damaged,
+  // which status() reports.
+  bool Next(KeptBurst* burst);
+  Status status() const;
+
+ private:
+  bool Read(KeptBurst* burst);
+  bool ReadBranches(size_t number, std::vector<uint32_t>* branches);
+  std::optional<uint64_t> ReadNumber();
+  std::optional<uint32_t> ReadIndex(size_t size);
+  std::optional<uint32_t> ReadMapped(const std::vector<uint32_t>& map);
+
+  const RecordedBursts& bursts_;
+  ByteCursor cursor_;
+  std::vector<uint32_t> predicted_;  // by branch
+  uint64_t time_ns_ = 0;
+  uint64_t read_ = 0;
+  bool is_damaged_ = false;
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_PROFILE_KEPT_BURST_READER_H_

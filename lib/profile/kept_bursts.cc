@@ -1,0 +1,77 @@
+#include "profile/kept_bursts.h"
+
+#include <algorithm>
+
+#include "profile/section_io.h"
+
+namespace hbbp {
+namespace {
+
+static_assert(sizeof(KeptBranch) == 2 * 4 + 2 * 8);
+
+template <typename T>
+void PutAll(const std::vector<T>& elements, SectionWriter* writer) {
+  writer->Put<uint64_t>(elements.size());
+  for (const T& element : elements) writer->Put(element);
+}
+
+template <typename T>
+void GetAll(SectionReader* reader, std::vector<T>* elements) {
+  elements->resize(reader->GetCount(sizeof(T)));
+  for (T& element : *elements) element = reader->Get<T>();
+}
+
+bool AreBelow(size_t size, const std::vector<uint32_t>& indices) {
+  return std::all_of(indices.begin(), indices.end(), [size](uint32_t i) { return i < size; });
+}
+
+Status CheckIndices(const RecordedBursts& recording, const ProfileData& data) {
+  const auto is_module = [&](uint32_t module) {
+    return module < data.modules.size() || module == kNoModule;
+  };
+  const bool are_right =
+      AreBelow(data.sources.size(), recording.sources) &&
+      AreBelow(data.threads.size(), recording.threads) &&
+      std::all_of(recording.branches.begin(), recording.branches.end(), [&](const auto& branch) {
+        return is_module(branch.from_module) && is_module(branch.to_module);
+      });
+  if (are_right) return OkStatus();
+  return MakeStatus(StatusCode::kBadFormat,
+                    "a burst refers to a source, thread or module that is not in the file");
+}
+
+}  // namespace
+
+std::vector<uint8_t> SerializeKeptBursts(const KeptBursts& bursts) {
+  SectionWriter writer;
+  writer.Put(KeptBurstTotals{bursts.not_kept, bursts.number()});
+  writer.Put<uint64_t>(bursts.recordings.size());
+  for (const RecordedBursts& recording : bursts.recordings) {
+    writer.Put(recording.number);
+    PutAll(recording.sources, &writer);
+    PutAll(recording.threads, &writer);
+    PutAll(recording.branches, &writer);
+    writer.PutBytes(recording.bytes);
+  }
+  return writer.Take();
+}
+
+StatusOr<KeptBursts> ParseKeptBursts(const ProfileData& data) {
+  KeptBursts bursts;
+  if (data.kept_bursts.empty()) return bursts;
+  SectionReader reader(data.kept_bursts, "bursts");
+  bursts.not_kept = reader.Get<KeptBurstTotals>().not_kept;
+  bursts.recordings.resize(reader.GetCount(5 * sizeof(uint64_t)));
+  for (RecordedBursts& recording : bursts.recordings) {
+    recording.number = reader.Get<uint64_t>();
+    GetAll(&reader, &recording.sources);
+    GetAll(&reader, &recording.threads);
+    GetAll(&reader, &recording.branches);
+    recording.bytes = reader.GetBytes();
+    HBBP_RETURN_IF_ERROR(CheckIndices(recording, data));
+  }
+  HBBP_RETURN_IF_ERROR(reader.status());
+  return bursts;
+}
+
+}  // namespace hbbp

@@ -1,0 +1,97 @@
+// KeptBursts has whole bursts and branch stacks, with their branches in the order in which they
+// were taken, which ProfileData::branches do not know. They are kept on request only.
+//
+// A profile may have hundreds of millions of such branches, most of them in loops. So the bursts of
+// a recording are kept as bytes, of which KeptBurstReader (kept_burst_reader.h) makes one after the
+// other. Numbers are LEB128: seven bits a byte, the lowest first.
+//
+//   burst    number of its source, number of its thread, time (n more or less than that of the
+//            burst before: 2n or 2n - 1), weight (4 bytes: a float), number of branches, branches
+//   branches index of the first one, then in turns until all are there: how many of the next ones
+//            are as predicted, and the index of one that is not
+//
+// Predicted is what followed the same branch the last time that its successor was not as predicted.
+// A loop of 1000 iterations takes no more bytes than one of two:
+//
+//   A B C A B C A B C C      A, 0, B, 0, C, 0, A, 5, C (A to C are indices)
+//
+// A weight is that of each stream of the burst (stream_sums.h), times how often it was seen.
+//
+// ProfileData::kept_bursts, which is the section of a profile file, is
+//
+//   u64 number of bursts that found no room, u64 number of bursts, u64 count of recordings, then
+//   each: u64 number of bursts, u64 count of sources, then each: u32; u64 count of threads, then
+//   each: u32; u64 count of branches, then each: u32 from module, u32 to module, u64 from, u64 to;
+//   u64 count of bytes of bursts, and these
+//
+// A reader that does not know it reads the same counts. libhbbp-collect is one.
+#ifndef HBBP_LIB_PROFILE_KEPT_BURSTS_H_
+#define HBBP_LIB_PROFILE_KEPT_BURSTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/byte_cursor.h"
+#include "base/status.h"
+#include "profile/profile_data.h"
+
+namespace hbbp {
+
+// Longer bursts are not kept.
+inline constexpr size_t kMaxKeptBranches = 65536;
+// No successor of a branch is predicted.
+inline constexpr uint32_t kNoPrediction = UINT32_MAX;
+
+// Has the fields of BranchCount of the same names.
+struct KeptBranch {
+  uint32_t from_module = 0;
+  uint32_t to_module = 0;
+  uint64_t from = 0;
+  uint64_t to = 0;
+
+  bool operator==(const KeptBranch&) const = default;
+};
+
+// The bursts of a recording.
+struct RecordedBursts {
+  uint64_t number = 0;
+  // Map the numbers in the bytes to indices of ProfileData::sources and threads.
+  std::vector<uint32_t> sources;
+  std::vector<uint32_t> threads;
+  std::vector<KeptBranch> branches;
+  std::vector<uint8_t> bytes;
+
+  bool operator==(const RecordedBursts&) const = default;
+};
+
+struct KeptBursts {
+  uint64_t not_kept = 0;
+  std::vector<RecordedBursts> recordings;  // several in a sum
+
+  uint64_t number() const {
+    uint64_t sum = 0;
+    for (const RecordedBursts& recording : recordings) sum += recording.number;
+    return sum;
+  }
+};
+
+std::vector<uint8_t> SerializeKeptBursts(const KeptBursts& bursts);
+// Checks all but the bytes of bursts, which KeptBurstReader checks.
+StatusOr<KeptBursts> ParseKeptBursts(const ProfileData& data);
+
+struct KeptBurstTotals {
+  uint64_t not_kept = 0;
+  uint64_t kept = 0;
+};
+// Returns zeros for a section that is empty or too short.
+inline KeptBurstTotals ReadKeptBurstTotals(std::span<const uint8_t> section) {
+  KeptBurstTotals totals;
+  if (!ByteCursor(section).Read(&totals)) return {};
+  return totals;
+}
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_PROFILE_KEPT_BURSTS_H_
