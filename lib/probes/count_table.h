@@ -24,7 +24,7 @@ class CountTable {
     uint64_t count = 0;  // 0: the slot is free
   };
 
-  CountTable(size_t fields, size_t max_rows) : fields_(fields), max_rows_(max_rows) {}
+  explicit CountTable(size_t max_rows) : max_rows_(max_rows) {}
 
   void Add(const ProbeRow& row) {
     Entry* entry = Find(row);
@@ -37,7 +37,6 @@ class CountTable {
     ++total_;
   }
 
-  size_t fields() const { return fields_; }
   size_t rows() const { return rows_; }
   // Returns the number of calls of Add, and of those that found the table full.
   uint64_t total() const { return total_; }
@@ -58,7 +57,6 @@ class CountTable {
   // Returns null if the table is full.
   Entry* Insert(const ProbeRow& row, Entry* slot);
 
-  size_t fields_;
   size_t max_rows_;
   size_t rows_ = 0;
   uint64_t total_ = 0;

@@ -13,8 +13,8 @@ ProductionEngine::ProductionEngine(const ProductionSet* set, const ProductionEng
       firings_(set->productions().size()) {
   for (const ProbeTable& table : set->tables()) {
     const bool is_count = table.kind == TableKind::kCount;
-    counts_.emplace_back(table.fields.size(), is_count ? options.max_rows : 0);
-    traces_.emplace_back(table.fields.size(), is_count ? 0 : options.max_symbols);
+    counts_.emplace_back(is_count ? options.max_rows : 0);
+    traces_.emplace_back(is_count ? 0 : options.max_symbols);
   }
   if (options.is_exhaustive) return;
   for (size_t i = 0; i < set->productions().size(); ++i) {

@@ -14,12 +14,11 @@ namespace hbbp {
 
 class TraceBuffer {
  public:
-  TraceBuffer(size_t fields, size_t max_symbols) : fields_(fields), max_symbols_(max_symbols) {}
+  explicit TraceBuffer(size_t max_symbols) : max_symbols_(max_symbols) {}
 
   // Rows with the same thread and burst are one sequence.
   void Append(const ProbeRow& row, uint32_t thread, uint64_t burst);
 
-  size_t fields() const { return fields_; }
   uint64_t total() const { return total_; }
   // Returns how many rows were not kept, because the buffer was full.
   uint64_t dropped() const { return total_ - kept_; }
@@ -37,7 +36,6 @@ class TraceBuffer {
     size_t sequence = 0;
   };
 
-  size_t fields_;
   size_t max_symbols_;
   uint64_t total_ = 0;
   uint64_t kept_ = 0;

@@ -31,7 +31,6 @@ class ProbedProgram {
   ProbedCode& code() { return *code_; }
   const ProbedCode& code() const { return *code_; }
   const ProductionSet& set() const { return set_; }
-  bool needs_address() const { return (set_.keys() & kMemoryOperands) != 0; }
   bool needs_registers() const { return (set_.keys() & kRegisters) != 0; }
   bool needs_value() const { return (set_.keys() & SetOf(ProbeKey::kValue)) != 0; }
 
