@@ -29,6 +29,7 @@ int RunMerge(int argc, char** argv);
 int RunIbs(int argc, char** argv);
 int RunLoops(int argc, char** argv);
 int RunPhases(int argc, char** argv);
+int RunProbe(int argc, char** argv);
 int RunSimd(int argc, char** argv);
 int RunTrain(int argc, char** argv);
 

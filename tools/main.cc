@@ -32,6 +32,7 @@ constexpr Command kCommands[] = {
     {"assert", "check what a profile must satisfy, for tests", RunAssert},
     {"compare", "how far a profile is from exact counts or from another profile", RunCompare},
     {"count", "exact counts of a small program, by single-stepping", RunCount},
+    {"probe", "what productions record of every instruction of a program", RunProbe},
     {"train", "learn from exact counts which source to believe of which block", RunTrain},
     {"import", "make a profile of a recording of perf", RunImport},
     {"export", "a report to look at, as one HTML page", RunExport},

@@ -129,6 +129,9 @@ class ExpressionParser {
     return token_.kind == TokenKind::kWord && token_.text == word;
   }
 
+  bool IsOr() const { return IsKeyword("or") || IsKeyword("||"); }
+  bool IsAnd() const { return IsKeyword("and") || IsKeyword("&&"); }
+
   uint32_t AddNode(const Node& node) {
     expression_.nodes_.push_back(node);
     return static_cast<uint32_t>(expression_.nodes_.size() - 1);
@@ -145,20 +148,20 @@ class ExpressionParser {
   }
 
   StatusOr<uint32_t> ParseOr() {
-    return ParseList("or", NodeKind::kOr, &ExpressionParser::ParseAnd);
+    return ParseList(&ExpressionParser::IsOr, NodeKind::kOr, &ExpressionParser::ParseAnd);
   }
 
   StatusOr<uint32_t> ParseAnd() {
-    return ParseList("and", NodeKind::kAnd, &ExpressionParser::ParseFactor);
+    return ParseList(&ExpressionParser::IsAnd, NodeKind::kAnd, &ExpressionParser::ParseFactor);
   }
 
   // Parses part { keyword part }. A single part needs no list node.
-  StatusOr<uint32_t> ParseList(std::string_view keyword, NodeKind kind,
+  StatusOr<uint32_t> ParseList(bool (ExpressionParser::*is_keyword)() const, NodeKind kind,
                                StatusOr<uint32_t> (ExpressionParser::*parse_part)()) {
     HBBP_ASSIGN_OR_RETURN(const uint32_t first, (this->*parse_part)());
-    if (!IsKeyword(keyword)) return uint32_t{first};
+    if (!(this->*is_keyword)()) return uint32_t{first};
     uint32_t last = first;
-    while (IsKeyword(keyword)) {
+    while ((this->*is_keyword)()) {
       HBBP_RETURN_IF_ERROR(Advance());
       HBBP_ASSIGN_OR_RETURN(const uint32_t next, (this->*parse_part)());
       expression_.nodes_[last].next_sibling = next;
@@ -171,7 +174,7 @@ class ExpressionParser {
   }
 
   StatusOr<uint32_t> ParseFactor() {
-    const bool is_not = IsKeyword("not");
+    const bool is_not = IsKeyword("not") || IsSymbol("!");
     if (!is_not && !IsSymbol("(")) return ParseComparison();
     if (++depth_ > kMaxExpressionDepth) {
       return Error(token_, "more than " + std::to_string(kMaxExpressionDepth) +
@@ -207,10 +210,10 @@ class ExpressionParser {
     const std::optional<ExpressionKey> key = keys_.Find(name.text);
     if (!key) {
       return Error(name, "no key " + Quote(name) +
-                             DidYouMeanOneOf(name.text, keys_.Names(),
-                                             "; 'hbbp mix --help' lists the keys"));
+                             DidYouMeanOneOf(name.text, keys_.Names(), keys_.WhereListed()));
     }
     HBBP_RETURN_IF_ERROR(Advance());
+    if (key->type == KeyType::kFlag) return AddFlag(*key);
     const Token comparison = token_;
     const bool is_in = IsKeyword("in");
     static constexpr std::string_view kComparisons[] = {"=", "!=", "~", "<", "<=", ">", ">="};
@@ -224,6 +227,17 @@ class ExpressionParser {
     HBBP_RETURN_IF_ERROR(Advance());
     HBBP_ASSIGN_OR_RETURN(const std::vector<Token> values, ParseValues(is_in));
     return MakeTest(name, *key, comparison, values);
+  }
+
+  // A flag is true if its number is not 0.
+  StatusOr<uint32_t> AddFlag(const ExpressionKey& key) {
+    Node test;
+    test.kind = NodeKind::kNumber;
+    test.key_id = key.id;
+    test.begin = static_cast<uint32_t>(expression_.ranges_.size());
+    expression_.ranges_.push_back({1, UINT64_MAX});
+    test.end = static_cast<uint32_t>(expression_.ranges_.size());
+    return AddNode(test);
   }
 
   StatusOr<std::vector<Token>> ParseValues(bool in_parentheses) {
@@ -277,6 +291,8 @@ class ExpressionParser {
       case KeyType::kText:
         AddPatterns(symbol == "~", values, &test);
         break;
+      case KeyType::kFlag:
+        break;  // has no comparison
     }
     return AddNode(test);
   }

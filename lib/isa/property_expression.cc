@@ -1,6 +1,8 @@
 #include "isa/property_expression.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "base/glob.h"
 #include "isa/mnemonic_table.h"
@@ -61,6 +63,34 @@ std::vector<uint32_t> Expression::KeyIds() const {
   std::ranges::sort(ids);
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   return ids;
+}
+
+std::vector<uint64_t> Expression::RepresentativeValues(uint32_t key_id) const {
+  // The bounds of ranges divide numbers into intervals; words with the same bits are alike.
+  std::vector<uint64_t> values = {0};
+  std::vector<const Node*> of_words;
+  for (const Node& node : nodes_) {
+    if (node.key_id != key_id || node.first_child != kNone) continue;
+    if (node.kind == NodeKind::kWord) of_words.push_back(&node);
+    if (node.kind != NodeKind::kNumber) continue;
+    for (uint32_t i = node.begin; i < node.end; ++i) {
+      values.push_back(ranges_[i].first);
+      if (ranges_[i].last != UINT64_MAX) values.push_back(ranges_[i].last + 1);
+    }
+  }
+  if (!of_words.empty()) {
+    std::map<std::vector<bool>, uint64_t> word_of_results;
+    const uint64_t words = uint64_t{64} * (of_words.front()->end - of_words.front()->begin);
+    for (uint64_t word = 0; word < words; ++word) {
+      std::vector<bool> results;
+      for (const Node* node : of_words) results.push_back(HasWord(*node, word));
+      word_of_results.try_emplace(std::move(results), word);
+    }
+    for (const auto& [results, word] : word_of_results) values.push_back(word);
+  }
+  std::ranges::sort(values);
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return values;
 }
 
 bool Expression::FitsPattern(const Node& node, std::string_view text) const {

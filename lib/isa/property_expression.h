@@ -1,10 +1,12 @@
 // Expression is a filter such as `category = divide and (vector-bits >= 256 or mnemonic ~ v*pd)`.
 //
 //   expression = term { "or" term } ; term = factor { "and" factor }
-//   factor = "not" factor | "(" expression ")" | comparison
+//   factor = "not" factor | "(" expression ")" | FLAG | comparison
 //   comparison = KEY ( "=" | "!=" | "~" ) VALUE { "," VALUE }
 //              | KEY ( "<" | "<=" | ">" | ">=" ) NUMBER
 //              | KEY "in" "(" VALUE { "," VALUE } ")"
+//
+// "||", "&&" and "!" are other spellings of "or", "and" and "not".
 //
 // ExpressionKeys defines the keys; PropertyKeys() has the properties of instructions.
 // docs/reference/properties.md is the manual.
@@ -29,6 +31,7 @@ enum class KeyType : uint8_t {
   kNumber,
   kWord,  // one of a list that is known when the expression is parsed
   kText,
+  kFlag,  // stands alone, without a comparison
 };
 
 struct ExpressionKey {
@@ -44,6 +47,8 @@ class ExpressionKeys {
   virtual std::optional<ExpressionKey> Find(std::string_view name) const = 0;
   // Lists the names for "did you mean".
   virtual std::vector<std::string_view> Names() const = 0;
+  // Returns what to say of a name that resembles none.
+  virtual std::string WhereListed() const { return "; 'hbbp mix --help' lists the keys"; }
 
   // Return the words of a key of type kWord, by number.
   virtual uint32_t WordCount(uint32_t id) const = 0;
@@ -82,13 +87,26 @@ class Expression {
     return nodes_.empty() || NodeMatches(0, values);
   }
 
+  enum class Decision : uint8_t { kNo, kYes, kDepends };
+
+  // Decides as far as the known values do. Values needs what Matches needs, and Knows(uint32_t id)
+  // -> bool; only known values are requested.
+  template <typename Values>
+  Decision Decide(const Values& values) const {
+    return nodes_.empty() ? Decision::kYes : DecideNode(0, values);
+  }
+
   // Returns the keys that the expression depends on, each once, in the order of ids.
   std::vector<uint32_t> KeyIds() const;
+
+  // Returns values of a key that is not a text, such that each other value has the same results in
+  // all comparisons of the expression as one of them.
+  std::vector<uint64_t> RepresentativeValues(uint32_t key_id) const;
 
  private:
   friend class ExpressionParser;
 
-  enum class NodeKind : uint8_t { kAnd, kOr, kNot, kNumber, kWord, kText };
+  enum class NodeKind : uint8_t { kAnd, kOr, kNot, kNumber, kWord, kText };  // a flag is a number
 
   static constexpr uint32_t kNone = UINT32_MAX;
 
@@ -134,18 +152,51 @@ class Expression {
         return false;
       case NodeKind::kNot:
         return !NodeMatches(node.first_child, values);
-      case NodeKind::kNumber:
-        return IsInRanges(node, values.NumberOf(node.key_id)) != node.is_negated;
-      case NodeKind::kWord:
-        return HasWord(node, values.NumberOf(node.key_id)) != node.is_negated;
-      case NodeKind::kText:
-        if constexpr (requires { values.AnyText(node.key_id, node.begin, AnyPattern()); }) {
-          const auto fits = [&](std::string_view text) { return FitsPattern(node, text); };
-          return values.AnyText(node.key_id, node.begin, fits) != node.is_negated;
-        } else if constexpr (requires { values.TextOf(node.key_id); }) {
-          return FitsPattern(node, values.TextOf(node.key_id)) != node.is_negated;
+      default:
+        return TestMatches(node, values);
+    }
+  }
+
+  template <typename Values>
+  Decision DecideNode(uint32_t index, const Values& values) const {
+    const Node& node = nodes_[index];
+    switch (node.kind) {
+      case NodeKind::kAnd:
+      case NodeKind::kOr: {
+        const Decision strongest = node.kind == NodeKind::kAnd ? Decision::kNo : Decision::kYes;
+        const Decision weakest = node.kind == NodeKind::kAnd ? Decision::kYes : Decision::kNo;
+        Decision result = weakest;
+        for (uint32_t i = node.first_child; i != kNone; i = nodes_[i].next_sibling) {
+          const Decision part = DecideNode(i, values);
+          if (part == strongest) return strongest;
+          if (part == Decision::kDepends) result = Decision::kDepends;
         }
-        return false;
+        return result;
+      }
+      case NodeKind::kNot: {
+        const Decision inner = DecideNode(node.first_child, values);
+        if (inner == Decision::kDepends) return inner;
+        return inner == Decision::kYes ? Decision::kNo : Decision::kYes;
+      }
+      default:
+        if (!values.Knows(node.key_id)) return Decision::kDepends;
+        return TestMatches(node, values) ? Decision::kYes : Decision::kNo;
+    }
+  }
+
+  template <typename Values>
+  bool TestMatches(const Node& node, const Values& values) const {
+    if (node.kind == NodeKind::kNumber) {
+      return IsInRanges(node, values.NumberOf(node.key_id)) != node.is_negated;
+    }
+    if (node.kind == NodeKind::kWord) {
+      return HasWord(node, values.NumberOf(node.key_id)) != node.is_negated;
+    }
+    if constexpr (requires { values.AnyText(node.key_id, node.begin, AnyPattern()); }) {
+      const auto fits = [&](std::string_view text) { return FitsPattern(node, text); };
+      return values.AnyText(node.key_id, node.begin, fits) != node.is_negated;
+    } else if constexpr (requires { values.TextOf(node.key_id); }) {
+      return FitsPattern(node, values.TextOf(node.key_id)) != node.is_negated;
     }
     return false;
   }

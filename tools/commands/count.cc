@@ -1,60 +1,23 @@
 // hbbp count: counts executed instructions exactly, by single-stepping.
 #include <hbbp/version.h>
 #include <signal.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
+#include <memory>
 
-#include "base/clock.h"
 #include "base/files.h"
 #include "command.h"
 #include "count/callgrind_writer.h"
-#include "count/tracer.h"
+#include "count/counted_process.h"
+#include "count/stepper.h"
 #include "format.h"
 #include "options.h"
+#include "progress.h"
 
 namespace hbbp::tools {
 namespace {
 
 constexpr char kName[] = "count";
-
-// Shows "12,345,678 instructions, 65,000 a second" on a terminal, over and over in one line; with a
-// limit, "[#####.....]" is in front.
-class Progress {
- public:
-  explicit Progress(uint64_t max_instructions)
-      : is_shown_(::isatty(STDERR_FILENO) == 1), max_instructions_(max_instructions) {}
-  ~Progress() {
-    if (has_shown_) std::fputs("\r\033[K", stderr);
-  }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  void Show(uint64_t instructions) {
-    if (!is_shown_) return;
-    has_shown_ = true;
-    std::string line;
-    if (max_instructions_ != 0) {
-      constexpr size_t kWidth = 40;
-      const double share =
-          static_cast<double>(instructions) / static_cast<double>(max_instructions_);
-      std::string bar(static_cast<size_t>(std::min(share, 1.0) * kWidth), '#');
-      bar.resize(kWidth, '.');
-      line = "[" + bar + "] ";
-    }
-    const double seconds = static_cast<double>(ClockNs(CLOCK_MONOTONIC) - start_ns_) / 1e9;
-    line += FormatCount(instructions) + " instructions, " +
-            FormatCount(static_cast<double>(instructions) / seconds) + " a second";
-    std::fprintf(stderr, "\r\033[K%s", line.c_str());
-  }
-
- private:
-  bool is_shown_;
-  bool has_shown_ = false;
-  uint64_t max_instructions_;
-  uint64_t start_ns_ = ClockNs(CLOCK_MONOTONIC);
-};
 
 std::string CommandLine(const std::vector<std::string>& words) {
   std::string line;
@@ -77,7 +40,8 @@ Status WriteCounts(const std::string& path, const CountedProcess& process,
 
 int RunCount(int argc, char** argv) {
   std::string output = "hbbp-count.out";
-  CountRequest request;
+  StepRequest request;
+  CountedModules modules;
   Options options(kName, "Count every instruction that a program executes, exactly and slowly");
   options.Value("-o,--output", &output, "FILE", "where the counts go (" + output + ")");
   options.Value("--max-instructions", &request.max_instructions, "N",
@@ -97,16 +61,19 @@ int RunCount(int argc, char** argv) {
     first = pid;
     for (const int signal_number : {SIGINT, SIGQUIT, SIGPIPE}) ::signal(signal_number, SIG_IGN);
   };
-  request.process_ended = [&](const CountedProcess& process) {
+  const auto write = [&](const CountedProcess& process) {
     const bool is_first = process.pid() == first;
     return WriteCounts(is_first ? output : output + "." + std::to_string(process.pid()), process,
                        is_first ? command : "started by " + command);
   };
-  StatusOr<CountResult> result = OkStatus();
+  request.start_process = [&](pid_t pid) {
+    return std::make_unique<CountedProcess>(pid, &modules, write);
+  };
+  StatusOr<StepResult> result = OkStatus();
   {
     Progress progress(request.max_instructions);
     request.progress = [&](uint64_t instructions) { progress.Show(instructions); };
-    result = CountInstructions(request);
+    result = StepThrough(request);
   }
   if (!result.ok()) {
     std::string message = result.status().message();
@@ -117,7 +84,7 @@ int RunCount(int argc, char** argv) {
     }
     return Fail(kName, message);
   }
-  for (const std::string& problem : result->problems) Note(kName, problem);
+  for (const std::string& problem : modules.problems()) Note(kName, problem);
   const std::string line = Plural(result->instructions, "instruction", "instructions") + " of " +
                            Plural(result->processes, "process", "processes") + " with " +
                            Plural(result->threads, "thread", "threads") + ": " + output;

@@ -13,24 +13,11 @@ constexpr uint32_t kNoMapping = UINT32_MAX;
 
 }  // namespace
 
-std::optional<uint32_t> CountedProcess::MappingAt(uint64_t address) {
-  const auto find = [&]() -> std::optional<uint32_t> {
-    const auto after = std::upper_bound(
-        mappings_.begin(), mappings_.end(), address,
-        [](uint64_t value, const MappedModule& p) { return value < p.mapping.start.value; });
-    if (after == mappings_.begin()) return std::nullopt;
-    if (!std::prev(after)->mapping.Contains({address})) return std::nullopt;
-    return static_cast<uint32_t>(std::prev(after) - mappings_.begin());
-  };
-  if (const std::optional<uint32_t> known = find()) return known;
-  StatusOr<std::vector<Mapping>> mappings = ReadProcessMaps(pid_);
-  if (!mappings.ok() || mappings->empty()) return std::nullopt;
+std::optional<uint32_t> CountedProcess::FindMapping(uint64_t address) {
+  if (const std::optional<uint32_t> known = mappings_.Find(address)) return known;
   // Entries of the table have indices into the old list.
-  UnmapAll();
-  for (Mapping& mapping : *mappings) {
-    if (mapping.executable) mappings_.push_back({std::move(mapping), nullptr});
-  }
-  return find();
+  mappings_.Read([this] { UnmapAll(); });
+  return mappings_.Find(address);
 }
 
 InstructionKind CountedProcess::ReadKind(uint64_t address) const {
@@ -40,16 +27,14 @@ InstructionKind CountedProcess::ReadKind(uint64_t address) const {
 }
 
 AddressTable::Entry* CountedProcess::AddEntry(uint64_t address) {
-  const std::optional<uint32_t> index = MappingAt(address);
+  const std::optional<uint32_t> index = FindMapping(address);
   AddressTable::Entry* entry = table_.Insert(address);
   entry->mapping = index.value_or(kNoMapping);
   entry->kind = ReadKind(address);
   entry->may_change = true;
   if (!index) return entry;
-  MappedModule& mapped = mappings_[*index];
-  entry->may_change = !mapped.mapping.IsFile() || mapped.mapping.writable;
-  // The module is read now, because the process may be gone when its counts are added up.
-  if (mapped.module == nullptr) mapped.module = modules_->Of(mapped.mapping, pid_);
+  const Mapping& mapping = mappings_[*index].mapping;
+  entry->may_change = !mapping.IsFile() || mapping.writable;
   return entry;
 }
 
@@ -58,7 +43,7 @@ AddressTable::Entry* CountedProcess::EntryAt(uint64_t address) {
   return entry != nullptr ? entry : AddEntry(address);
 }
 
-InstructionKind CountedProcess::KindAt(uint64_t address) {
+InstructionKind CountedProcess::Before(pid_t, uint64_t address) {
   AddressTable::Entry* entry = table_.Find(address);
   if (entry == nullptr) return AddEntry(address)->kind;
   if (entry->may_change) entry->kind = ReadKind(address);
@@ -66,12 +51,7 @@ InstructionKind CountedProcess::KindAt(uint64_t address) {
 }
 
 void CountedProcess::Unmap(uint64_t start, uint64_t size) {
-  const uint64_t end = start + size < start ? UINT64_MAX : start + size;
-  const bool has_code =
-      std::any_of(mappings_.begin(), mappings_.end(), [&](const MappedModule& mapped) {
-        return mapped.mapping.start.value < end && start < mapped.mapping.end.value;
-      });
-  if (has_code) UnmapAll();
+  if (mappings_.Overlap(start, size)) UnmapAll();
 }
 
 void CountedProcess::UnmapAll() {
@@ -85,7 +65,12 @@ void CountedProcess::UnmapAll() {
     counts_[module][module->ModuleAddressFrom(mapping, entry.address)] += entry.count;
   });
   table_.Clear();
-  mappings_.clear();
+  mappings_.Clear();
+}
+
+Status CountedProcess::Ended() {
+  UnmapAll();
+  return counts_.empty() ? OkStatus() : ended_(*this);
 }
 
 uint64_t CountedProcess::Total() const {

@@ -5,59 +5,55 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
-#include <vector>
+#include <utility>
 
 #include "count/address_table.h"
 #include "count/counted_modules.h"
+#include "count/executable_mappings.h"
+#include "count/stepper.h"
 
 namespace hbbp::tools {
 
-class CountedProcess {
+class CountedProcess : public SteppedProcess {
  public:
   using Counts = std::unordered_map<uint64_t, uint64_t>;  // by address in the module
+  // Called at the end of a process that executed something.
+  using EndedFunction = std::function<Status(const CountedProcess&)>;
 
-  CountedProcess(pid_t pid, CountedModules* modules) : pid_(pid), modules_(modules) {}
+  CountedProcess(pid_t pid, CountedModules* modules, EndedFunction ended)
+      : pid_(pid), modules_(modules), ended_(std::move(ended)), mappings_(pid, modules) {}
 
   pid_t pid() const { return pid_; }
 
-  // Call it before the instruction at `address` is executed.
-  InstructionKind KindAt(uint64_t address);
+  InstructionKind Before(pid_t, uint64_t address) override;
+  void Completed(pid_t, uint64_t address, uint64_t) override { ++EntryAt(address)->count; }
+  // Counts of removed code are kept.
+  void Unmap(uint64_t start, uint64_t size) override;
+  void UnmapAll() override;
+  void Executed() override { UnmapAll(); }
+  Status Ended() override;
 
-  // Call it after the instruction was executed.
-  void Count(uint64_t address) { ++EntryAt(address)->count; }
-
-  // Call it before the mappings in [start, start + size) are removed. Counts of their code are
-  // kept.
-  void Unmap(uint64_t start, uint64_t size);
-
-  // Call it before all mappings are removed: exec, exit.
-  void UnmapAll();
-
-  // Valid after UnmapAll.
+  // Valid at the end of the process.
   const std::map<const CountedModule*, Counts>& counts() const { return counts_; }
   uint64_t Total() const;
 
  private:
-  struct MappedModule {
-    Mapping mapping;
-    const CountedModule* module;  // null until something in it is executed
-  };
-
   AddressTable::Entry* EntryAt(uint64_t address);
   AddressTable::Entry* AddEntry(uint64_t address);
   InstructionKind ReadKind(uint64_t address) const;
-  std::optional<uint32_t> MappingAt(uint64_t address);
+  std::optional<uint32_t> FindMapping(uint64_t address);
 
   pid_t pid_;
   CountedModules* modules_;
+  EndedFunction ended_;
   AddressTable table_;
-  // These are the mappings of executable memory. They are read again when an address is in none of
-  // them.
-  std::vector<MappedModule> mappings_;
+  // They are read again when an address is in none of them.
+  ExecutableMappings mappings_;
   std::map<const CountedModule*, Counts> counts_;
 };
 

@@ -3,6 +3,7 @@
 // Holds() returns whether an expression matches one, ErrorOf() why it is not an expression.
 #include "isa/property_expression.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -170,16 +171,19 @@ TEST_CASE("testing an expression allocates nothing") {
   CHECK(after == before);
 }
 
-// Has keys as a pivot table does: texts, a number, and words, of which one is "a b".
+// Has keys as a pivot table does: texts, a number, and words, of which one is "a b"; and a flag.
 class OtherKeys : public ExpressionKeys {
  public:
   std::optional<ExpressionKey> Find(std::string_view name) const override {
     if (name == "function") return ExpressionKey{7, KeyType::kText};
     if (name == "line") return ExpressionKey{8, KeyType::kNumber};
     if (name == "source") return ExpressionKey{9, KeyType::kWord};
+    if (name == "hot") return ExpressionKey{10, KeyType::kFlag};
     return std::nullopt;
   }
-  std::vector<std::string_view> Names() const override { return {"function", "line", "source"}; }
+  std::vector<std::string_view> Names() const override {
+    return {"function", "line", "source", "hot"};
+  }
   uint32_t WordCount(uint32_t) const override { return 3; }
   std::string_view WordAt(uint32_t, uint32_t word) const override {
     constexpr std::string_view kWords[] = {"ebs", "a b", "lbr"};
@@ -191,9 +195,12 @@ struct OtherValues {
   std::string function;
   uint64_t line = 0;
   uint64_t source = 0;
+  uint64_t hot = 0;
+  std::vector<uint32_t> unknown = {};
 
-  uint64_t NumberOf(uint32_t id) const { return id == 8 ? line : source; }
+  uint64_t NumberOf(uint32_t id) const { return id == 8 ? line : id == 9 ? source : hot; }
   std::string_view TextOf(uint32_t) const { return function; }
+  bool Knows(uint32_t id) const { return std::ranges::count(unknown, id) == 0; }
 };
 
 TEST_CASE("keys are for the caller to define, texts among them") {
@@ -216,6 +223,48 @@ TEST_CASE("keys are for the caller to define, texts among them") {
   auto expression = Expression::Parse("line = 1 or (function = x and line = 2)", OtherKeys());
   REQUIRE(expression.ok());
   CHECK(expression->KeyIds() == std::vector<uint32_t>{7, 8});
+}
+
+TEST_CASE("flags stand alone, and operators have the spelling of C as well") {
+  const auto holds = [](std::string_view text, uint64_t hot) {
+    auto expression = Expression::Parse(text, OtherKeys());
+    INFO(text);
+    if (!expression.ok()) FAIL(expression.status().message());
+    return expression->Matches(OtherValues{.function = "f", .line = 3, .hot = hot});
+  };
+  CHECK(holds("hot", 1));
+  CHECK_FALSE(holds("hot", 0));
+  CHECK(holds("!hot && line = 3", 0));
+  CHECK(holds("!(hot && line = 3) || hot", 1));
+  CHECK(holds("not hot or line != 3 || hot and ! (line = 4)", 1));
+  const auto expression = Expression::Parse("hot = 1", OtherKeys());
+  CHECK(expression.status().message() == "column 5: 'and', 'or' or the end must follow, not '='");
+}
+
+TEST_CASE("some values decide, and others do not matter then") {
+  using Decision = Expression::Decision;
+  const auto decide = [](std::string_view text, std::vector<uint32_t> unknown) {
+    auto expression = Expression::Parse(text, OtherKeys());
+    REQUIRE(expression.ok());
+    return expression->Decide(
+        OtherValues{.function = "f", .line = 3, .hot = 1, .unknown = std::move(unknown)});
+  };
+  CHECK(decide("hot and line = 3", {}) == Decision::kYes);
+  CHECK(decide("hot and line = 3", {8}) == Decision::kDepends);
+  CHECK(decide("hot and line = 3 and function = g", {8}) == Decision::kNo);
+  CHECK(decide("hot or line = 4", {8}) == Decision::kYes);
+  CHECK(decide("not hot or line = 4", {8}) == Decision::kDepends);
+  CHECK(decide("not (hot and line = 4)", {8, 10}) == Decision::kDepends);
+  CHECK(decide("not (not hot and line = 4)", {8}) == Decision::kYes);
+}
+
+TEST_CASE("representative values have all results that comparisons can have") {
+  const auto expression = Expression::Parse(
+      "line < 4 or line > 8 and line != 20 or source = ebs, lbr or hot", OtherKeys());
+  REQUIRE(expression.ok());
+  CHECK(expression->RepresentativeValues(8) == std::vector<uint64_t>{0, 4, 9, 20, 21});
+  CHECK(expression->RepresentativeValues(9) == std::vector<uint64_t>{0, 1});
+  CHECK(expression->RepresentativeValues(10) == std::vector<uint64_t>{0, 1});
 }
 
 }  // namespace

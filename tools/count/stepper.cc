@@ -1,9 +1,9 @@
-// Steps through a program. Tracer::Run starts it and then waits for the next stop of any thread: it
-// counts the instruction that has completed, follows new threads, forks and execs, hides the trap
-// flag and the blocked SIGTRAP from the program, and resumes the thread by a step, or to the next
-// system call. It ends when the last process has ended or the limit is exceeded. hbbp count calls
-// CountInstructions.
-#include "count/tracer.h"
+// Steps through a program. Stepper::Run starts it and then waits for the next stop of any thread:
+// it reports the instruction that has completed, follows new threads, forks and execs, hides the
+// trap flag and the blocked SIGTRAP from the program, and resumes the thread by a step, or to the
+// next system call. It ends when the last process has ended or the limit is exceeded. hbbp count
+// and hbbp probe call StepThrough.
+#include "count/stepper.h"
 
 #include <signal.h>
 #include <sys/mman.h>
@@ -67,19 +67,19 @@ uint64_t InstructionPointer(pid_t tid) {
       ::ptrace(PTRACE_PEEKUSER, tid, offsetof(user, regs) + offsetof(user_regs_struct, rip), 0));
 }
 
-// Keeps the counts of processes in the order in which they end, and the state of live threads.
-class Tracer {
+// Keeps the state of live processes and threads.
+class Stepper {
  public:
-  explicit Tracer(const CountRequest& request) : request_(request) {}
+  explicit Stepper(const StepRequest& request) : request_(request) {}
 
-  StatusOr<CountResult> Run();
+  StatusOr<StepResult> Run();
 
  private:
   struct Process {
-    explicit Process(pid_t pid, CountedModules* modules) : counts(pid, modules) {}
-    CountedProcess counts;
+    pid_t pid = 0;
+    std::unique_ptr<SteppedProcess> stepped;  // null if it runs freely
     uint32_t threads = 0;
-    bool steps = true;  // false until the program is executed
+    bool steps = true;  // false until the program is executed, or if it runs freely
   };
 
   struct Thread {
@@ -95,22 +95,21 @@ class Tracer {
   Status Ended(pid_t tid, int status);
   void Executed(pid_t tid);
   void Trapped(pid_t tid, Thread* thread, int* signal_number);
-  void Completed(pid_t tid, Thread* thread);
-  void BeforeSystemCall(pid_t tid, CountedProcess* process);
+  void Completed(pid_t tid, Thread* thread, uint64_t next);
+  void BeforeSystemCall(pid_t tid, SteppedProcess* process);
   void AtSystemCallStop(pid_t tid, Thread* thread);
   void HideTrapFlag(pid_t tid);
   void UnblockTrap(pid_t tid);
   void Resume(pid_t tid, Thread* thread, int signal_number);
   void KillAll();
 
-  const CountRequest& request_;
-  CountedModules modules_;
+  const StepRequest& request_;
   std::unordered_map<pid_t, std::unique_ptr<Process>> processes_;
   std::unordered_map<pid_t, Thread> threads_;
-  CountResult result_;
+  StepResult result_;
 };
 
-Tracer::Thread& Tracer::ThreadOf(pid_t tid) {
+Stepper::Thread& Stepper::ThreadOf(pid_t tid) {
   const auto [entry, is_new] = threads_.try_emplace(tid);
   Thread& thread = entry->second;
   if (!is_new) return thread;
@@ -118,7 +117,10 @@ Tracer::Thread& Tracer::ThreadOf(pid_t tid) {
   if (pid == 0) pid = tid;
   std::unique_ptr<Process>& process = processes_[pid];
   if (process == nullptr) {
-    process = std::make_unique<Process>(pid, &modules_);
+    process = std::make_unique<Process>();
+    process->pid = pid;
+    process->stepped = request_.start_process(pid);
+    process->steps = process->stepped != nullptr;
     ++result_.processes;
   }
   ++result_.threads;
@@ -127,7 +129,7 @@ Tracer::Thread& Tracer::ThreadOf(pid_t tid) {
   return thread;
 }
 
-void Tracer::HideTrapFlag(pid_t tid) {
+void Stepper::HideTrapFlag(pid_t tid) {
   const auto top = static_cast<uint64_t>(
       ::ptrace(PTRACE_PEEKUSER, tid, offsetof(user, regs) + offsetof(user_regs_struct, rsp), 0));
   errno = 0;
@@ -138,7 +140,7 @@ void Tracer::HideTrapFlag(pid_t tid) {
 }
 
 // A step while SIGTRAP is blocked makes the kernel reset the program's handler of SIGTRAP.
-void Tracer::UnblockTrap(pid_t tid) {
+void Stepper::UnblockTrap(pid_t tid) {
   constexpr uint64_t kTrap = uint64_t{1} << (SIGTRAP - 1);
   uint64_t mask = 0;
   if (::ptrace(PTRACE_GETSIGMASK, tid, sizeof(mask), &mask) != 0 || (mask & kTrap) == 0) return;
@@ -146,14 +148,14 @@ void Tracer::UnblockTrap(pid_t tid) {
   ::ptrace(PTRACE_SETSIGMASK, tid, sizeof(mask), &mask);
 }
 
-void Tracer::Completed(pid_t tid, Thread* thread) {
-  thread->process->counts.Count(thread->address);
+void Stepper::Completed(pid_t tid, Thread* thread, uint64_t next) {
+  thread->process->stepped->Completed(tid, thread->address, next);
   ++result_.instructions;
   if (thread->kind == InstructionKind::kPushFlags) HideTrapFlag(tid);
 }
 
 // A system call that replaces or removes mappings is seen before it runs.
-void Tracer::BeforeSystemCall(pid_t tid, CountedProcess* process) {
+void Stepper::BeforeSystemCall(pid_t tid, SteppedProcess* process) {
   user_regs_struct registers;
   if (::ptrace(PTRACE_GETREGS, tid, nullptr, &registers) != 0) return;
   switch (registers.rax) {
@@ -177,7 +179,7 @@ void Tracer::BeforeSystemCall(pid_t tid, CountedProcess* process) {
   }
 }
 
-void Tracer::Trapped(pid_t tid, Thread* thread, int* signal_number) {
+void Stepper::Trapped(pid_t tid, Thread* thread, int* signal_number) {
   siginfo_t info = {};
   if (::ptrace(PTRACE_GETSIGINFO, tid, nullptr, &info) != 0) return;  // killed meanwhile
   const uint64_t address = InstructionPointer(tid);
@@ -200,19 +202,21 @@ void Tracer::Trapped(pid_t tid, Thread* thread, int* signal_number) {
       completed = moved;  // int3, or a SIGTRAP that stands for that of the step as well
       break;
   }
-  if (completed && thread->has_address) Completed(tid, thread);
+  if (completed && thread->has_address) Completed(tid, thread, address);
 }
 
 // The first instruction of a new program is next; other threads of the process are gone.
-void Tracer::Executed(pid_t tid) {
+void Stepper::Executed(pid_t tid) {
   unsigned long former = 0;
   ::ptrace(PTRACE_GETEVENTMSG, tid, nullptr, &former);
   Thread& thread = ThreadOf(tid);
   const auto caller = threads_.find(static_cast<pid_t>(former));
-  if (caller != threads_.end() && caller->second.has_address) Completed(tid, &caller->second);
+  if (caller != threads_.end() && caller->second.has_address) Completed(tid, &caller->second, 0);
   Process* process = thread.process;
-  process->counts.UnmapAll();
-  process->steps = true;
+  if (process->stepped != nullptr) {
+    process->stepped->Executed();
+    process->steps = true;
+  }
   std::erase_if(threads_, [&](const auto& entry) {
     return entry.first != tid && entry.second.process == process;
   });
@@ -221,33 +225,34 @@ void Tracer::Executed(pid_t tid) {
   thread.in_system_call = false;
 }
 
-void Tracer::AtSystemCallStop(pid_t tid, Thread* thread) {
+void Stepper::AtSystemCallStop(pid_t tid, Thread* thread) {
   if (thread->has_address && !thread->in_system_call) {
     thread->in_system_call = true;
     ::ptrace(PTRACE_SYSCALL, tid, nullptr, nullptr);
     return;
   }
-  if (thread->has_address) Completed(tid, thread);
+  if (thread->has_address) Completed(tid, thread, InstructionPointer(tid));
   thread->in_system_call = false;
   thread->has_address = true;
   UnblockTrap(tid);
   Resume(tid, thread, 0);
 }
 
-void Tracer::Resume(pid_t tid, Thread* thread, int signal_number) {
+void Stepper::Resume(pid_t tid, Thread* thread, int signal_number) {
   if (!thread->process->steps) {
     ::ptrace(PTRACE_CONT, tid, nullptr, signal_number);
     return;
   }
   if (thread->has_address) {
     thread->address = InstructionPointer(tid);
-    thread->kind = thread->process->counts.KindAt(thread->address);
+    SteppedProcess* const process = thread->process->stepped.get();
+    thread->kind = process->Before(tid, thread->address);
     if (thread->kind == InstructionKind::kSystemCall) {
-      BeforeSystemCall(tid, &thread->process->counts);
+      BeforeSystemCall(tid, process);
     } else if (thread->kind == InstructionKind::kOtherKernelEntry) {
-      thread->process->counts.UnmapAll();
+      process->UnmapAll();
       // If it does not return, the address is still known.
-      thread->process->counts.KindAt(thread->address);
+      process->Before(tid, thread->address);
     }
   }
   // A step into a system call would end with a SIGTRAP that the call may just have blocked. But
@@ -258,7 +263,7 @@ void Tracer::Resume(pid_t tid, Thread* thread, int signal_number) {
   ::ptrace(may_call ? PTRACE_SYSCALL : PTRACE_SINGLESTEP, tid, nullptr, signal_number);
 }
 
-Status Tracer::Stopped(pid_t tid, int status) {
+Status Stepper::Stopped(pid_t tid, int status) {
   const int event = status >> 16;
   int signal_number = WSTOPSIG(status);
   Thread& thread = ThreadOf(tid);
@@ -282,8 +287,9 @@ Status Tracer::Stopped(pid_t tid, int status) {
   } else if (thread.process->steps) {
     if (signal_number == SIGTRAP) {
       Trapped(tid, &thread, &signal_number);
-    } else if (thread.has_address && InstructionPointer(tid) != thread.address) {
-      Completed(tid, &thread);
+    } else if (thread.has_address) {
+      const uint64_t next = InstructionPointer(tid);
+      if (next != thread.address) Completed(tid, &thread, next);
     }
   }
   thread.has_address = thread.process->steps;
@@ -291,7 +297,7 @@ Status Tracer::Stopped(pid_t tid, int status) {
   return OkStatus();
 }
 
-Status Tracer::Ended(pid_t tid, int status) {
+Status Stepper::Ended(pid_t tid, int status) {
   if (tid == result_.pid) {
     result_.exit_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   }
@@ -299,24 +305,22 @@ Status Tracer::Ended(pid_t tid, int status) {
   if (entry == threads_.end()) return OkStatus();
   Thread& thread = entry->second;
   Process* process = thread.process;
-  if (thread.in_system_call) Completed(tid, &thread);
+  if (thread.in_system_call) Completed(tid, &thread, 0);
   threads_.erase(entry);
   if (--process->threads != 0) return OkStatus();
-  process->counts.UnmapAll();
-  Status written = OkStatus();
-  if (!process->counts.counts().empty()) written = request_.process_ended(process->counts);
-  processes_.erase(process->counts.pid());
-  return written;
+  const Status ended = process->stepped != nullptr ? process->stepped->Ended() : OkStatus();
+  processes_.erase(process->pid);
+  return ended;
 }
 
-void Tracer::KillAll() {
+void Stepper::KillAll() {
   for (const auto& [pid, process] : processes_) ::kill(pid, SIGKILL);
   int status;
   while (::waitpid(-1, &status, __WALL) > 0 || errno == EINTR) {
   }
 }
 
-StatusOr<CountResult> Tracer::Run() {
+StatusOr<StepResult> Stepper::Run() {
   HBBP_ASSIGN_OR_RETURN(TracedChild child, TracedChild::Start(request_.command));
   result_.pid = child.pid();
   if (request_.started) request_.started(child.pid());
@@ -344,14 +348,11 @@ StatusOr<CountResult> Tracer::Run() {
     if (request_.progress) request_.progress(result_.instructions);
   }
   HBBP_RETURN_IF_ERROR(child.ExecFailure(request_.command[0]));
-  result_.problems = modules_.problems();
   return std::move(result_);
 }
 
 }  // namespace
 
-StatusOr<CountResult> CountInstructions(const CountRequest& request) {
-  return Tracer(request).Run();
-}
+StatusOr<StepResult> StepThrough(const StepRequest& request) { return Stepper(request).Run(); }
 
 }  // namespace hbbp::tools

@@ -1,0 +1,100 @@
+// Measures productions by the executed instruction: the loop of a program with a call, a load, a
+// store and a backward branch, without productions, and with some that are active or not.
+#include <benchmark/benchmark.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "probes/hot_streams.h"
+#include "probes/production_engine.h"
+
+namespace hbbp {
+namespace {
+
+const std::vector<std::vector<uint8_t>> kLoop = {
+    {0x8b, 0x04, 0x0f},              // mov eax, [rdi+rcx]
+    {0x01, 0xc2},                    // add edx, eax
+    {0x89, 0x14, 0x0e},              // mov [rsi+rcx], edx
+    {0xe8, 0x00, 0x01, 0x00, 0x00},  // call
+    {0x0f, 0xaf, 0xc2},              // imul eax, edx
+    {0x31, 0xd0},                    // xor eax, edx
+    {0xc3},                          // ret
+    {0x48, 0x83, 0xc1, 0x04},        // add rcx, 4
+    {0x48, 0x39, 0xd9},              // cmp rcx, rbx
+    {0x75, 0xe0},                    // jne, backward
+};
+
+void RunLoop(benchmark::State& state, const std::string& text,
+             const ProductionEngineOptions& options) {
+  const StatusOr<ProductionSet> set = ProductionSet::Parse(text, {});
+  if (!set.ok()) std::abort();
+  std::vector<ProbedInstruction> instructions(kLoop.size());
+  std::vector<InstructionEvent> events(kLoop.size());
+  uint64_t pc = 0x1000;
+  for (size_t i = 0; i < kLoop.size(); ++i) {
+    if (!set->Prepare(kLoop[i], {pc, 0x1000}, &instructions[i])) std::abort();
+    pc = instructions[i].end();
+  }
+  for (size_t i = 0; i < kLoop.size(); ++i) {
+    events[i].instruction = &instructions[i];
+    const ControlFlow& flow = instructions[i].flow;
+    events[i].next = flow.has_target ? flow.target : instructions[(i + 1) % kLoop.size()].pc;
+  }
+  ProductionEngine engine(&*set, options);
+  BurstState thread = engine.StartThread();
+  uint64_t address = 0;
+  for (auto _ : state) {
+    address = (address + 4) & 0xfff;
+    for (InstructionEvent& event : events) {
+      event.address = address;
+      engine.Run(event, 1, &thread);
+    }
+  }
+  state.SetItemsProcessed(static_cast<int64_t>(state.iterations() * kLoop.size()));
+}
+
+constexpr char kNeverFires[] = "p: mnemonic = cpuid => null, null\n";
+
+void NoProductionFires(benchmark::State& state) { RunLoop(state, kNeverFires, {}); }
+BENCHMARK(NoProductionFires);
+
+// Counters alone: P1 to P6, of which one fires at each boundary.
+void Framework(benchmark::State& state) { RunLoop(state, "use framework", {}); }
+BENCHMARK(Framework);
+
+void OneProfileInBursts(benchmark::State& state) { RunLoop(state, "use call-pairs", {}); }
+BENCHMARK(OneProfileInBursts);
+
+void FourProfilesInBursts(benchmark::State& state) {
+  RunLoop(state, "use hot-methods\nuse call-pairs\nuse edges\nuse indirect-targets", {});
+}
+BENCHMARK(FourProfilesInBursts);
+
+void OneProfileExhaustive(benchmark::State& state) {
+  RunLoop(state, "use call-pairs", {.is_exhaustive = true});
+}
+BENCHMARK(OneProfileExhaustive);
+
+void FourProfilesExhaustive(benchmark::State& state) {
+  RunLoop(state, "use hot-methods\nuse call-pairs\nuse edges\nuse indirect-targets",
+          {.is_exhaustive = true});
+}
+BENCHMARK(FourProfilesExhaustive);
+
+// A condition that depends on each execution of each load and store.
+void OperandsOfEachAccess(benchmark::State& state) {
+  RunLoop(state, "p: mem_op && address < 8 && size != 3 => count(pc), null\n", {});
+}
+BENCHMARK(OperandsOfEachAccess);
+
+void InferGrammar(benchmark::State& state) {
+  std::vector<std::vector<uint32_t>> sequences(1);
+  for (uint32_t i = 0; i < 1 << 20; ++i) sequences[0].push_back((i * i >> 3) % 1021);
+  for (auto _ : state) benchmark::DoNotOptimize(FindHotStreams(sequences, {}).streams.size());
+  state.SetItemsProcessed(static_cast<int64_t>(state.iterations() << 20));
+}
+BENCHMARK(InferGrammar);
+
+}  // namespace
+}  // namespace hbbp

@@ -1,0 +1,84 @@
+#include "probes/builtin_productions.h"
+
+#include <algorithm>
+
+namespace hbbp {
+namespace {
+
+// P1 to P6 of the paper. Boundaries are calls and backward branches, executed, whether taken or
+// not: the hardware matches before it knows. A cycle has sample_freq + burst_length + 1 of them.
+constexpr std::string_view kFramework = R"(
+P1: proc_call && !sample_flag => null, count_sample
+P2: branch && backward && !sample_flag => null, count_sample
+P3: proc_call && sample_flag && !burst_flag => null, count_burst
+P4: branch && backward && sample_flag && !burst_flag => null, count_burst
+P5: proc_call && sample_flag && burst_flag => null, reset
+P6: branch && backward && sample_flag && burst_flag => null, reset
+)";
+
+constexpr std::string_view kHotMethods = R"(use framework
+back-edges: branch && backward && taken && sample_flag => count methods(function), null
+invocations: proc_call && sample_flag => count methods(target), null
+)";
+
+constexpr std::string_view kCallPairs = R"(use framework
+call-pairs: proc_call && sample_flag => count(function, target), null
+)";
+
+constexpr std::string_view kEdges = R"(use framework
+edges: branch && sample_flag => count(pc, next), null
+)";
+
+constexpr std::string_view kIndirectTargets = R"(use framework
+indirect-targets: indirect && sample_flag => count(pc, target), null
+)";
+
+constexpr std::string_view kCallContexts = R"(use framework
+call-contexts: proc_call && sample_flag => count(caller, function, target), null
+)";
+
+constexpr std::string_view kStrides = R"(use framework
+strides: load && addressing != stack && sample_flag => count(pc, stride), null
+)";
+
+constexpr std::string_view kTripCounts = R"(use framework
+trip-counts: conditional && backward && !taken && sample_flag => count(pc, trips), null
+)";
+
+constexpr std::string_view kCopySizes = R"(use framework
+copy-sizes: entry && name ~ "*memcpy*", "*memmove*" && sample_flag => count(rdx), null
+)";
+
+constexpr std::string_view kDataStreams = R"(use framework
+data-streams: mem_op && sample_flag => trace(pc, address), null
+)";
+
+constexpr BuiltinProductions kBuiltins[] = {
+    {"framework", "the bursts alone: P1 to P6", kFramework},
+    {"hot-methods", "functions by invocations and back edges", kHotMethods},
+    {"call-pairs", "caller and callee", kCallPairs},
+    {"call-contexts", "caller of the caller, caller and callee", kCallContexts},
+    {"edges", "branches and where they went", kEdges},
+    {"indirect-targets", "indirect calls and jumps and where they went", kIndirectTargets},
+    {"strides", "loads and how far each went from its last address", kStrides},
+    {"trip-counts", "loops and how often each iterated", kTripCounts},
+    {"copy-sizes", "sizes of memcpy and memmove", kCopySizes},
+    {"data-streams", "sequences of loads and stores that recur", kDataStreams},
+};
+
+}  // namespace
+
+std::span<const BuiltinProductions> AllBuiltinProductions() { return kBuiltins; }
+
+const BuiltinProductions* FindBuiltinProductions(std::string_view name) {
+  const auto found = std::ranges::find(kBuiltins, name, &BuiltinProductions::name);
+  return found == std::end(kBuiltins) ? nullptr : found;
+}
+
+std::vector<std::string_view> BuiltinProductionNames() {
+  std::vector<std::string_view> names;
+  for (const BuiltinProductions& builtin : kBuiltins) names.push_back(builtin.name);
+  return names;
+}
+
+}  // namespace hbbp

@@ -1,0 +1,89 @@
+#include "probes/production_engine.h"
+
+#include <bit>
+
+namespace hbbp {
+
+ProductionEngine::ProductionEngine(const ProductionSet* set, const ProductionEngineOptions& options)
+    : set_(*set),
+      options_(options),
+      sample_freq_(options.sample_freq != 0 ? options.sample_freq : set->settings().sample_freq),
+      burst_length_(options.burst_length != 0 ? options.burst_length
+                                              : set->settings().burst_length),
+      firings_(set->productions().size()) {
+  for (const ProbeTable& table : set->tables()) {
+    const bool is_count = table.kind == TableKind::kCount;
+    counts_.emplace_back(is_count ? options.max_rows : 0);
+    traces_.emplace_back(is_count ? 0 : options.max_symbols);
+  }
+  if (options.is_exhaustive) return;
+  for (size_t i = 0; i < set->productions().size(); ++i) {
+    const Production& production = set->productions()[i];
+    if (production.counts_sample || production.counts_burst || production.resets ||
+        production.stops_burst || production.burst_extension != 0) {
+      control_ |= uint64_t{1} << i;
+    }
+  }
+}
+
+void ProductionEngine::Match(const InstructionEvent& event, uint64_t fires, uint64_t may_fire,
+                             uint32_t thread, BurstState* state) {
+  const EventValues values(set_.taxonomies(), event, *state);
+  uint64_t fired = fires;
+  for (uint64_t rest = may_fire; rest != 0; rest &= rest - 1) {
+    const int production = std::countr_zero(rest);
+    if (set_.productions()[production].condition.Matches(values)) {
+      fired |= uint64_t{1} << production;
+    }
+  }
+  for (uint64_t rest = fired; rest != 0; rest &= rest - 1) {
+    const int production = std::countr_zero(rest);
+    ++firings_[production];
+    for (const ProbeAction& action : set_.productions()[production].actions) {
+      Record(action, event, *state, thread);
+    }
+  }
+  if ((fired & control_) != 0) Advance(fired & control_, state);
+}
+
+void ProductionEngine::Record(const ProbeAction& action, const InstructionEvent& event,
+                              const BurstState& state, uint32_t thread) {
+  const EventValues values(set_.taxonomies(), event, state);
+  ProbeRow row{};
+  for (size_t i = 0; i < action.fields.size(); ++i) row[i] = values.NumberOf(action.fields[i]);
+  if (set_.tables()[action.table].kind == TableKind::kCount) {
+    counts_[action.table].Add(row);
+  } else {
+    traces_[action.table].Append(row, thread, state.bursts);
+  }
+}
+
+void ProductionEngine::Advance(uint64_t fired, BurstState* state) {
+  bool resets = false;
+  bool stops = false;
+  for (uint64_t rest = fired; rest != 0; rest &= rest - 1) {
+    const Production& production = set_.productions()[std::countr_zero(rest)];
+    if (production.counts_sample && !state->sample_flag) {
+      if (++state->sample_counter >= sample_freq_) {
+        state->sample_flag = true;
+        ++state->bursts;
+        ++bursts_;
+      }
+    }
+    if (production.counts_burst) ++state->burst_counter;
+    state->burst_extension += production.burst_extension;
+    stops |= production.stops_burst;
+    resets |= production.resets;
+  }
+  if (stops || (state->burst_counter >= burst_length_ &&
+                state->burst_counter - burst_length_ >= state->burst_extension)) {
+    state->burst_flag = true;
+  }
+  if (resets) {
+    const uint64_t bursts = state->bursts;
+    *state = {};
+    state->bursts = bursts;
+  }
+}
+
+}  // namespace hbbp

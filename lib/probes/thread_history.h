@@ -1,0 +1,40 @@
+// ThreadHistory derives from the earlier instructions of a thread what a single one does not show:
+// who called the function, how far an access is from the last one, how often a loop iterated.
+//
+// A stream that has all instructions of a thread keeps one for it:
+//
+//   history.Complete(keys, &event);   // fills in stride, caller and trips
+//   engine.Run(event, thread, &state);
+//   history.Follow(keys, event);
+#ifndef HBBP_LIB_PROBES_THREAD_HISTORY_H_
+#define HBBP_LIB_PROBES_THREAD_HISTORY_H_
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "probes/instruction_event.h"
+#include "probes/production_keys.h"
+
+namespace hbbp {
+
+class ThreadHistory {
+ public:
+  // `keys` are those that productions use; the others cost nothing.
+  void Complete(ProbeKeySet keys, InstructionEvent* event);
+  void Follow(ProbeKeySet keys, const InstructionEvent& event);
+
+ private:
+  struct CallFrame {
+    uint64_t return_address = 0;
+    uint64_t caller = 0;
+  };
+
+  std::vector<CallFrame> calls_;
+  std::unordered_map<uint64_t, uint64_t> last_addresses_;  // by pc
+  std::unordered_map<uint64_t, uint64_t> trips_;           // by pc of the backward branch
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_PROBES_THREAD_HISTORY_H_

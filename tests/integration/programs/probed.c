@@ -1,0 +1,45 @@
+// probed: calls, branches and loads in known numbers, whatever the machine and the C library.
+//
+// _start iterates 20 times: it calls `twice` directly and `once` by a register. `twice` calls
+// `once` two times, `once` loads 42. So there are 20 + 20 + 40 calls, and 20 backward branches, of
+// which 19 are taken: 100 boundaries. A rep movsb of 50 bytes ends it.
+__asm__(
+    ".globl _start\n"
+    ".type _start, @function\n"
+    "_start:\n"
+    "  mov $20, %ebx\n"
+    "again:\n"
+    "  call twice\n"
+    "  lea once(%rip), %rax\n"
+    "  call *%rax\n"
+    "  dec %ebx\n"
+    "  jnz again\n"
+    "  lea from(%rip), %rsi\n"
+    "  lea to(%rip), %rdi\n"
+    "  mov $50, %ecx\n"
+    "  rep movsb\n"
+    "  mov $60, %eax\n"
+    "  mov $3, %edi\n"
+    "  syscall\n"
+    ".size _start, .-_start\n"
+    ".globl twice\n"
+    ".type twice, @function\n"
+    "twice:\n"
+    "  call once\n"
+    "  call once\n"
+    "  ret\n"
+    ".size twice, .-twice\n"
+    ".globl once\n"
+    ".type once, @function\n"
+    "once:\n"
+    "  mov answer(%rip), %rdx\n"
+    "  mov %edx, stored(%rip)\n"
+    "  ret\n"
+    ".size once, .-once\n"
+    // Valgrind finds files by their writable segments.
+    ".data\n"
+    "answer: .quad 42\n"
+    "stored: .quad 7\n"
+    "from: .fill 50, 1, 1\n"
+    "to: .fill 50, 1, 2\n"
+    ".section .note.GNU-stack,\"\",@progbits\n");

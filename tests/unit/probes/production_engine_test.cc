@@ -1,0 +1,174 @@
+// Tests that productions fire as the flags say, that bursts have the length that was asked for, and
+// what tables hold.
+#include "probes/production_engine.h"
+
+#include "support/allocation_count.h"
+#include "unit/probes/probe_stream.h"
+
+namespace hbbp {
+namespace {
+
+constexpr char kBursts[] = "sample_freq = 5\nburst_length = 3\nuse framework\n";
+
+TEST_CASE("engine: a cycle has sample_freq + burst_length + 1 boundaries") {
+  const ProductionSet set =
+      ParseProductions(kBursts + std::string("p: proc_call && sample_flag => null, null\n"));
+  ProbeStream stream(&set);
+  constexpr uint64_t kCycles = 4;
+  for (uint64_t i = 0; i < kCycles * 9; ++i) {
+    CHECK(stream.engine().bursts() == i / 9 + (i % 9 >= 5 ? 1 : 0));
+    stream.Execute(kCallForward, 0x1000, 0x1105);
+  }
+  CHECK(stream.Firings("P1") == kCycles * 5);
+  CHECK(stream.Firings("P3") == kCycles * 3);
+  CHECK(stream.Firings("P5") == kCycles);
+  // The call that resets is seen as well: the flags change after it.
+  CHECK(stream.Firings("p") == kCycles * 4);
+  CHECK(stream.state().sample_counter == 0);
+  CHECK_FALSE(stream.state().sample_flag);
+}
+
+TEST_CASE("engine: calls and backward branches are boundaries, other instructions are not") {
+  const ProductionSet set = ParseProductions(kBursts);
+  ProbeStream stream(&set);
+  stream.Execute(kCallRax, 0x1000, 0x5000);
+  stream.Execute(kJneBack, 0x2000, 0x2002);  // executed, not taken
+  stream.Execute(kJumpBack, 0x3000, 0x2ff2);
+  for (const Code& other : {kReturn, kJneForward, kNop, kLoad}) stream.Execute(other, 0x4000);
+  CHECK(stream.state().sample_counter == 3);
+  stream.Execute(kCallRax, 0x1000, 0x5000);
+  CHECK_FALSE(stream.state().sample_flag);
+  stream.Execute(kCallRax, 0x1000, 0x5000);
+  CHECK(stream.state().sample_flag);
+  CHECK(stream.Firings("P1") == 3);
+  CHECK(stream.Firings("P2") == 2);
+}
+
+TEST_CASE("engine: threads have counters and flags of their own") {
+  const ProductionSet set = ParseProductions(kBursts);
+  ProbeStream stream(&set);
+  for (int i = 0; i < 5; ++i) stream.Execute(kCallForward, 0x1000, 0x1105, {}, 1);
+  for (int i = 0; i < 4; ++i) stream.Execute(kCallForward, 0x1000, 0x1105, {}, 2);
+  CHECK(stream.state(1).sample_flag);
+  CHECK_FALSE(stream.state(2).sample_flag);
+  CHECK(stream.state(2).sample_counter == 4);
+}
+
+TEST_CASE("engine: several productions fire on one instruction") {
+  const ProductionSet set = ParseProductions(
+      "a: proc_call => count calls(pc), null\nb: indirect => count calls(pc), null\n"
+      "c: proc_call && direct => null, null\n");
+  ProbeStream stream(&set);
+  stream.Execute(kCallRax, 0x1000, 0x5000);
+  CHECK(stream.Firings("a") == 1);
+  CHECK(stream.Firings("b") == 1);
+  CHECK(stream.Firings("c") == 0);
+  CHECK(stream.engine().counts(0).total() == 2);
+  CHECK(stream.engine().counts(0).rows() == 1);
+}
+
+TEST_CASE("engine: exhaustive profiles are always in a burst, with the same productions") {
+  const ProductionSet set = ParseProductions(
+      kBursts + std::string("pairs: proc_call && sample_flag => count(function, target), null\n"));
+  ProbeStream stream(&set, {.is_exhaustive = true});
+  for (int i = 0; i < 100; ++i) stream.Execute(kCallForward, 0x1000, 0x1105);
+  for (int i = 0; i < 7; ++i) stream.Execute(kCallRax, 0x2010, 0x9000);
+  const auto rows = stream.engine().counts(0).Sorted();
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].row == ProbeRow{0x1000, 0x1105});
+  CHECK(rows[0].count == 100);
+  CHECK(rows[1].row == ProbeRow{0x2000, 0x9000});
+  CHECK(rows[1].count == 7);
+  CHECK(stream.engine().bursts() == 0);
+}
+
+TEST_CASE("engine: options overwrite the lengths of the set") {
+  const ProductionSet set = ParseProductions(kBursts);
+  ProbeStream stream(&set, {.sample_freq = 2, .burst_length = 1});
+  for (int i = 0; i < 8; ++i) stream.Execute(kCallForward, 0x1000, 0x1105);
+  CHECK(stream.engine().bursts() == 2);
+  CHECK(stream.Firings("P5") == 2);
+}
+
+TEST_CASE("engine: productions extend and stop a burst") {
+  const ProductionSet set = ParseProductions(
+      kBursts +
+      std::string("more: mnemonic = div && sample_flag => null, extend_burst 2\n"
+                  "enough: store && addressing = base && sample_flag => null, stop_burst\n"));
+  ProbeStream stream(&set);
+  const auto call = [&stream](int times) {
+    for (int i = 0; i < times; ++i) stream.Execute(kCallForward, 0x1000, 0x1105);
+  };
+  call(5);
+  stream.Execute(kDiv, 0x2000);
+  call(4);
+  CHECK_FALSE(stream.state().burst_flag);
+  call(1);
+  CHECK(stream.state().burst_flag);
+  call(1 + 5);  // the burst ends, the next one starts
+  CHECK(stream.engine().bursts() == 2);
+  stream.Execute(kStore, 0x2000);
+  CHECK(stream.state().burst_flag);
+}
+
+TEST_CASE("engine: traces are sequences by thread and burst") {
+  const ProductionSet set = ParseProductions(
+      "sample_freq = 1\nburst_length = 1\nuse framework\n"
+      "d: load && sample_flag && !burst_flag && addressing = base => trace(pc, address), null\n");
+  ProbeStream stream(&set);
+  for (int burst = 0; burst < 2; ++burst) {
+    stream.Execute(kLoad, 0x2000, 0, {0x90, 4, 0}, 1);  // between bursts
+    stream.Execute(kCallForward, 0x1000, 0x1105, {}, 1);
+    stream.Execute(kLoad, 0x2000, 0, {0x80, 4, 0}, 1);
+    stream.Execute(kLoad, 0x2000, 0, {0x88, 4, 0}, 1);
+    stream.Execute(kCallForward, 0x1000, 0x1105, {}, 1);
+    stream.Execute(kCallForward, 0x1000, 0x1105, {}, 1);
+  }
+  stream.Execute(kCallForward, 0x1000, 0x1105, {}, 2);
+  stream.Execute(kLoad, 0x2000, 0, {0x80, 4, 0}, 2);
+  const TraceBuffer& trace = stream.engine().trace(0);
+  CHECK(trace.rows() == std::vector<ProbeRow>{{0x2000, 0x80}, {0x2000, 0x88}});
+  CHECK(trace.sequences() == std::vector<std::vector<uint32_t>>{{0, 1}, {0, 1}, {0}});
+}
+
+TEST_CASE("engine: tables that are full drop and count") {
+  const ProductionSet set =
+      ParseProductions("c: load => count(address), null\nt: load => trace(address), null\n");
+  ProbeStream stream(&set, {.max_rows = 100, .max_symbols = 150});
+  for (uint64_t i = 0; i < 250; ++i) stream.Execute(kLoad, 0x1000, 0, {i % 125, 4, 0});
+  const CountTable& counts = stream.engine().counts(0);
+  CHECK(counts.rows() == 100);
+  CHECK(counts.total() == 250);
+  CHECK(counts.dropped() == 50);
+  CHECK(counts.Sorted().front().count == 2);
+  CHECK(stream.engine().trace(1).dropped() == 100);
+}
+
+TEST_CASE("engine: an instruction whose rows are known allocates nothing") {
+  const ProductionSet set =
+      ParseProductions("use hot-methods\nuse edges\nv: load && value > 3 => count(value), null\n");
+  ProductionEngine engine(&set, {.is_exhaustive = true});
+  BurstState state = engine.StartThread();
+  ProbedInstruction call;
+  ProbedInstruction load;
+  REQUIRE(set.Prepare(kCallForward, {0x1000, 0x1000}, &call));
+  REQUIRE(set.Prepare(kLoad, {0x1005, 0x1000}, &load));
+  const auto run = [&] {
+    engine.Run({.instruction = &call, .next = 0x1105}, 1, &state);
+    engine.Run({.instruction = &load, .next = 0x1007, .value = 9}, 1, &state);
+  };
+  run();
+  const int before = AllocationCount();
+  for (int i = 0; i < 1000; ++i) run();
+  CHECK(AllocationCount() == before);
+}
+
+TEST_CASE("engine: bytes that are not an instruction are not prepared") {
+  const ProductionSet set = ParseProductions("p: return => null, null\n");
+  ProbedInstruction instruction;
+  CHECK_FALSE(set.Prepare(Code{0x06}, {0x1000}, &instruction));
+  CHECK_FALSE(set.Prepare(Code{0xe8, 0x00}, {0x1000}, &instruction));
+}
+
+}  // namespace
+}  // namespace hbbp

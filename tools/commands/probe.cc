@@ -1,0 +1,222 @@
+// hbbp probe: profiles by productions on the instructions of a whole run. ReadRequest checks the
+// options; RunStream takes the instructions of the program by single steps or from valgrind; then
+// the tables are printed.
+#include <signal.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "base/quantity.h"
+#include "command.h"
+#include "format.h"
+#include "options.h"
+#include "print_options.h"
+#include "probe/load_productions.h"
+#include "probe/probe_by_steps.h"
+#include "probe/probe_by_valgrind.h"
+#include "probe/probe_report.h"
+#include "probe/probed_program.h"
+#include "progress.h"
+
+namespace hbbp::tools {
+namespace {
+
+constexpr char kName[] = "probe";
+constexpr char kStep[] = "step";
+constexpr char kValgrind[] = "valgrind";
+constexpr uint64_t kTableRows = 20;
+constexpr size_t kMaxEngines = 100;
+
+// Reads "100,1k".
+StatusOr<std::vector<uint64_t>> ReadNumbers(const std::string& option, const std::string& text) {
+  std::vector<uint64_t> numbers;
+  for (size_t begin = 0; begin <= text.size() && !text.empty();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    const StatusOr<uint64_t> number = ParseNumber(text.substr(begin, end - begin));
+    if (!number.ok()) return number.status().Annotate(option);
+    if (*number == 0 || *number > kMaxCounter) {
+      return Status(StatusCode::kInvalidArgument,
+                    option + ": the number must be from 1 to " + std::to_string(kMaxCounter));
+    }
+    numbers.push_back(*number);
+    begin = end + 1;
+  }
+  return numbers;
+}
+
+struct Choices {
+  std::string sample_freqs;
+  std::string burst_lengths;
+  bool is_exhaustive = false;
+  bool compares = false;
+  uint64_t max_rows = ProductionEngineOptions().max_rows;
+};
+
+// Returns the engines that the stream runs through; when comparing, the exhaustive one is first.
+StatusOr<std::vector<ProductionEngineOptions>> MakeEngines(const Choices& choices) {
+  HBBP_ASSIGN_OR_RETURN(std::vector<uint64_t> freqs,
+                        ReadNumbers("--sample-freq", choices.sample_freqs));
+  HBBP_ASSIGN_OR_RETURN(std::vector<uint64_t> lengths,
+                        ReadNumbers("--burst-length", choices.burst_lengths));
+  if (choices.is_exhaustive && (choices.compares || !freqs.empty() || !lengths.empty())) {
+    return Status(StatusCode::kInvalidArgument,
+                  "--exhaustive records everything: it has no --sample-freq, --burst-length and "
+                  "--compare-exhaustive");
+  }
+  if (!choices.compares && (freqs.size() > 1 || lengths.size() > 1)) {
+    return Status(StatusCode::kInvalidArgument,
+                  "several values of --sample-freq or --burst-length need --compare-exhaustive");
+  }
+  if (freqs.empty()) freqs.push_back(0);
+  if (lengths.empty()) lengths.push_back(0);
+  ProductionEngineOptions engine;
+  engine.max_rows = choices.max_rows;
+  engine.max_symbols = std::max<uint64_t>(engine.max_symbols, choices.max_rows);
+  std::vector<ProductionEngineOptions> engines;
+  engine.is_exhaustive = choices.is_exhaustive || choices.compares;
+  if (engine.is_exhaustive) engines.push_back(engine);
+  if (choices.is_exhaustive) return engines;
+  engine.is_exhaustive = false;
+  for (const uint64_t freq : freqs) {
+    for (const uint64_t length : lengths) {
+      if (engines.size() > kMaxEngines) {
+        return Status(StatusCode::kInvalidArgument, "more than " + std::to_string(kMaxEngines) +
+                                                        " sample frequencies and burst lengths");
+      }
+      engine.sample_freq = freq;
+      engine.burst_length = length;
+      engines.push_back(engine);
+    }
+  }
+  return engines;
+}
+
+struct RunResult {
+  int exit_status = 0;
+  std::vector<std::string> notes;
+};
+
+StatusOr<RunResult> RunStream(StepRequest request, const std::string& stream,
+                              ProbedProgram* program) {
+  Progress progress(request.max_instructions);
+  request.progress = [&](uint64_t instructions) { progress.Show(instructions); };
+  request.started = [](pid_t) {
+    for (const int signal_number : {SIGINT, SIGQUIT, SIGPIPE}) ::signal(signal_number, SIG_IGN);
+  };
+  RunResult result;
+  if (stream == kValgrind) {
+    HBBP_ASSIGN_OR_RETURN(const ValgrindResult ran, ProbeByValgrind(request, program));
+    result.exit_status = ran.exit_status;
+    if (ran.threads > 1) {
+      result.notes.push_back(
+          "the program had " + FormatCount(ran.threads) +
+          " threads, which valgrind's stream does not distinguish: their bursts are mixed; "
+          "--stream step does distinguish them");
+    }
+    return result;
+  }
+  HBBP_ASSIGN_OR_RETURN(const StepResult ran, ProbeBySteps(request, program));
+  result.exit_status = ran.exit_status;
+  if (ran.processes > 1) {
+    result.notes.push_back("the program started other processes, which were not probed");
+  }
+  return result;
+}
+
+int Write(const std::string& output, const PrintOptions& print, const Table& table) {
+  if (output == kStandardOutput) return print.Print(kName, table);
+  std::string text;
+  switch (print.format()) {
+    case Format::kTable:
+      text = table.ToText(print.names());
+      break;
+    case Format::kCsv:
+      text = table.ToCsv();
+      break;
+    case Format::kJson:
+      text = table.ToJson();
+      break;
+  }
+  const Status written =
+      WriteFileAtomically(output, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+  return written.ok() ? kExitSuccess : Fail(kName, written.message());
+}
+
+}  // namespace
+
+int RunProbe(int argc, char** argv) {
+  std::string output = kStandardOutput;
+  std::vector<std::string> words;
+  std::string groups;
+  std::string stream = kStep;
+  Choices choices;
+  StepRequest request;
+  ProbeReportOptions report;
+  uint64_t top = 0;
+  uint64_t min_length = report.streams.min_length;
+  uint64_t max_length = report.streams.max_length;
+  PrintOptions print;
+  Options options(kName, "Profile by productions on the executed instructions, exactly and slowly");
+  options.Values("-p,--productions", &words, "NAME|FILE",
+                 "built-in productions, or a file of them (hot-methods)");
+  options.Value("--sample-freq", &choices.sample_freqs, "N",
+                "boundaries between bursts (that of the productions)");
+  options.Value("--burst-length", &choices.burst_lengths, "N",
+                "boundaries in a burst (that of the productions)");
+  options.Flag("--exhaustive", &choices.is_exhaustive, "record everything, without bursts");
+  options.Flag("--compare-exhaustive", &choices.compares,
+               "list how far sampled profiles overlap with the exhaustive one of the same run, for "
+               "each N of --sample-freq and --burst-length, which may be lists");
+  options.Choice("--stream", &stream, {kStep, kValgrind},
+                 "where instructions come from: single steps, or valgrind --tool=lackey (step)");
+  options.Value("--groups", &groups, "FILE", "groups of instructions that conditions may name");
+  options.Value("-o,--output", &output, "FILE", "where the tables go (standard output)");
+  options.Count("--top", &top, "only the first N of each table; with --format table 20 by default");
+  options.Value("--min-length", &min_length, "N", "shortest hot stream (10)");
+  options.Value("--max-length", &max_length, "N", "longest hot stream (100)");
+  options.Value("--min-heat", &report.streams.min_heat, "SHARE",
+                "least share of a trace that a hot stream covers (0.001)");
+  options.Count("--max-rows", &choices.max_rows, "rows that a table may have (1M)");
+  options.Value("--max-instructions", &request.max_instructions, "N",
+                "kill a program that executes more, and fail");
+  print.AddTo(&options);
+  options.Command(&request.command, "CMD ARG...", "the program to profile");
+  options.Footer(
+      "Built-in productions:\n" + DescribeBuiltins() +
+      "\nSingle steps are some ten thousand instructions a second, valgrind some hundred "
+      "thousand;\nit has no values and registers, and does not distinguish threads. Processes that "
+      "the program\nstarts are not profiled. The exit status is the program's. "
+      "docs/guide/productions.md explains\nproductions.");
+  if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
+
+  if (words.empty()) words = {"hot-methods"};
+  const StatusOr<ProductionSet> set = LoadProductions(words, groups);
+  if (!set.ok()) return Fail(kName, set.status().message());
+  if (stream == kValgrind) {
+    const Status fits = CheckForValgrind(*set);
+    if (!fits.ok()) return Fail(kName, fits.message());
+  }
+  StatusOr<std::vector<ProductionEngineOptions>> engines = MakeEngines(choices);
+  if (!engines.ok()) return Fail(kName, engines.status().message());
+  if (min_length < 2 || min_length > max_length) {
+    return Fail(kName, "--min-length must be from 2 to --max-length");
+  }
+  report.streams.min_length = min_length;
+  report.streams.max_length = max_length;
+  report.format = print.format();
+  report.top = top == 0 && print.is_table() ? kTableRows : top;
+
+  ProbedProgram program(&*set, *std::move(engines));
+  const StatusOr<RunResult> result = RunStream(request, stream, &program);
+  if (!result.ok()) return Fail(kName, result.status().message());
+  Table table = choices.compares ? ListOverlaps(program, report)
+                                 : ListProbes(program, program.engines().front(), report);
+  for (const std::string& note : result->notes) table.AddNote(note);
+  const int written = Write(output, print, table);
+  return written != kExitSuccess ? written : result->exit_status;
+}
+
+}  // namespace hbbp::tools

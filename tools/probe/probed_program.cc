@@ -1,0 +1,40 @@
+#include "probe/probed_program.h"
+
+namespace hbbp::tools {
+
+void ProbedProgram::Reset() {
+  engines_.clear();
+  threads_.clear();
+  for (const ProductionEngineOptions& options : options_) engines_.emplace_back(&set_, options);
+  instructions_ = 0;
+  undecodable_ = 0;
+}
+
+void ProbedProgram::Start(pid_t pid) {
+  if (instructions_ != 0) {
+    Reset();
+    ++dropped_programs_;
+  }
+  code_ = std::make_unique<ProbedCode>(pid, &set_, &modules_);
+}
+
+void ProbedProgram::Execute(uint32_t thread_id, uint64_t pc, InstructionEvent event) {
+  ++instructions_;
+  const ProbedCode::Entry& entry = code_->At(pc);
+  if (!entry.is_instruction) {
+    ++undecodable_;
+    return;
+  }
+  event.instruction = &entry.instruction;
+  Thread& thread = threads_[thread_id];
+  if (thread.states.empty()) {
+    for (const ProductionEngine& engine : engines_) thread.states.push_back(engine.StartThread());
+  }
+  thread.history.Complete(set_.keys(), &event);
+  for (size_t i = 0; i < engines_.size(); ++i) {
+    engines_[i].Run(event, thread_id, &thread.states[i]);
+  }
+  thread.history.Follow(set_.keys(), event);
+}
+
+}  // namespace hbbp::tools

@@ -1,0 +1,69 @@
+// ProbedProgram runs one stream of instructions through several engines: the same productions at
+// other sample frequencies and burst lengths, or exhaustively.
+#ifndef HBBP_TOOLS_PROBE_PROBED_PROGRAM_H_
+#define HBBP_TOOLS_PROBE_PROBED_PROGRAM_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "count/counted_modules.h"
+#include "probe/probed_code.h"
+#include "probes/production_engine.h"
+#include "probes/thread_history.h"
+
+namespace hbbp::tools {
+
+class ProbedProgram {
+ public:
+  // The set must outlive this object.
+  ProbedProgram(const ProductionSet* set, std::vector<ProductionEngineOptions> options)
+      : set_(*set), options_(std::move(options)) {
+    Reset();
+  }
+
+  // A process begins to execute the program. What was collected of an earlier program is dropped.
+  void Start(pid_t pid);
+
+  ProbedCode& code() { return *code_; }
+  const ProbedCode& code() const { return *code_; }
+  const ProductionSet& set() const { return set_; }
+  bool needs_registers() const { return (set_.keys() & kRegisters) != 0; }
+  bool needs_value() const { return (set_.keys() & SetOf(ProbeKey::kValue)) != 0; }
+
+  // Executes the instruction that `code()` has at `pc`. The event lacks the instruction and
+  // what ThreadHistory has.
+  void Execute(uint32_t thread, uint64_t pc, InstructionEvent event);
+
+  const std::vector<ProductionEngine>& engines() const { return engines_; }
+  uint64_t instructions() const { return instructions_; }
+  uint64_t undecodable() const { return undecodable_; }
+  // Returns how many programs were dropped because the process executed another one.
+  uint64_t dropped_programs() const { return dropped_programs_; }
+  const CountedModules& modules() const { return modules_; }
+
+ private:
+  struct Thread {
+    std::vector<BurstState> states;  // one for each engine
+    ThreadHistory history;
+  };
+
+  void Reset();
+
+  const ProductionSet& set_;
+  const std::vector<ProductionEngineOptions> options_;
+  CountedModules modules_;
+  std::unique_ptr<ProbedCode> code_;
+  std::vector<ProductionEngine> engines_;
+  std::unordered_map<uint32_t, Thread> threads_;
+  uint64_t instructions_ = 0;
+  uint64_t undecodable_ = 0;
+  uint64_t dropped_programs_ = 0;
+};
+
+}  // namespace hbbp::tools
+
+#endif  // HBBP_TOOLS_PROBE_PROBED_PROGRAM_H_
