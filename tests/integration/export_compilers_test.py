@@ -1,13 +1,30 @@
 #!/usr/bin/env python3
-"""Tests profiles for compilers by what reads them: llvm-profdata, clang, llvm-profgen, AutoFDO."""
+"""Tests profiles for compilers by what reads them: llvm-profdata, clang, rustc, llvm-profgen, AutoFDO."""
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 
 import export_support
 import record_support
 from export_support import CLANG, DEBUG, run
+
+RUST = '''
+#[inline(never)]
+fn step(sum: u64, value: u64) -> u64 {
+    if value % 64 == 0 { (sum + value % 1000) ^ (sum >> 3) } else { sum.wrapping_add(value) }
+}
+
+fn main() {
+    let (mut state, mut sum) = (1u32, 0u64);
+    for _ in 0..100_000_000 {
+        state = state.wrapping_mul(1664525).wrapping_add(1013904223);
+        sum = step(sum, (state >> 16) as u64);
+    }
+    println!("{}", sum);
+}
+'''
 
 
 class ExportCompilersTest(export_support.ExportTest):
@@ -19,8 +36,10 @@ class ExportCompilersTest(export_support.ExportTest):
 
     def assert_weighted(self, program, profile):
         """Checks that clang takes 1 to 63 for the branch of step()."""
-        code = run(CLANG, '-O2', '-g', f'-fprofile-sample-use={profile}', '-S', '-emit-llvm', '-o', '-',
-                   program.with_name('choose.c'))
+        self.assert_weights(run(CLANG, '-O2', '-g', f'-fprofile-sample-use={profile}', '-S', '-emit-llvm', '-o', '-',
+                                program.with_name('choose.c')))
+
+    def assert_weights(self, code):
         weights = [sorted(map(int, pair)) for pair in
                    re.findall(r'branch_weights", i32 (\d+), i32 (\d+)', code)]
         ratios = [high / max(low, 1) for low, high in weights]
@@ -54,6 +73,31 @@ class ExportCompilersTest(export_support.ExportTest):
 
     def test_llvm_profile_by_dwarf_4(self):
         self.check_llvm((*DEBUG, '-gdwarf-4'))
+
+    def test_rustc_takes_the_profile(self):
+        self.need('rustc')
+        source, program, code = (self.directory / name for name in ('choose.rs', 'choose', 'choose.ll'))
+        source.write_text(RUST)
+        # The options are those of nightly versions; others take them if they are told to.
+        options = ('rustc', '-O', '-g', '-Zdebug-info-for-profiling')
+        environment = {**os.environ, 'RUSTC_BOOTSTRAP': '1'}
+        run(*options, '-o', program, source, env=environment)
+        self.trace(program)
+        profile = self.export('llvm', '--module', 'choose')
+        run(*options, f'-Zprofile-sample-use={profile}', '--emit=llvm-ir', '-o', code, source, env=environment)
+        self.assert_weights(code.read_text())
+
+    def test_profile_of_a_program_that_was_replaced(self):
+        program = self.build('gcc', ('-O2', '-g', '-Wl,--build-id'))
+        self.trace(program)
+        shutil.copy('/bin/true', program)
+        out = self.directory / 'out'
+        for kind in ('llvm', 'autofdo', 'profgen', 'bolt', 'bolt-pre', 'callgrind', 'go-pgo'):
+            with self.subTest(kind):
+                result = self.run_tool('export', '--format', kind, '--module', program, '-o', out, self.file)
+                self.assertEqual(result.returncode, 2, result)
+                self.assertIn('the file was replaced', result.stderr)
+                self.assertFalse(out.exists())
 
     def test_what_has_no_debug_information_is_left_out(self):
         program = self.build('gcc', ('-O2',))
