@@ -78,7 +78,7 @@ class ExportCompilersTest(export_support.ExportTest):
         self.need('rustc')
         source, program, code = (self.directory / name for name in ('choose.rs', 'choose', 'choose.ll'))
         source.write_text(RUST)
-        # The options are those of nightly versions; others take them if they are told to.
+        # The options are those of nightly versions; others take them by this variable.
         options = ('rustc', '-O', '-g', '-Zdebug-info-for-profiling')
         environment = {**os.environ, 'RUSTC_BOOTSTRAP': '1'}
         run(*options, '-o', program, source, env=environment)
