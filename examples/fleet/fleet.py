@@ -226,7 +226,9 @@ def main():
         print('SKIPPED: needs clickhouse-server and clickhouse-client; scripts/setup --fleet installs them')
         sys.exit(SKIPPED)
     root = pathlib.Path(sys.argv[1])
-    paths = sorted(path for path in root.rglob('*') if path.is_file())
+    # Hidden files are left out, as by hbbp merge.
+    paths = sorted(path for path in root.rglob('*') if path.is_file() and
+                   not any(part.startswith('.') for part in path.relative_to(root).parts))
     with ClickHouse(server, client) as running, tempfile.TemporaryDirectory() as temporary:
         for statement in re.sub(r'--.*', '', (HERE / 'schema.sql').read_text()).split(';'):
             if statement.strip():
