@@ -137,6 +137,11 @@ class GatesTest(record_support.RecordTest):
         self.check(file, 'share(function = Nothing) <= 0', status=3, options=['--strict'])
         self.assertIn("nothing matches 'function = Nothing'", self.run_tool('assert', file, 'share(function = Nothing) < 99%').stdout)
         self.assertGreater(self.measure(file, 'instructions(function = Nothing)')['high'], 0)
+        # The program has no vectors of 64 bits, and no numbers of 16.
+        row = self.measure(file, 'packed-64-bit')
+        self.assertEqual((row['value'], row['low']), (0, 0))
+        self.assertAlmostEqual((1 - row['high']) ** samples, 0.025)
+        self.check(file, 'packed-64-bit <= 0', 'flops-half <= 0', status=3, options=['--strict'])
 
     def test_counts_that_are_up_to_a_factor_have_no_totals(self):
         file = self.record_functions(source='ebs')

@@ -50,6 +50,7 @@ Checks::Checks(const hbbp::analysis& analysis, const hbbp::taxonomy* taxonomy)
   const std::vector<SourceView> sources = Sources(analysis);
   is_up_to_factor_ = IsUpToFactor(sources) && !IsByModelOfTime(sources);
   for (const SourceView& source : CountedSources(sources)) observations_ += source.samples;
+  all_instructions_ = Sum(kInstructions, "");
 }
 
 StatusOr<Check> Checks::Evaluate(const Assertion& assertion) const {
@@ -121,21 +122,22 @@ StatusOr<Check> Checks::EvaluateShare(Check check) const {
         assertion.of ? assertion.of->offset : 0,
         assertion.of ? "nothing matches this condition" : "the profile has no instructions");
   }
-  check.kind = Check::kShare;
-  check.measured = shares.begin()->second;
-  const auto [share, error] = check.measured;
-  check.interval = ShareInterval(check.measured);
-  const Measured of_whole = Sum(kInstructions, whole.where);
-  if (error == 0 && of_whole.standard_error > 0) {
-    // Observations are taken to be as many of the whole as its share of all instructions.
-    const double part = of_whole.value / Sum(kInstructions, "").value;
-    const double unseen =
-        MaxUnseenShare(static_cast<uint64_t>(static_cast<double>(observations_) * part));
-    if (share == 0) check.interval.high = unseen;
-    if (share == 1) check.interval.low = 1 - unseen;
-  }
-  if (share == 0) check.notes.push_back("nothing matches '" + assertion.condition.text + "'");
+  SetShare(shares.begin()->second, Sum(kInstructions, whole.where), &check);
+  if (check.measured.value == 0) AddNothingMatches(&check);
   return check;
+}
+
+void Checks::SetShare(const Measured& share, const Measured& whole, Check* check) const {
+  check->kind = Check::kShare;
+  check->measured = share;
+  check->interval = ShareInterval(share);
+  if (share.standard_error != 0 || whole.standard_error == 0) return;
+  // Observations are taken to be as many of the whole as its share of all instructions.
+  const double part = whole.value / all_instructions_.value;
+  const double unseen =
+      MaxUnseenShare(static_cast<uint64_t>(static_cast<double>(observations_) * part));
+  if (share.value == 0) check->interval.high = unseen;
+  if (share.value == 1) check->interval.low = 1 - unseen;
 }
 
 void Checks::SetCount(const std::string& value, Measured measured, Check* check) const {
@@ -146,20 +148,26 @@ void Checks::SetCount(const std::string& value, Measured measured, Check* check)
     check->interval = {ends.low, ends.high};
     return;
   }
-  const Measured all = Sum(kInstructions, "");
-  const double max_count = std::max(all.value, Sum(value, "").value);
-  check->interval = {0, all.standard_error > 0 ? max_count * MaxUnseenShare(observations_) : 0};
-  const std::string& condition = check->assertion.condition.text;
-  if (!condition.empty()) check->notes.push_back("nothing matches '" + condition + "'");
+  const double max_count = std::max(all_instructions_.value, Sum(value, "").value);
+  check->interval = {
+      0, all_instructions_.standard_error > 0 ? max_count * MaxUnseenShare(observations_) : 0};
+  if (!check->assertion.condition.text.empty()) AddNothingMatches(check);
+}
+
+void Checks::AddNothingMatches(Check* check) {
+  check->notes.push_back("nothing matches '" + check->assertion.condition.text + "'");
+}
+
+Status Checks::CheckHasTotals(const Assertion& assertion) const {
+  if (!is_up_to_factor_) return OkStatus();
+  return assertion.ErrorAt(0,
+                           "counts of this profile are up to a factor: it has shares, and ratios "
+                           "of counts, and no totals");
 }
 
 StatusOr<Check> Checks::EvaluateCount(Check check) const {
   const Assertion& assertion = check.assertion;
-  if (is_up_to_factor_) {
-    return assertion.ErrorAt(0,
-                             "counts of this profile are up to a factor: it has shares, and ratios "
-                             "of counts, and no totals");
-  }
+  HBBP_RETURN_IF_ERROR(CheckHasTotals(assertion));
   HBBP_ASSIGN_OR_RETURN(const std::string condition, ReadCondition(assertion, assertion.condition));
   const std::string value = assertion.name.text;
   SetCount(value, Sum(value, condition), &check);
@@ -173,7 +181,7 @@ StatusOr<Check> Checks::EvaluateEntries(Check check) const {
         assertion.name.offset + kEntries.size(),
         "a condition in parentheses must follow 'entries': of which functions");
   }
-  if (is_up_to_factor_) return EvaluateCount(std::move(check));
+  HBBP_RETURN_IF_ERROR(CheckHasTotals(assertion));
   PivotRequest request;
   request.rows = {"function"};
   request.values = {"executions"};
@@ -214,20 +222,34 @@ StatusOr<Check> Checks::EvaluateRatio(Check check) const {
     const std::string& name = assertion.name.text;
     known.emplace_back(ratio.name);
     if (name != ratio.name) continue;
-    const bool is_share = ratio.unit == kShare;
-    const bool is_sum =
-        ratio.unit == std::string_view("operations") || ratio.unit == std::string_view("bytes");
-    if (is_sum && is_up_to_factor_) return EvaluateCount(std::move(check));
+    const std::string_view unit = ratio.unit;
+    const bool is_operations = unit == "operations", is_bytes = unit == "bytes";
+    if (is_operations || is_bytes) HBBP_RETURN_IF_ERROR(CheckHasTotals(assertion));
     if (ratio.is_known == 0) {
       return assertion.ErrorAt(assertion.name.offset,
                                "'" + name +
                                    "' is not known of this profile, or of none of what "
                                    "matches the condition");
     }
-    check.kind = is_share ? Check::kShare : Check::kRatio;
-    check.measured = {ratio.value, ratio.standard_error};
-    check.interval = is_share ? ShareInterval(check.measured) : NormalInterval(check.measured);
-    check.interval.low = std::max(check.interval.low, 0.0);
+    const Measured measured = {ratio.value, ratio.standard_error};
+    if (unit == kShare) {
+      const bool is_of_vectors = name == "packed-of-vectors";
+      SetShare(
+          measured,
+          Sum(kInstructions,
+              is_of_vectors ? BothConditions(condition, "packing in (scalar, packed)") : condition),
+          &check);
+    } else if (is_operations || is_bytes) {
+      SetCount(is_operations          ? "flops"
+               : name == "bytes-read" ? "read-bytes"
+                                      : "written-bytes",
+               measured, &check);
+    } else {
+      check.kind = Check::kRatio;
+      check.measured = measured;
+      check.interval = NormalInterval(measured);
+      check.interval.low = std::max(check.interval.low, 0.0);
+    }
     return check;
   }
   return assertion.ErrorAt(assertion.name.offset, "nothing is called '" + assertion.name.text +

@@ -41,13 +41,19 @@ class Checks {
   StatusOr<Check> EvaluateEntries(Check check) const;
   StatusOr<Check> EvaluateRatio(Check check) const;
   Status CheckLimit(const Check& check) const;
+  // Fails where counts are up to a factor.
+  Status CheckHasTotals(const Assertion& assertion) const;
+  // Sets the interval of a share of these instructions.
+  void SetShare(const Measured& share, const Measured& whole, Check* check) const;
   // Sets the interval of a number of a value.
   void SetCount(const std::string& value, Measured measured, Check* check) const;
+  static void AddNothingMatches(Check* check);
   Measured Sum(const std::string& value, const std::string& condition) const;
 
   const hbbp::analysis& analysis_;
   const hbbp::taxonomy* const taxonomy_;
   const std::vector<std::string> values_;
+  Measured all_instructions_;
   uint64_t observations_ = 0;  // samples and bursts that count
   bool is_up_to_factor_ = false;
 };
