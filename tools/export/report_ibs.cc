@@ -23,6 +23,15 @@ std::vector<std::string> EventsOf(const std::vector<hbbp_ibs_sum>& sums) {
   return events;
 }
 
+// Returns how many ops and fetches were sampled.
+uint64_t CountSamples(const ReportIbsRow& row, const std::vector<std::string>& events) {
+  uint64_t samples = 0;
+  for (size_t i = 0; i < events.size(); ++i) {
+    if (events[i] == "op-samples" || events[i] == "fetch-samples") samples += row.values[i];
+  }
+  return samples;
+}
+
 std::vector<ReportIbsLatency> LatenciesOf(const std::vector<hbbp_ibs_bucket>& buckets) {
   std::vector<ReportIbsLatency> latencies;
   for (const hbbp_ibs_bucket& bucket : buckets) {
@@ -63,9 +72,10 @@ void ReadIbs(const hbbp::analysis& analysis, const std::vector<uint32_t>& listed
   }
   ibs.row_count = rows.size();
   for (auto& [key, row] : rows) ibs.rows.push_back(std::move(row));
-  std::stable_sort(
-      ibs.rows.begin(), ibs.rows.end(),
-      [](const ReportIbsRow& a, const ReportIbsRow& b) { return a.values > b.values; });
+  std::ranges::stable_sort(ibs.rows, [&](const ReportIbsRow& a, const ReportIbsRow& b) {
+    const uint64_t of_a = CountSamples(a, ibs.events), of_b = CountSamples(b, ibs.events);
+    return of_a != of_b ? of_a > of_b : a.values > b.values;
+  });
   ibs.rows.resize(std::min(ibs.rows.size(), kReportIbsRows));
   for (ReportIbsRow& row : ibs.rows) {
     const auto code = analysis.try_disassemble(row.module, row.address);

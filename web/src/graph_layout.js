@@ -1,7 +1,7 @@
 // Lays out a graph in layers, from the top down, as Sugiyama, Tagawa and Toda do: edges that close a cycle are turned round
 // first; a node is below all that lead to it; then nodes are ordered in their layers so that few edges cross, and moved so
 // that edges are straight, those of the greatest weight most of all. Long edges to one node share their way.
-import { grouped } from './format.js';
+import { grouped, largest } from './format.js';
 
 const SWEEPS = 12;
 const GAP = 44; // between boxes
@@ -139,7 +139,8 @@ function place(cells) {
 }
 
 function setPositions(layers, nodes) {
-  const most = Math.max(...layers.flat().flatMap((cell) => cell.below.map(({ weight }) => weight)), 1e-300);
+  const cellsOfAll = layers.flat(); // too many for arguments of a function, maybe
+  const most = Math.max(largest(cellsOfAll, (cell) => largest(cell.below, ({ weight }) => weight)), 1e-300);
   for (const cells of layers) {
     for (const cell of cells) Object.assign(cell, { wanted: 0, pull: 1 });
     place(cells);
@@ -157,7 +158,7 @@ function setPositions(layers, nodes) {
       place(cells);
     }
   }
-  const left = Math.min(...layers.flat().map((cell) => cell.x - cell.width / 2));
+  const left = cellsOfAll.reduce((least, cell) => Math.min(least, cell.x - cell.width / 2), Infinity);
   let top = 0;
   for (const cells of layers) {
     const height = Math.max(...cells.map(({ node }) => node?.height ?? 0));
@@ -169,7 +170,7 @@ function setPositions(layers, nodes) {
     }
     top += height + LAYER_GAP;
   }
-  const right = Math.max(...layers.flat().map((cell) => cell.x + cell.width / 2));
+  const right = largest(cellsOfAll, (cell) => cell.x + cell.width / 2);
   return { width: right + GAP, height: top - LAYER_GAP + GAP };
 }
 

@@ -103,7 +103,7 @@ export function icicleView(model) {
   function draw() {
     cells = new Map();
     const narrowest = NARROWEST / (tree.clientWidth || 1000);
-    let deepest = 0;
+    let deepest = top.depth;
     const below = (node, left) => {
       let from = left;
       for (const [at, child] of childrenOf(node).entries()) {
@@ -116,7 +116,6 @@ export function icicleView(model) {
       }
     };
     for (const node of pathTo(top)) cellOf(node, 0, 1, node.parent ? childrenOf(node.parent).indexOf(node) : 0);
-    deepest = top.depth;
     below(top, 0);
     tree.style.height = `${1.7 * (deepest + 1)}rem`;
     const hadFocus = tree.contains(document.activeElement);
