@@ -19,19 +19,18 @@ class Merge {
 
   // Throws hbbp::error if the profile cannot be read or added, unless such profiles are skipped.
   void Add(const std::string& path) {
+    std::optional<hbbp::profile> profile;
     try {
-      const hbbp::profile profile = LoadProfile(path);
-      if (const Status status = units_.Add(path, profile); !status.ok()) {
-        throw hbbp::error(HBBP_ERROR_MISMATCH,
-                          status.message() + "; give profiles of one event at a time");
-      }
-      merger_.add(profile);
-      ++merged_;
+      profile = Load(path);
     } catch (const hbbp::error& error) {
       if (!skips_bad_ || error.status() == HBBP_ERROR_NO_MEMORY) throw;
       Note(kName, "skipped: " + std::string(error.what()));
       ++skipped_;
+      return;
     }
+    // A sum to which one could not be added is lost.
+    merger_.add(*profile);
+    ++merged_;
   }
 
   uint64_t merged() const { return merged_; }
@@ -39,6 +38,16 @@ class Merge {
   hbbp::profile Finish() { return merger_.finish(); }
 
  private:
+  // Returns a profile that counts as the others do.
+  hbbp::profile Load(const std::string& path) {
+    hbbp::profile profile = LoadProfile(path);
+    if (const Status status = units_.Add(path, profile); !status.ok()) {
+      throw hbbp::error(HBBP_ERROR_MISMATCH,
+                        status.message() + "; give profiles of one event at a time");
+    }
+    return profile;
+  }
+
   hbbp::merger merger_;
   CommonUnits units_;
   const bool skips_bad_;
