@@ -8,9 +8,6 @@ import collections
 import re
 import subprocess
 
-# Debug information that this valgrind may not read; addresses stay.
-STRIP = 'objcopy'
-
 
 class _Reader:
     """Reads callgrind's format: costs of instructions, jumps and calls of one object."""
@@ -114,7 +111,8 @@ def _find_ranges(instructions, executed, taken):
 def write_exact_counts(binary, command, output):
     """Runs a command whose first word is the binary, under callgrind, and writes the text."""
     stripped, costs = output.with_suffix('.stripped'), output.with_suffix('.callgrind')
-    subprocess.run([STRIP, '-g', binary, stripped], check=True)
+    # valgrind may not read the debug information. Addresses stay.
+    subprocess.run(['objcopy', '-g', binary, stripped], check=True)
     subprocess.run(['valgrind', '--tool=callgrind', '--dump-instr=yes', '--collect-jumps=yes',
                     f'--callgrind-out-file={costs}', stripped, *command[1:]],
                    check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -294,6 +294,7 @@ class Configured(Program):
 
     def build(self, path, options, link):
         directory = path.with_name(f'{path.name}.build')
+        shutil.rmtree(directory, ignore_errors=True)  # of a run that was interrupted
         directory.mkdir()
         flags = ' '.join(map(str, (*OPTIONS, *options)))
         run(self.directory / 'configure', *self.configuration, f'CC={CLANG[".c"]}', f'CFLAGS={flags}',
@@ -473,11 +474,13 @@ class Experiment:
 
 
 def fetch(package, sources):
-    for path in sorted(sources.glob(f'{package}-*')):
-        if path.is_dir():
-            return path
-    run('apt-get', 'source', package, cwd=sources)
-    return fetch(package, sources)
+    for is_fetched in (False, True):
+        for path in sorted(sources.glob(f'{package}-*')):
+            if path.is_dir():
+                return path
+        if not is_fetched:
+            run('apt-get', 'source', package, cwd=sources)
+    sys.exit(f'apt-get source {package} made no directory {package}-*')
 
 
 def print_similarities(experiments):

@@ -28,9 +28,9 @@ check() {
   printf '### %s\n```\n%s\n```\n' "$title" "$table" >> "$summary"
   case $result in
     0) ;;
-    1) note error "$title: no"; status=1 ;;
+    1) note error "$title: no"; [ "$status" -eq 2 ] || status=1 ;;
     3) note warning "$title: this cannot be decided within the errors" ;;
-    *) note error "$title: $table"; status=2 ;;
+    *) note error "$title: $(echo "$table" | tail -n 1)"; status=2 ;;
   esac
 }
 
