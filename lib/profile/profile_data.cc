@@ -179,12 +179,16 @@ void Normalize(std::vector<BranchCount>* branches, CancelCheck* check) {
 }
 void Normalize(std::pmr::vector<BranchCount>* branches) { NormalizeBranches(branches, nullptr); }
 
-void Normalize(ProfileData* data, CancelCheck* check) {
-  Normalize(&data->counts, check);
-  Normalize(&data->branches, check);
+void NormalizeIbs(ProfileData* data, CancelCheck* check) {
   Normalize(&data->ibs_counts, check);
   Normalize(&data->ibs_buckets, check);
   Normalize(&data->ibs_lines, check);
+}
+
+void Normalize(ProfileData* data, CancelCheck* check) {
+  Normalize(&data->counts, check);
+  Normalize(&data->branches, check);
+  NormalizeIbs(data, check);
 }
 
 void SortChunks(std::vector<CodeChunk>* chunks) {

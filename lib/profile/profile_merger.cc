@@ -13,7 +13,7 @@
 namespace hbbp {
 namespace {
 
-// Counts are added up when there are so many new ones, or as many as there were.
+// Counts are added up when there are so many new ones, and as many as there were.
 constexpr size_t kMinAppended = 65536;
 
 uint64_t Mixed(uint64_t sum, uint64_t more) { return RandomBits(sum ^ more).Next(); }
@@ -81,8 +81,16 @@ ProfileMerger::Part Append(const std::vector<Record>& more, std::vector<Record>*
   return {begin, more.size()};
 }
 
-// Sums of IBS grow with the samples, which are among the counts.
-size_t CountRecords(const ProfileData& data) { return data.counts.size() + data.branches.size(); }
+size_t CountCounts(const ProfileData& data) { return data.counts.size() + data.branches.size(); }
+
+size_t CountIbs(const ProfileData& data) {
+  return data.ibs_counts.size() + data.ibs_buckets.size() + data.ibs_lines.size();
+}
+
+// Returns whether lists of which `added_up` records were left the last time are added up again.
+bool AreDue(size_t records, size_t added_up) {
+  return records - added_up >= std::max(kMinAppended, added_up);
+}
 
 }  // namespace
 
@@ -209,11 +217,18 @@ void ProfileMerger::AppendIbs(const ProfileData& profile, const MergedIndices& i
 }
 
 void ProfileMerger::AddUp(CancelCheck* check) {
-  const size_t appended = CountRecords(merged_) - added_up_;
-  if (!sliced_.empty() || appended < std::max(kMinAppended, added_up_)) return;
-  Normalize(&merged_, check);
-  added_up_ = CountRecords(merged_);
+  if (sliced_.empty() && AreDue(CountCounts(merged_), added_up_)) {
+    Normalize(&merged_.counts, check);
+    Normalize(&merged_.branches, check);
+    added_up_ = CountCounts(merged_);
+  }
+  if (AreDue(CountIbs(merged_), ibs_added_up_)) {
+    NormalizeIbs(&merged_, check);
+    ibs_added_up_ = CountIbs(merged_);
+  }
 }
+
+size_t ProfileMerger::records() const { return CountCounts(merged_) + CountIbs(merged_); }
 
 void ProfileMerger::MapSlices() {
   SliceMerger slices(times_);

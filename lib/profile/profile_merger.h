@@ -3,9 +3,11 @@
 //
 // Counts of a profile are appended to those of the sum; when the appended ones are as many as the
 // sum has, they are sorted and added up. So each is sorted a few times, and the lists are at most
-// about twice as long as those of the sum and the last profile. Two things grow with the number of
-// profiles: 40 bytes of times each, and all counts from the first profile with slices on, which
-// wait for Finish, because where slices belong depends on all profiles (slice_merger.h).
+// about twice as long as those of the sum and the last profile. Sums of IBS samples are added up by
+// themselves, as a profile of few counts may have many cache lines. Two things grow
+// with the number of profiles: 40 bytes of times each, and all counts from the first profile with
+// slices on, which wait for Finish, because where slices belong depends on all profiles
+// (slice_merger.h). Sums of IBS samples have no slices, and do not wait.
 //
 // Sums do not depend on the order of profiles, nor on which of them were merged before, except for
 // rounding: counts, periods and their squares, weights and replicates are sums. The replicates of
@@ -99,6 +101,8 @@ class ProfileMerger {
   void Add(const ProfileData& profile, CancelCheck* check);
 
   size_t size() const { return times_.size(); }
+  // Returns how many counts, branches and sums of IBS samples it holds, added up or not.
+  size_t records() const;
 
   // Returns the sum of what was added, which must be something. Throws WorkCancelled. The merger
   // can only be destroyed then.
@@ -128,7 +132,8 @@ class ProfileMerger {
   std::vector<RunTimes> times_;
   MergedIndex<ThreadRecord, ThreadKey> threads_;
   MergedIndex<ModuleRecord, std::string> modules_;  // by ModuleKey
-  size_t added_up_ = 0;  // number of counts and branches when they were last added up
+  size_t added_up_ = 0;      // number of counts and branches when they were last added up
+  size_t ibs_added_up_ = 0;  // number of sums of IBS samples then
   std::vector<SlicedCounts> sliced_;
   size_t rotation_ = 0;  // of the last recording
 };

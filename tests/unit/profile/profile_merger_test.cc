@@ -282,6 +282,27 @@ TEST_CASE("without slices, a sum has none, and the same counts") {
   for (const BranchCount& branch : dropped.branches) CHECK(branch.slice == kNoSlice);
 }
 
+TEST_CASE("memory is bounded by the cache lines of the sum, with and without slices") {
+  constexpr size_t kLines = 10'000, kProfiles = 100;
+  ProfileData profile = Recording(0);
+  profile.counts.resize(1);
+  profile.branches.clear();
+  for (size_t i = 0; i < kLines; ++i) profile.ibs_lines.push_back({0, 0, 64 * i, 1, 0, 0, 0});
+  for (const bool has_slices : {false, true}) {
+    CAPTURE(has_slices);
+    if (has_slices) profile.slices = {10'000'000, 3};
+    ProfileMerger merger;
+    CancelCheck check(nullptr);
+    for (size_t i = 0; i < kProfiles; ++i) {
+      merger.Add(profile, &check);
+      CHECK(merger.records() < 10 * kLines);
+    }
+    const ProfileData merged = merger.Finish(&check);
+    REQUIRE(merged.ibs_lines.size() == kLines);
+    for (const IbsLine& line : merged.ibs_lines) REQUIRE(line.loads == kProfiles);
+  }
+}
+
 TEST_CASE("modes of the tracer are listed once, however profiles are merged") {
   TraceStatistics list;
   for (const char* mode : {"b", "a; b", "b; a", "c; b"}) {
