@@ -129,7 +129,9 @@ void ProfileMerger::AddRun(const ProfileData& profile) {
   }
   if (merged_.pid != profile.pid) merged_.pid = 0;
   merged_.start_time_ns = std::min(merged_.start_time_ns, profile.start_time_ns);
-  merged_.recordings += std::max(profile.recordings, uint64_t{1});
+  merged_.recordings =
+      AddUpTo(UINT64_MAX, merged_.recordings, std::max(profile.recordings, uint64_t{1}));
+  has_sums_ |= profile.recordings != 0;
   times_.push_back(TimesOf(profile));
 }
 
@@ -248,7 +250,7 @@ ProfileData ProfileMerger::Finish(CancelCheck* check) {
   if (!options_.drop_slices) MapSlices();
   Normalize(&merged_, check);
   if (bursts_ != nullptr) merged_.kept_bursts = bursts_->Take();
-  if (merged_.recordings == 1) {
+  if (size() == 1 && !has_sums_) {
     // A recording alone is not a sum.
     for (BranchCount& branch : merged_.branches) {
       RotateReplicates((kReplicates - rotation_) % kReplicates, &branch.replicates);

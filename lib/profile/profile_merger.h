@@ -135,7 +135,8 @@ class ProfileMerger {
   size_t added_up_ = 0;      // number of counts and branches when they were last added up
   size_t ibs_added_up_ = 0;  // number of sums of IBS samples then
   std::vector<SlicedCounts> sliced_;
-  size_t rotation_ = 0;  // of the last recording
+  size_t rotation_ = 0;    // of the last recording
+  bool has_sums_ = false;  // among what was added
 };
 
 // Returns by how many replicates those of a recording are rotated in a sum.

@@ -230,6 +230,19 @@ TEST_CASE("rotation keeps the variance of a recording, and a recording alone as 
   CHECK(*std::max_element(drawn.begin(), drawn.end()) < 140);
 }
 
+TEST_CASE("a sum is not taken for a recording, whatever number of recordings a file has") {
+  ProfileData many = Recording(0);
+  for (const uint64_t recordings : {UINT64_MAX - 1, UINT64_MAX}) {
+    many.recordings = recordings;
+    const ProfileData sum = Merge({many, Recording(1), Recording(2), Recording(3)});
+    CHECK(sum.recordings == UINT64_MAX);
+    CHECK(std::any_of(sum.modules.begin(), sum.modules.end(),
+                      [](const ModuleRecord& module) { return module.process != 0; }));
+  }
+  many.recordings = 1;
+  CHECK(Merge({many}).recordings == 1);
+}
+
 TEST_CASE("the counters of a rotated replicate are the next ones") {
   ReplicateSums sums;
   sums.sums[15] = 7;
