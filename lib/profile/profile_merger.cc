@@ -112,7 +112,7 @@ void RotateReplicates(size_t by, ReplicateSums* replicates) {
 void ProfileMerger::Add(const ProfileData& profile, CancelCheck* check) {
   check->CheckNow();
   AddRun(profile);
-  const MergedIndices indices = AddRecords(profile);
+  const MergedIndices indices = AddRecords(profile, check);
   AppendCounts(profile, indices);
   AppendIbs(profile, indices);
   if (bursts_ != nullptr) bursts_->Add(profile, indices);
@@ -135,9 +135,11 @@ void ProfileMerger::AddRun(const ProfileData& profile) {
   times_.push_back(TimesOf(profile));
 }
 
-MergedIndices ProfileMerger::AddRecords(const ProfileData& profile) {
+MergedIndices ProfileMerger::AddRecords(const ProfileData& profile, CancelCheck* check) {
   MergedIndices indices;
-  for (const SourceRecord& source : profile.sources) indices.sources.push_back(AddSource(source));
+  for (const SourceRecord& source : profile.sources) {
+    indices.sources.push_back(AddSource(source, check));
+  }
   for (const ThreadRecord& thread : profile.threads) {
     const ThreadRecord kept = options_.drop_threads ? ThreadRecord() : thread;
     indices.threads.push_back(threads_.Add({kept.pid, kept.tid}, kept, &merged_.threads).first);
@@ -148,16 +150,14 @@ MergedIndices ProfileMerger::AddRecords(const ProfileData& profile) {
         AddModule(module, is_of_profile ? ProcessKey(profile) : module.process));
   }
   for (const std::string& name : profile.ibs_names) {
-    uint32_t index = 0;
-    while (index < merged_.ibs_names.size() && merged_.ibs_names[index] != name) ++index;
-    if (index == merged_.ibs_names.size()) merged_.ibs_names.push_back(name);
-    indices.names.push_back(index);
+    indices.names.push_back(names_.Add(name, name, &merged_.ibs_names).first);
   }
   return indices;
 }
 
-uint32_t ProfileMerger::AddSource(const SourceRecord& source) {
+uint32_t ProfileMerger::AddSource(const SourceRecord& source, CancelCheck* check) {
   for (SourceRecord& known : merged_.sources) {
+    check->Step();
     if (!CountAlike(known, source)) continue;
     known.lost += source.lost;
     known.throttled += source.throttled;

@@ -118,8 +118,8 @@ class ProfileMerger {
   };
 
   void AddRun(const ProfileData& profile);
-  MergedIndices AddRecords(const ProfileData& profile);
-  uint32_t AddSource(const SourceRecord& source);
+  MergedIndices AddRecords(const ProfileData& profile, CancelCheck* check);
+  uint32_t AddSource(const SourceRecord& source, CancelCheck* check);
   uint32_t AddModule(const ModuleRecord& module, uint64_t process);
   void AppendCounts(const ProfileData& profile, const MergedIndices& indices);
   void AppendIbs(const ProfileData& profile, const MergedIndices& indices);
@@ -132,6 +132,7 @@ class ProfileMerger {
   std::vector<RunTimes> times_;
   MergedIndex<ThreadRecord, ThreadKey> threads_;
   MergedIndex<ModuleRecord, std::string> modules_;  // by ModuleKey
+  MergedIndex<std::string, std::string> names_;     // of IBS
   size_t added_up_ = 0;      // number of counts and branches when they were last added up
   size_t ibs_added_up_ = 0;  // number of sums of IBS samples then
   std::vector<SlicedCounts> sliced_;

@@ -326,6 +326,22 @@ TEST_CASE("modes of the tracer are listed once, however profiles are merged") {
   CHECK(list.mode == "b; a; c");
 }
 
+TEST_CASE("names without end are merged soon") {
+  constexpr size_t kNames = 500'000;
+  ProfileData hostile = Recording(0);
+  for (size_t i = 0; i < kNames; ++i) {
+    hostile.ibs_names.push_back(std::to_string(i));
+    hostile.sources[0].trace.mode += std::to_string(i) + "; ";
+  }
+  hostile.sources[0].trace.method = hostile.sources[0].trace.mode;
+  const ProfileData sum = Merge({hostile, Recording(1), hostile});
+  CHECK(sum.ibs_names == hostile.ibs_names);
+  const ProfileData other_order = Merge({Recording(1), hostile});
+  CHECK(other_order.sources[0].trace.mode.size() < 5000);
+  CHECK(other_order.sources[0].trace.mode.starts_with(Recording(1).sources[0].trace.mode +
+                                                      "; lookahead0; 1;"));
+}
+
 TEST_CASE("a merge is cancelled between profiles") {
   CancelFlag flag;
   flag.Set(true);
