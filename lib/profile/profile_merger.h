@@ -9,13 +9,16 @@
 // slices on, which wait for Finish, because where slices belong depends on all profiles
 // (slice_merger.h). Sums of IBS samples have no slices, and do not wait.
 //
-// Sums do not depend on the order of profiles, nor on which of them were merged before, except for
-// rounding: counts, periods and their squares, weights and replicates are sums. The replicates of
-// bursts need one thing more for that, and for the errors to be right. A recording assigns its
-// first burst, its second one and so on to the same replicates as any other does. Added up as they
-// are, the replicates of n recordings of N bursts each get n times what chance gave those of one:
-// their scatter grows as n and not as its root, and the standard error of the sum of 10,000 is up
-// to 100 times too large.
+// Counts and errors do not depend on the order of profiles, nor on which were merged before, except
+// for rounding: counts, periods and their squares, weights and replicates are sums. What is of the
+// first profile depends on the order: command, host, notes of sources, names. The duration of runs
+// that overlap, and where slices are, depend on which were merged before, because a sum knows the
+// start and duration of its runs together (profile_runs.h). The replicates of bursts need one thing
+// more to be independent of order, and for the errors to be right. A recording assigns its first
+// burst, its second one and so on to the same replicates as any other does. Added up as they are,
+// the replicates of n recordings of N bursts each get n times what chance gave those of one: their
+// scatter grows as n and not as its root, and the standard error of the sum of 10,000 is up to 100
+// times too large.
 //
 //   3 bursts of weight 1 in replicates 0, 4 and 4: the variance is 16/15 * (1 + 4 - 9/16) = 4.73,
 //   expected for 3 bursts 3. 100 such recordings: 10,000 * 4.73, while that of 300 bursts is 300.
