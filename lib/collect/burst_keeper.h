@@ -29,6 +29,9 @@ class BurstKeeper {
   // at least one.
   virtual void Add(const Head& head, std::span<const TakenBranch> locations) = 0;
 
+  // Drops all bursts; takes no memory, and frees what they took.
+  virtual void Clear() = 0;
+
   // Returns ProfileData::kept_bursts for a profile that has all sources and threads.
   virtual std::vector<uint8_t> Encode(const ProfileData& data, uint32_t kernel_module) const = 0;
 };

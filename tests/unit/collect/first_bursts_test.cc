@@ -154,8 +154,8 @@ TEST_CASE("bursts are kept or counted, whichever allocation fails") {
     FailingHost host;
     CountedMemory memory(host.allocator());
     {
-      FirstBursts keeper(&memory, kPlenty);
       host.every = every;
+      FirstBursts keeper(&memory, kPlenty);
       MakeBursts(300, 2000, [&](const BurstSample& burst, uint64_t) {
         keeper.Add({0, 0, burst.time_ns, 1}, burst.branches);
       });
@@ -167,6 +167,30 @@ TEST_CASE("bursts are kept or counted, whichever allocation fails") {
     CHECK(host.live == 0);
     CHECK(memory.used() == 0);
   }
+}
+
+TEST_CASE("a recorder is cleared where there is no memory, and keeps bursts again") {
+  FailingHost host;
+  CountedMemory memory(host.allocator());
+  {
+    KeptDetail detail;
+    KeepBursts(kPlenty, &detail);
+    Recorder recorder(1, detail, &memory);
+    for (int run = 0; run < 3; ++run) {
+      CAPTURE(run);
+      recorder.AddSource(SourceRecord());
+      MakeBursts(50, 40, [&](const BurstSample& burst, uint64_t) { recorder.OnBurst(burst); });
+      recorder.Commit(UINT64_MAX);
+      const KeptBurstTotals totals = ReadKeptBurstTotals(recorder.Snapshot().kept_bursts);
+      CHECK(totals.kept == 50);
+      CHECK(totals.not_kept == 0);
+      host.every = 1;
+      REQUIRE_NOTHROW(recorder.Clear());
+      host.every = 0;
+      CHECK(memory.used() == 0);
+    }
+  }
+  CHECK(host.live == 0);
 }
 
 TEST_CASE("a recorder keeps the bursts that it counts, and none unless it is asked to") {
