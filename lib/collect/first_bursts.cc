@@ -146,7 +146,8 @@ void FirstBursts::Clear() {
   is_full_ = false;
 }
 
-std::vector<uint8_t> FirstBursts::Encode(const ProfileData& data, uint32_t kernel_module) const {
+std::vector<uint8_t> FirstBursts::Encode(const ProfileData& data, uint32_t kernel_module,
+                                         CancelCheck* check) const {
   KeptBursts kept;
   kept.not_kept = not_kept_;
   RecordedBursts& recording = kept.recordings.emplace_back();
@@ -154,13 +155,16 @@ std::vector<uint8_t> FirstBursts::Encode(const ProfileData& data, uint32_t kerne
   recording.sources = Numbers(data.sources.size());
   recording.threads = Numbers(data.threads.size());
   recording.branches.reserve(branches_.size());
+  CancelCheck unchecked(nullptr);
+  CancelCheck* const checked = check == nullptr ? &unchecked : check;
   for (const TakenBranch& branch : branches_) {
+    checked->Step();
     const CodeLocation from = UnpackLocation(branch.from, kernel_module);
     const CodeLocation to = UnpackLocation(branch.to, kernel_module);
     recording.branches.push_back({from.module, to.module, from.offset, to.offset});
   }
   if (bytes_) recording.bytes.assign(bytes_->begin(), bytes_->end());
-  return SerializeKeptBursts(kept);
+  return SerializeKeptBursts(kept, checked);
 }
 
 void KeepBursts(uint64_t bytes, KeptDetail* detail) {

@@ -27,7 +27,8 @@ class FirstBursts : public BurstKeeper {
 
   void Add(const Head& head, std::span<const TakenBranch> locations) override;
   void Clear() override;
-  std::vector<uint8_t> Encode(const ProfileData& data, uint32_t kernel_module) const override;
+  std::vector<uint8_t> Encode(const ProfileData& data, uint32_t kernel_module,
+                              CancelCheck* check) const override;
 
  private:
   void Append(const Head& head, std::span<const TakenBranch> locations);

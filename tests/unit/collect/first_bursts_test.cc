@@ -52,7 +52,7 @@ Added MakeLoop(uint64_t iterations) {
 
 KeptBursts Parse(const BurstKeeper& keeper) {
   ProfileData data = EmptyProfile();
-  data.kept_bursts = keeper.Encode(data, kNoModule);
+  data.kept_bursts = keeper.Encode(data, kNoModule, nullptr);
   StatusOr<KeptBursts> bursts = ParseKeptBursts(data);
   REQUIRE(bursts.ok());
   return *std::move(bursts);
@@ -136,6 +136,18 @@ TEST_CASE("bursts that find no room are counted, and so are those of more branch
   empty.Add(too_long.head, too_long.branches);
   CHECK(Parse(empty).not_kept == 1);
   CHECK(Parse(empty).number() == 0);
+}
+
+TEST_CASE("encoding bursts of many branches can be cancelled") {
+  CountedMemory memory;
+  FirstBursts keeper(&memory, kPlenty);
+  for (uint64_t i = 0; i < 10'000; ++i) keeper.Add({}, std::vector<TakenBranch>{BranchAt(i, i)});
+  CancelFlag flag;
+  CancelCheck check(&flag);
+  CHECK(keeper.Encode(EmptyProfile(), kNoModule, &check) ==
+        keeper.Encode(EmptyProfile(), kNoModule, nullptr));
+  flag.Set(true);
+  CHECK_THROWS_AS(keeper.Encode(EmptyProfile(), kNoModule, &check), WorkCancelled);
 }
 
 TEST_CASE("of a limited memory, bursts take an eighth") {
