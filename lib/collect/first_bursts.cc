@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/leb128.h"
 #include "collect/code_location.h"
 #include "collect/memory_use.h"
 #include "profile/kept_bursts.h"
@@ -106,10 +107,7 @@ void FirstBursts::AppendBranches(std::span<const TakenBranch> locations) {
   if (as_predicted != 0) PutNumber(as_predicted);
 }
 
-void FirstBursts::PutNumber(uint64_t number) {
-  for (; number >= 0x80; number >>= 7) bytes_->push_back(static_cast<uint8_t>(number | 0x80));
-  bytes_->push_back(static_cast<uint8_t>(number));
-}
+void FirstBursts::PutNumber(uint64_t number) { AppendUleb128(number, &*bytes_); }
 
 uint32_t FirstBursts::IndexOf(const TakenBranch& branch) {
   if (slots_.size() < 2 * (branches_.size() + 1)) GrowSlots();

@@ -10,7 +10,6 @@
 // only branches know (AddTakenBranches), takes the wrappers of methods out as Go's own profiles do
 // (SkipWrappers), and writes the rest.
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <optional>
 #include <set>
@@ -23,6 +22,7 @@
 #include "export/exporter.h"
 #include "export/frame_finder.h"
 #include "export/pprof_file.h"
+#include "export/share_text.h"
 #include "image/elf_image.h"
 
 namespace hbbp {
@@ -42,12 +42,6 @@ struct Call {
 
   bool IsOfWrapper() const { return caller.file.ends_with(kGenerated); }
 };
-
-std::string Share(double part, double all) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.1f %%", 100 * part / all);
-  return text;
-}
 
 class Writer {
  public:
@@ -180,7 +174,7 @@ class Writer {
 
   void ReportMissing() {
     if (without_line_ > all_ / 1000) {
-      subject_.Note(path() + ": " + Share(without_line_, all_) +
+      subject_.Note(path() + ": " + ShareText(without_line_, all_) +
                     " of its calls are in functions whose line is unknown, and left out; Go up to "
                     "1.19 writes no line of functions that are only inlined");
     }
@@ -190,7 +184,7 @@ class Writer {
       if (record.module == subject_.module && is_indirect) indirect += record.estimate.count;
     }
     if (analysis().branches().empty() && indirect > 0) {
-      subject_.Note(path() + ": " + Share(indirect, all_ + indirect) +
+      subject_.Note(path() + ": " + ShareText(indirect, all_ + indirect) +
                     " of its calls are indirect (by interfaces and function values), and left out: "
                     "samples do not say what they called, only branches do (LBR)");
     }
