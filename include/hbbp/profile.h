@@ -186,9 +186,11 @@ HBBP_API hbbp_status hbbp_profile_merge(const hbbp_profile *const *profiles, siz
 /* A sum that grows by one profile at a time: of more of them than fit into memory. It keeps what is
  * in the sum, and of each profile 40 bytes; from the first profile with slices of time on it keeps
  * all counts until the sum is finished, unless slices are dropped. The sum is that of
- * hbbp_profile_merge, in any order and whichever profiles are sums themselves, except for rounding,
- * the order of lists, and which bursts are kept. One thread at a time may use it. libhbbp-collect
- * does not have it. */
+ * hbbp_profile_merge. Its counts and their errors are the same in any order and whichever profiles
+ * are sums themselves, except for rounding. What may differ is the order of lists; command, host,
+ * names and notes of sources, which are those of the first profile; which bursts are kept; and,
+ * where profiles are sums, the duration of runs that overlap and where their slices are. One thread
+ * at a time may use it. libhbbp-collect does not have it. */
 typedef struct hbbp_merger hbbp_merger;
 
 /* hbbp_merger_options.dropped, combined by |: what is not in the sum. Threads and processes of many

@@ -1,4 +1,4 @@
-// Reads numbers of 7 bits a byte, as DWARF and other sections of ELF files have them.
+// Reads and writes numbers of 7 bits a byte, as DWARF and other sections of ELF files have them.
 #ifndef HBBP_LIB_BASE_LEB128_H_
 #define HBBP_LIB_BASE_LEB128_H_
 
@@ -28,6 +28,16 @@ inline bool ReadSleb128(ByteCursor* cursor, uint64_t* value) {
   const auto bits = static_cast<unsigned>(7 * (cursor->position() - start));
   if (bits < 64 && (*value >> (bits - 1)) != 0) *value |= ~0ull << bits;
   return true;
+}
+
+// Appends the bytes of a number to a string or a list.
+template <typename Bytes>
+void AppendUleb128(uint64_t number, Bytes* bytes) {
+  using Byte = typename Bytes::value_type;
+  for (; number >= 0x80; number >>= 7) {
+    bytes->push_back(static_cast<Byte>((number & 0x7f) | 0x80));
+  }
+  bytes->push_back(static_cast<Byte>(number));
 }
 
 }  // namespace hbbp

@@ -11,7 +11,8 @@ namespace hbbp::capi {
 Status ReadKeptBurstBytes(const char* options, uint64_t bytes, KeptDetail* detail) {
   if (bytes != 0 && bytes < HBBP_MIN_KEPT_BURST_BYTES) {
     return MakeStatus(StatusCode::kInvalidArgument,
-                      "%s.kept_burst_bytes: must be 0, or at least 65536", options);
+                      "%s.kept_burst_bytes: must be 0, or at least %llu", options,
+                      static_cast<unsigned long long>(HBBP_MIN_KEPT_BURST_BYTES));
   }
   KeepBursts(bytes, detail);
   return OkStatus();

@@ -267,7 +267,7 @@ ProfileData Aggregator::Snapshot(CancelCheck* check) {
   if (!not_flushed.empty()) Normalize(&data.branches, check);
   ibs_attribution_.CopyTo(&data, check);
   if (burst_keeper_ != nullptr) {
-    data.kept_bursts = burst_keeper_->Encode(data, locator_.kernel_module());
+    data.kept_bursts = burst_keeper_->Encode(data, locator_.kernel_module(), check);
   }
   return data;
 }

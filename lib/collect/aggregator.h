@@ -79,6 +79,9 @@ class Aggregator final : public ForwardingSink {
   // A dropped burst counts once for each repeat. The counter "no-memory" has those of a source.
   uint64_t dropped_samples() const { return dropped_samples_; }
 
+  // Exchanges what keeps bursts.
+  void SwapBurstKeeper(std::unique_ptr<BurstKeeper>* keeper) { burst_keeper_.swap(*keeper); }
+
   // Frees all memory that is not needed.
   void Compact();
   // Returns how often Compact ran.
@@ -118,8 +121,8 @@ class Aggregator final : public ForwardingSink {
 
   Locator& locator_;
   CountedMemory* const memory_;
-  const std::unique_ptr<BurstKeeper> burst_keeper_;  // null: bursts are not kept
-  MemoryCharge charge_;                              // for threads
+  std::unique_ptr<BurstKeeper> burst_keeper_;  // null: bursts are not kept
+  MemoryCharge charge_;                        // for threads
   std::vector<SourceRecord> sources_;
   std::vector<ThreadRecord> threads_;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> threads_by_id_;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/taken_branch.h"
+#include "base/work.h"
 #include "profile/profile_data.h"
 
 namespace hbbp {
@@ -29,8 +30,13 @@ class BurstKeeper {
   // at least one.
   virtual void Add(const Head& head, std::span<const TakenBranch> locations) = 0;
 
-  // Returns ProfileData::kept_bursts for a profile that has all sources and threads.
-  virtual std::vector<uint8_t> Encode(const ProfileData& data, uint32_t kernel_module) const = 0;
+  // Drops all bursts; takes no memory, and frees what they took.
+  virtual void Clear() = 0;
+
+  // Returns ProfileData::kept_bursts for a profile that has all sources and threads. With `check`,
+  // throws WorkCancelled if it is cancelled.
+  virtual std::vector<uint8_t> Encode(const ProfileData& data, uint32_t kernel_module,
+                                      CancelCheck* check) const = 0;
 };
 
 }  // namespace hbbp

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/leb128.h"
 #include "collect/code_location.h"
 #include "collect/memory_use.h"
 #include "profile/kept_bursts.h"
@@ -54,8 +55,7 @@ FirstBursts::FirstBursts(CountedMemory* memory, uint64_t max_bytes)
     : memory_(PartOf(memory), BytesIn(*memory, max_bytes)),
       branches_(&memory_),
       predicted_(&memory_),
-      slots_(&memory_),
-      bytes_(&memory_) {}
+      slots_(&memory_) {}
 
 // After a burst that found no room, predictions are not those of a reader, so that no other burst
 // can follow.
@@ -64,24 +64,25 @@ void FirstBursts::Add(const Head& head, std::span<const TakenBranch> locations) 
     ++not_kept_;
     return;
   }
-  const size_t size = bytes_.size();
+  const size_t size = bytes_ ? bytes_->size() : 0;
   if (HasMemoryFor([&] { Append(head, locations); })) {
     ++kept_;
     return;
   }
-  bytes_.erase(bytes_.begin() + static_cast<std::ptrdiff_t>(size), bytes_.end());
+  if (bytes_) bytes_->resize(size);
   is_full_ = true;
   ++not_kept_;
 }
 
 void FirstBursts::Append(const Head& head, std::span<const TakenBranch> locations) {
+  if (!bytes_) bytes_.emplace(&memory_);
   const uint64_t later = head.time_ns - std::exchange(last_time_ns_, head.time_ns);
   PutNumber(head.source);
   PutNumber(head.thread);
   PutNumber(later << 1 ^ (0 - (later >> 63)));
   for (const uint8_t byte :
        std::bit_cast<std::array<uint8_t, sizeof(float)>>(static_cast<float>(head.weight))) {
-    bytes_.push_back(byte);
+    bytes_->push_back(byte);
   }
   PutNumber(locations.size());
   AppendBranches(locations);
@@ -106,10 +107,7 @@ void FirstBursts::AppendBranches(std::span<const TakenBranch> locations) {
   if (as_predicted != 0) PutNumber(as_predicted);
 }
 
-void FirstBursts::PutNumber(uint64_t number) {
-  for (; number >= 0x80; number >>= 7) bytes_.push_back(static_cast<uint8_t>(number | 0x80));
-  bytes_.push_back(static_cast<uint8_t>(number));
-}
+void FirstBursts::PutNumber(uint64_t number) { AppendUleb128(number, &*bytes_); }
 
 uint32_t FirstBursts::IndexOf(const TakenBranch& branch) {
   if (slots_.size() < 2 * (branches_.size() + 1)) GrowSlots();
@@ -135,7 +133,19 @@ void FirstBursts::GrowSlots() {
   slots_ = std::move(slots);
 }
 
-std::vector<uint8_t> FirstBursts::Encode(const ProfileData& data, uint32_t kernel_module) const {
+void FirstBursts::Clear() {
+  branches_ = std::pmr::vector<TakenBranch>(&memory_);
+  predicted_ = std::pmr::vector<uint32_t>(&memory_);
+  slots_ = std::pmr::vector<uint32_t>(&memory_);
+  bytes_.reset();
+  last_time_ns_ = 0;
+  kept_ = 0;
+  not_kept_ = 0;
+  is_full_ = false;
+}
+
+std::vector<uint8_t> FirstBursts::Encode(const ProfileData& data, uint32_t kernel_module,
+                                         CancelCheck* check) const {
   KeptBursts kept;
   kept.not_kept = not_kept_;
   RecordedBursts& recording = kept.recordings.emplace_back();
@@ -143,13 +153,16 @@ std::vector<uint8_t> FirstBursts::Encode(const ProfileData& data, uint32_t kerne
   recording.sources = Numbers(data.sources.size());
   recording.threads = Numbers(data.threads.size());
   recording.branches.reserve(branches_.size());
+  CancelCheck unchecked(nullptr);
+  CancelCheck* const checked = check == nullptr ? &unchecked : check;
   for (const TakenBranch& branch : branches_) {
+    checked->Step();
     const CodeLocation from = UnpackLocation(branch.from, kernel_module);
     const CodeLocation to = UnpackLocation(branch.to, kernel_module);
     recording.branches.push_back({from.module, to.module, from.offset, to.offset});
   }
-  recording.bytes.assign(bytes_.begin(), bytes_.end());
-  return SerializeKeptBursts(kept);
+  if (bytes_) recording.bytes.assign(bytes_->begin(), bytes_->end());
+  return SerializeKeptBursts(kept, checked);
 }
 
 void KeepBursts(uint64_t bytes, KeptDetail* detail) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory_resource>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -20,12 +21,14 @@ namespace hbbp {
 
 class FirstBursts : public BurstKeeper {
  public:
-  // Takes at most `max_bytes` of `memory`, and no more than an eighth of its limit. `memory` must
-  // outlive it.
+  // Takes at most `max_bytes` of `memory`, from the first burst on, and no more than an eighth of
+  // its limit. `memory` must outlive it.
   FirstBursts(CountedMemory* memory, uint64_t max_bytes);
 
   void Add(const Head& head, std::span<const TakenBranch> locations) override;
-  std::vector<uint8_t> Encode(const ProfileData& data, uint32_t kernel_module) const override;
+  void Clear() override;
+  std::vector<uint8_t> Encode(const ProfileData& data, uint32_t kernel_module,
+                              CancelCheck* check) const override;
 
  private:
   void Append(const Head& head, std::span<const TakenBranch> locations);
@@ -38,7 +41,7 @@ class FirstBursts : public BurstKeeper {
   std::pmr::vector<TakenBranch> branches_;  // each once
   std::pmr::vector<uint32_t> predicted_;    // by branch
   std::pmr::vector<uint32_t> slots_;        // 1 + index of a branch; 0: free; at most half are used
-  std::pmr::deque<uint8_t> bytes_;
+  std::optional<std::pmr::deque<uint8_t>> bytes_;  // its constructor takes memory
   uint64_t last_time_ns_ = 0;
   uint64_t kept_ = 0;
   uint64_t not_kept_ = 0;

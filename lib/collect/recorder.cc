@@ -27,9 +27,8 @@ const IpSample& AsIpSample(const std::pair<IpSample, Ibs>& sample) {
 Recorder::Recorder(pid_t pid, const KeptDetail& detail, CountedMemory* memory)
     : ForwardingSink(&aggregator_),
       pid_(pid),
-      detail_(detail),
+      slice_ns_(detail.slice_ns),
       own_memory_(memory == nullptr ? std::make_unique<CountedMemory>() : nullptr),
-      given_memory_(memory),
       memory_(memory != nullptr ? memory : own_memory_.get()),
       locator_(pid, memory_),
       aggregator_(&locator_, detail, memory_),
@@ -181,10 +180,17 @@ ProfileData Recorder::Snapshot(CancelCheck* check) {
 
 void Recorder::Clear() {
   const pid_t pid = pid_;
-  const KeptDetail detail = detail_;
-  CountedMemory* const memory = given_memory_;
+  KeptDetail detail;
+  detail.slice_ns = slice_ns_;
+  CountedMemory* const memory = memory_;
+  std::unique_ptr<CountedMemory> own_memory = std::move(own_memory_);
+  std::unique_ptr<BurstKeeper> keeper;
+  aggregator_.SwapBurstKeeper(&keeper);
+  if (keeper != nullptr) keeper->Clear();
   this->~Recorder();
   new (this) Recorder(pid, detail, memory);
+  own_memory_.swap(own_memory);
+  aggregator_.SwapBurstKeeper(&keeper);
 }
 
 }  // namespace hbbp

@@ -89,6 +89,7 @@ class Recorder : public ForwardingSink {
   // Returns the counts so far, sorted. With `check`, throws WorkCancelled if it is cancelled.
   ProfileData Snapshot(CancelCheck* check = nullptr);
 
+  // Takes no memory, so that it cannot fail in a child after fork.
   void Clear();
 
  private:
@@ -112,9 +113,8 @@ class Recorder : public ForwardingSink {
   void CountBurst(const BurstSample& burst);
 
   const pid_t pid_;
-  const KeptDetail detail_;
-  std::unique_ptr<CountedMemory> own_memory_;
-  CountedMemory* const given_memory_;
+  const uint64_t slice_ns_;
+  std::unique_ptr<CountedMemory> own_memory_;  // null: a given one is used
   CountedMemory* const memory_;
   LiveLocator locator_;
   Aggregator aggregator_;

@@ -3,13 +3,13 @@
 // 1 on. Readers skip other lines, and intervals without blocks: comments say which slice an
 // interval is, and where each block is. All threads are in one file.
 #include <algorithm>
-#include <cstdio>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "export/exporter.h"
 #include "export/one_line.h"
+#include "export/share_text.h"
 
 namespace hbbp {
 namespace {
@@ -160,9 +160,7 @@ Status WriteBbv(const ExportSubject& subject, ExportSink* sink) {
                       "record with --time-quantum");
   }
   if (const double share = collector.ShareWithoutTime(); share > 0) {
-    char text[32];
-    std::snprintf(text, sizeof(text), "%.1f %%", 100 * share);
-    subject.Note(std::string(text) + " of the instructions are of no known time, and left out");
+    subject.Note(ShareText(share, 1) + " of the instructions are of no known time, and left out");
   }
   Writer(subject, sink).Write(frequencies);
   return OkStatus();

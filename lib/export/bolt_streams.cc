@@ -1,11 +1,12 @@
 #include "export/bolt_streams.h"
 
-#include <cstdio>
 #include <map>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
+
+#include "export/share_text.h"
 
 namespace hbbp {
 namespace {
@@ -98,9 +99,7 @@ bool IsArrival(const ExportSubject& subject, uint32_t from_module, ModuleAddress
 
 void ReportShare(const ExportSubject& subject, double part, double all, const char* what) {
   if (!(part > all * 0.001)) return;
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.1f %% ", 100 * part / all);
-  subject.Note(text + std::string(what));
+  subject.Note(ShareText(part, all) + " " + what);
 }
 
 }  // namespace hbbp

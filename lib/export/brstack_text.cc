@@ -65,15 +65,13 @@ class BrstackText {
   }
 
   Status Write() {
-    if (entries_.empty()) {
-      return MakeStatus(StatusCode::kNotFound,
-                        "the profile has no whole bursts or branch stacks; record it, or import "
-                        "it, with --keep-bursts 64M");
-    }
     Weights weights;
+    bool has_bursts = false;
     HBBP_RETURN_IF_ERROR(VisitBursts([&](const KeptBurst& burst, const auto&) {
+      has_bursts = true;
       if (burst.weight > 0) weights.Add(burst.weight * analysis_.family_scales().streams);
     }));
+    if (!has_bursts) return NothingToWrite();
     const bool has_numbers = weights.Differ();
     const double factor = analysis_.family_scales().streams *
                           (weights.Mean() < kMinMeanNumber ? kMinMeanNumber / weights.Mean() : 1);
@@ -96,6 +94,26 @@ class BrstackText {
   struct Ends {
     ModuleAddress from, to;
   };
+
+  Status NothingToWrite() const {
+    const uint64_t kept = bursts_.number();
+    if (kept == 0 && bursts_.not_kept != 0) {
+      return MakeStatus(StatusCode::kNotFound,
+                        "the profile has no whole bursts: there was no room for any of %llu; "
+                        "record it, or import it, with more than --keep-bursts 64M",
+                        static_cast<unsigned long long>(bursts_.not_kept));
+    }
+    if (kept == 0) {
+      return MakeStatus(StatusCode::kNotFound,
+                        "the profile has no whole bursts or branch stacks; record it, or import "
+                        "it, with --keep-bursts 64M");
+    }
+    return MakeStatus(StatusCode::kNotFound,
+                      "of %llu whole bursts, %llu are of another event than blocks are counted by, "
+                      "and the others have no branch in the chosen modules; --module names others",
+                      static_cast<unsigned long long>(kept),
+                      static_cast<unsigned long long>(other_sources_));
+  }
 
   // Finds the addresses of all branches in their modules.
   std::vector<UsedCode> FindBranches() {

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "export/share_text.h"
 
 namespace hbbp {
 namespace {
@@ -60,10 +61,8 @@ void ReportOtherModules(const ExportSubject& subject, const std::vector<double>&
   for (const double of_module : instructions) all += of_module;
   const double others = all - instructions[subject.module];
   if (others < all * 0.001) return;
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.1f %%", 100 * others / all);
   subject.Note("this is of " + subject.analysis.data().modules[subject.module].path +
-               " only: other modules executed " + text +
+               " only: other modules executed " + ShareText(others, all) +
                " of the instructions, and each has an export of its own");
 }
 

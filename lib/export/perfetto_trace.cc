@@ -9,7 +9,6 @@
 // Tracks come first. Events come by time, as readers want them: at the start of a slice those of
 // the slice before it end.
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <memory>
 #include <string>
@@ -20,6 +19,7 @@
 #include "analysis/instruction_table.h"
 #include "export/exporter.h"
 #include "export/proto_message.h"
+#include "export/share_text.h"
 #include "isa/taxonomy.h"
 #include "mix/pivot_input.h"
 #include "symbols/demangle.h"
@@ -336,9 +336,7 @@ Status WritePerfetto(const ExportSubject& subject, ExportSink* sink) {
                       "with --time-quantum");
   }
   if (const double share = collector.ShareWithoutTime(); share > 0) {
-    char text[32];
-    std::snprintf(text, sizeof(text), "%.1f %%", 100 * share);
-    subject.Note(std::string(text) + " of the instructions are of no known time, and left out");
+    subject.Note(ShareText(share, 1) + " of the instructions are of no known time, and left out");
   }
   Writer(subject, sink).Write(slices);
   return OkStatus();

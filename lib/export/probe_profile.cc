@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdio>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "base/joined_text.h"
+#include "export/share_text.h"
 #include "image/elf_image.h"
 #include "symbols/pseudo_probe_file.h"
 
@@ -167,9 +167,7 @@ class Maker {
                        double omitted) const {
     const std::string& path = analysis().data().modules[module].path;
     if (omitted > all / 1000) {
-      char share[32];
-      std::snprintf(share, sizeof(share), "%.1f %%", 100 * omitted / all);
-      subject_.Note(path + ": " + share +
+      subject_.Note(path + ": " + ShareText(omitted, all) +
                     " of the counts of its probes are left out: their functions have several "
                     "versions with other control-flow graphs, or no name in .pseudo_probe_desc");
     }

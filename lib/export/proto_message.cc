@@ -1,5 +1,7 @@
 #include "export/proto_message.h"
 
+#include "base/leb128.h"
+
 namespace hbbp {
 namespace {
 
@@ -38,9 +40,6 @@ void ProtoMessage::AddBytes(uint32_t field, std::string_view bytes) {
   bytes_ += bytes;
 }
 
-void ProtoMessage::AppendVarint(uint64_t number) {
-  for (; number >= 0x80; number >>= 7) bytes_ += static_cast<char>((number & 0x7f) | 0x80);
-  bytes_ += static_cast<char>(number);
-}
+void ProtoMessage::AppendVarint(uint64_t number) { AppendUleb128(number, &bytes_); }
 
 }  // namespace hbbp

@@ -4,12 +4,12 @@
 #include "export/sample_profile.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <optional>
 #include <string_view>
 #include <vector>
 
 #include "export/frame_finder.h"
+#include "export/share_text.h"
 
 namespace hbbp {
 namespace {
@@ -91,9 +91,7 @@ class Maker {
     }
     AddUnseenBlocks(module, records, &frames);
     if (without_lines <= all / 1000) return;
-    char share[32];
-    std::snprintf(share, sizeof(share), "%.1f %%", 100 * without_lines / all);
-    subject_.Note(path + ": " + share +
+    subject_.Note(path + ": " + ShareText(without_lines, all) +
                   " of its instructions are of no line of a function, and left out");
   }
 

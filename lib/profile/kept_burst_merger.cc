@@ -2,11 +2,14 @@
 
 #include <utility>
 
+#include "profile/profile_runs.h"
+
 namespace hbbp {
 namespace {
 
 size_t BytesOf(const RecordedBursts& recording) {
-  return recording.bytes.size() + recording.branches.size() * sizeof(KeptBranch) +
+  return sizeof(recording) + recording.bytes.size() +
+         recording.branches.size() * sizeof(KeptBranch) +
          (recording.sources.size() + recording.threads.size()) * sizeof(uint32_t);
 }
 
@@ -17,17 +20,15 @@ void MapAll(const std::vector<uint32_t>& of_sum, std::vector<uint32_t>* indices)
 }  // namespace
 
 void KeptBurstMerger::Add(const ProfileData& profile, const MergedIndices& indices) {
+  if (room_ < sizeof(RecordedBursts)) return AddTotals(profile);
   StatusOr<KeptBursts> added = ParseKeptBursts(profile);
-  if (!added.ok()) {
-    const KeptBurstTotals totals = ReadKeptBurstTotals(profile.kept_bursts);
-    merged_.not_kept += totals.kept + totals.not_kept;
-    return;
-  }
-  merged_.not_kept += added->not_kept;
+  if (!added.ok()) return AddTotals(profile);
+  AddNotKept(added->not_kept);
   for (RecordedBursts& recording : added->recordings) {
+    if (recording.number == 0) continue;
     const size_t bytes = BytesOf(recording);
     if (bytes > room_) {
-      merged_.not_kept += recording.number;
+      AddNotKept(recording.number);
       continue;
     }
     room_ -= bytes;
@@ -40,6 +41,16 @@ void KeptBurstMerger::Add(const ProfileData& profile, const MergedIndices& indic
     }
     merged_.recordings.push_back(std::move(recording));
   }
+}
+
+void KeptBurstMerger::AddTotals(const ProfileData& profile) {
+  const KeptBurstTotals totals = ReadKeptBurstTotals(profile.kept_bursts);
+  AddNotKept(totals.kept);
+  AddNotKept(totals.not_kept);
+}
+
+void KeptBurstMerger::AddNotKept(uint64_t bursts) {
+  merged_.not_kept = AddUpTo(UINT64_MAX, merged_.not_kept, bursts);
 }
 
 std::vector<uint8_t> KeptBurstMerger::Take() {

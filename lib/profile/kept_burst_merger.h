@@ -18,11 +18,15 @@ class KeptBurstMerger : public BurstMerger {
 
   explicit KeptBurstMerger(size_t max_bytes = kMaxBytes) : room_(max_bytes) {}
 
-  // Of a recording all bursts are kept or none. Damaged ones are not.
+  // Of a recording all bursts are kept or none. Damaged ones are not, and recordings without bursts
+  // take no memory.
   void Add(const ProfileData& profile, const MergedIndices& indices) override;
   std::vector<uint8_t> Take() override;
 
  private:
+  void AddTotals(const ProfileData& profile);
+  void AddNotKept(uint64_t bursts);
+
   size_t room_;
   KeptBursts merged_;
 };

@@ -9,10 +9,23 @@ namespace {
 
 static_assert(sizeof(KeptBranch) == 2 * 4 + 2 * 8);
 
+size_t SerializedSize(const KeptBursts& bursts) {
+  size_t size = sizeof(KeptBurstTotals) + sizeof(uint64_t);
+  for (const RecordedBursts& recording : bursts.recordings) {
+    size += 5 * sizeof(uint64_t) + recording.bytes.size() +
+            recording.branches.size() * sizeof(KeptBranch) +
+            (recording.sources.size() + recording.threads.size()) * sizeof(uint32_t);
+  }
+  return size;
+}
+
 template <typename T>
-void PutAll(const std::vector<T>& elements, SectionWriter* writer) {
+void PutAll(const std::vector<T>& elements, CancelCheck* check, SectionWriter* writer) {
   writer->Put<uint64_t>(elements.size());
-  for (const T& element : elements) writer->Put(element);
+  for (const T& element : elements) {
+    check->Step();
+    writer->Put(element);
+  }
 }
 
 template <typename T>
@@ -42,15 +55,18 @@ Status CheckIndices(const RecordedBursts& recording, const ProfileData& data) {
 
 }  // namespace
 
-std::vector<uint8_t> SerializeKeptBursts(const KeptBursts& bursts) {
+std::vector<uint8_t> SerializeKeptBursts(const KeptBursts& bursts, CancelCheck* check) {
+  CancelCheck unchecked(nullptr);
+  if (check == nullptr) check = &unchecked;
   SectionWriter writer;
+  writer.Reserve(SerializedSize(bursts));
   writer.Put(KeptBurstTotals{bursts.not_kept, bursts.number()});
   writer.Put<uint64_t>(bursts.recordings.size());
   for (const RecordedBursts& recording : bursts.recordings) {
     writer.Put(recording.number);
-    PutAll(recording.sources, &writer);
-    PutAll(recording.threads, &writer);
-    PutAll(recording.branches, &writer);
+    PutAll(recording.sources, check, &writer);
+    PutAll(recording.threads, check, &writer);
+    PutAll(recording.branches, check, &writer);
     writer.PutBytes(recording.bytes);
   }
   return writer.Take();

@@ -35,6 +35,7 @@
 
 #include "base/byte_cursor.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "profile/profile_data.h"
 
 namespace hbbp {
@@ -77,7 +78,8 @@ struct KeptBursts {
   }
 };
 
-std::vector<uint8_t> SerializeKeptBursts(const KeptBursts& bursts);
+// With `check`, throws WorkCancelled if it is cancelled.
+std::vector<uint8_t> SerializeKeptBursts(const KeptBursts& bursts, CancelCheck* check = nullptr);
 // Checks all but the bytes of bursts, which KeptBurstReader checks.
 StatusOr<KeptBursts> ParseKeptBursts(const ProfileData& data);
 

@@ -140,6 +140,7 @@ void NormalizeBranches(Branches* branches, CancelCheck* check) {
 }
 
 constexpr std::string_view kSeparator = "; ";
+constexpr size_t kMaxListBytes = 4096;
 
 // Removes the first name from a list.
 std::string_view TakeName(std::string_view* list) {
@@ -148,10 +149,13 @@ std::string_view TakeName(std::string_view* list) {
   return name;
 }
 
-// Adds the names of `more` that the list lacks.
+// Adds the names of `more` that the list lacks, as long as there is room. Files that are not what
+// they seem have lists without end.
 void AddToList(std::string_view more, std::string* list) {
+  more = more.substr(0, kMaxListBytes);
   while (!more.empty()) {
     const std::string_view name = TakeName(&more);
+    if (list->size() + kSeparator.size() + name.size() > kMaxListBytes) return;
     bool is_known = false;
     for (std::string_view rest = *list; !rest.empty();) is_known |= TakeName(&rest) == name;
     if (is_known) continue;
@@ -179,12 +183,16 @@ void Normalize(std::vector<BranchCount>* branches, CancelCheck* check) {
 }
 void Normalize(std::pmr::vector<BranchCount>* branches) { NormalizeBranches(branches, nullptr); }
 
-void Normalize(ProfileData* data, CancelCheck* check) {
-  Normalize(&data->counts, check);
-  Normalize(&data->branches, check);
+void NormalizeIbs(ProfileData* data, CancelCheck* check) {
   Normalize(&data->ibs_counts, check);
   Normalize(&data->ibs_buckets, check);
   Normalize(&data->ibs_lines, check);
+}
+
+void Normalize(ProfileData* data, CancelCheck* check) {
+  Normalize(&data->counts, check);
+  Normalize(&data->branches, check);
+  NormalizeIbs(data, check);
 }
 
 void SortChunks(std::vector<CodeChunk>* chunks) {
@@ -236,7 +244,7 @@ void AddTraceStatistics(const TraceStatistics& more, TraceStatistics* sum) {
     const auto known = std::find_if(sum->counters.begin(), sum->counters.end(),
                                     [&](const auto& c) { return c.first == counter.first; });
     if (known == sum->counters.end()) {
-      sum->counters.push_back(counter);
+      AddCounter(counter.first.c_str(), counter.second, &sum->counters);
     } else {
       known->second += counter.second;
     }

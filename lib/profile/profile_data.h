@@ -202,6 +202,8 @@ void Normalize(std::vector<IbsCount>* counts, CancelCheck* check = nullptr);
 void Normalize(std::vector<IbsBucket>* buckets, CancelCheck* check = nullptr);
 void Normalize(std::vector<IbsLine>* lines, CancelCheck* check = nullptr);
 
+// Normalizes the three lists of IBS samples.
+void NormalizeIbs(ProfileData* data, CancelCheck* check);
 // Normalizes all lists of counts.
 void Normalize(ProfileData* data, CancelCheck* check);
 

@@ -13,7 +13,7 @@
 namespace hbbp {
 namespace {
 
-// Counts are added up when there are so many new ones, or as many as there were.
+// Counts are added up when there are so many new ones, and as many as there were.
 constexpr size_t kMinAppended = 65536;
 
 uint64_t Mixed(uint64_t sum, uint64_t more) { return RandomBits(sum ^ more).Next(); }
@@ -81,8 +81,16 @@ ProfileMerger::Part Append(const std::vector<Record>& more, std::vector<Record>*
   return {begin, more.size()};
 }
 
-// Sums of IBS grow with the samples, which are among the counts.
-size_t CountRecords(const ProfileData& data) { return data.counts.size() + data.branches.size(); }
+size_t CountCounts(const ProfileData& data) { return data.counts.size() + data.branches.size(); }
+
+size_t CountIbs(const ProfileData& data) {
+  return data.ibs_counts.size() + data.ibs_buckets.size() + data.ibs_lines.size();
+}
+
+// Returns whether lists of which `added_up` records were left the last time are added up again.
+bool AreDue(size_t records, size_t added_up) {
+  return records - added_up >= std::max(kMinAppended, added_up);
+}
 
 }  // namespace
 
@@ -104,7 +112,7 @@ void RotateReplicates(size_t by, ReplicateSums* replicates) {
 void ProfileMerger::Add(const ProfileData& profile, CancelCheck* check) {
   check->CheckNow();
   AddRun(profile);
-  const MergedIndices indices = AddRecords(profile);
+  const MergedIndices indices = AddRecords(profile, check);
   AppendCounts(profile, indices);
   AppendIbs(profile, indices);
   if (bursts_ != nullptr) bursts_->Add(profile, indices);
@@ -121,13 +129,17 @@ void ProfileMerger::AddRun(const ProfileData& profile) {
   }
   if (merged_.pid != profile.pid) merged_.pid = 0;
   merged_.start_time_ns = std::min(merged_.start_time_ns, profile.start_time_ns);
-  merged_.recordings += std::max(profile.recordings, uint64_t{1});
+  merged_.recordings =
+      AddUpTo(UINT64_MAX, merged_.recordings, std::max(profile.recordings, uint64_t{1}));
+  has_sums_ |= profile.recordings != 0;
   times_.push_back(TimesOf(profile));
 }
 
-MergedIndices ProfileMerger::AddRecords(const ProfileData& profile) {
+MergedIndices ProfileMerger::AddRecords(const ProfileData& profile, CancelCheck* check) {
   MergedIndices indices;
-  for (const SourceRecord& source : profile.sources) indices.sources.push_back(AddSource(source));
+  for (const SourceRecord& source : profile.sources) {
+    indices.sources.push_back(AddSource(source, check));
+  }
   for (const ThreadRecord& thread : profile.threads) {
     const ThreadRecord kept = options_.drop_threads ? ThreadRecord() : thread;
     indices.threads.push_back(threads_.Add({kept.pid, kept.tid}, kept, &merged_.threads).first);
@@ -138,16 +150,14 @@ MergedIndices ProfileMerger::AddRecords(const ProfileData& profile) {
         AddModule(module, is_of_profile ? ProcessKey(profile) : module.process));
   }
   for (const std::string& name : profile.ibs_names) {
-    uint32_t index = 0;
-    while (index < merged_.ibs_names.size() && merged_.ibs_names[index] != name) ++index;
-    if (index == merged_.ibs_names.size()) merged_.ibs_names.push_back(name);
-    indices.names.push_back(index);
+    indices.names.push_back(names_.Add(name, name, &merged_.ibs_names).first);
   }
   return indices;
 }
 
-uint32_t ProfileMerger::AddSource(const SourceRecord& source) {
+uint32_t ProfileMerger::AddSource(const SourceRecord& source, CancelCheck* check) {
   for (SourceRecord& known : merged_.sources) {
+    check->Step();
     if (!CountAlike(known, source)) continue;
     known.lost += source.lost;
     known.throttled += source.throttled;
@@ -209,11 +219,18 @@ void ProfileMerger::AppendIbs(const ProfileData& profile, const MergedIndices& i
 }
 
 void ProfileMerger::AddUp(CancelCheck* check) {
-  const size_t appended = CountRecords(merged_) - added_up_;
-  if (!sliced_.empty() || appended < std::max(kMinAppended, added_up_)) return;
-  Normalize(&merged_, check);
-  added_up_ = CountRecords(merged_);
+  if (sliced_.empty() && AreDue(CountCounts(merged_), added_up_)) {
+    Normalize(&merged_.counts, check);
+    Normalize(&merged_.branches, check);
+    added_up_ = CountCounts(merged_);
+  }
+  if (AreDue(CountIbs(merged_), ibs_added_up_)) {
+    NormalizeIbs(&merged_, check);
+    ibs_added_up_ = CountIbs(merged_);
+  }
 }
+
+size_t ProfileMerger::records() const { return CountCounts(merged_) + CountIbs(merged_); }
 
 void ProfileMerger::MapSlices() {
   SliceMerger slices(times_);
@@ -233,7 +250,7 @@ ProfileData ProfileMerger::Finish(CancelCheck* check) {
   if (!options_.drop_slices) MapSlices();
   Normalize(&merged_, check);
   if (bursts_ != nullptr) merged_.kept_bursts = bursts_->Take();
-  if (merged_.recordings == 1) {
+  if (size() == 1 && !has_sums_) {
     // A recording alone is not a sum.
     for (BranchCount& branch : merged_.branches) {
       RotateReplicates((kReplicates - rotation_) % kReplicates, &branch.replicates);

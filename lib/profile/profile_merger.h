@@ -3,17 +3,22 @@
 //
 // Counts of a profile are appended to those of the sum; when the appended ones are as many as the
 // sum has, they are sorted and added up. So each is sorted a few times, and the lists are at most
-// about twice as long as those of the sum and the last profile. Two things grow with the number of
-// profiles: 40 bytes of times each, and all counts from the first profile with slices on, which
-// wait for Finish, because where slices belong depends on all profiles (slice_merger.h).
+// about twice as long as those of the sum and the last profile. Sums of IBS samples are added up by
+// themselves, as a profile of few counts may have many cache lines. Two things grow
+// with the number of profiles: 40 bytes of times each, and all counts from the first profile with
+// slices on, which wait for Finish, because where slices belong depends on all profiles
+// (slice_merger.h). Sums of IBS samples have no slices, and do not wait.
 //
-// Sums do not depend on the order of profiles, nor on which of them were merged before, except for
-// rounding: counts, periods and their squares, weights and replicates are sums. The replicates of
-// bursts need one thing more for that, and for the errors to be right. A recording assigns its
-// first burst, its second one and so on to the same replicates as any other does. Added up as they
-// are, the replicates of n recordings of N bursts each get n times what chance gave those of one:
-// their scatter grows as n and not as its root, and the standard error of the sum of 10,000 is up
-// to 100 times too large.
+// Counts and errors do not depend on the order of profiles, nor on which were merged before, except
+// for rounding: counts, periods and their squares, weights and replicates are sums. What is of the
+// first profile depends on the order: command, host, notes of sources, names. The duration of runs
+// that overlap, and where slices are, depend on which were merged before, because a sum knows the
+// start and duration of its runs together (profile_runs.h). The replicates of bursts need one thing
+// more to be independent of order, and for the errors to be right. A recording assigns its first
+// burst, its second one and so on to the same replicates as any other does. Added up as they are,
+// the replicates of n recordings of N bursts each get n times what chance gave those of one: their
+// scatter grows as n and not as its root, and the standard error of the sum of 10,000 is up to 100
+// times too large.
 //
 //   3 bursts of weight 1 in replicates 0, 4 and 4: the variance is 16/15 * (1 + 4 - 9/16) = 4.73,
 //   expected for 3 bursts 3. 100 such recordings: 10,000 * 4.73, while that of 300 bursts is 300.
@@ -99,6 +104,8 @@ class ProfileMerger {
   void Add(const ProfileData& profile, CancelCheck* check);
 
   size_t size() const { return times_.size(); }
+  // Returns how many counts, branches and sums of IBS samples it holds, added up or not.
+  size_t records() const;
 
   // Returns the sum of what was added, which must be something. Throws WorkCancelled. The merger
   // can only be destroyed then.
@@ -114,8 +121,8 @@ class ProfileMerger {
   };
 
   void AddRun(const ProfileData& profile);
-  MergedIndices AddRecords(const ProfileData& profile);
-  uint32_t AddSource(const SourceRecord& source);
+  MergedIndices AddRecords(const ProfileData& profile, CancelCheck* check);
+  uint32_t AddSource(const SourceRecord& source, CancelCheck* check);
   uint32_t AddModule(const ModuleRecord& module, uint64_t process);
   void AppendCounts(const ProfileData& profile, const MergedIndices& indices);
   void AppendIbs(const ProfileData& profile, const MergedIndices& indices);
@@ -128,9 +135,12 @@ class ProfileMerger {
   std::vector<RunTimes> times_;
   MergedIndex<ThreadRecord, ThreadKey> threads_;
   MergedIndex<ModuleRecord, std::string> modules_;  // by ModuleKey
-  size_t added_up_ = 0;  // number of counts and branches when they were last added up
+  MergedIndex<std::string, std::string> names_;     // of IBS
+  size_t added_up_ = 0;      // number of counts and branches when they were last added up
+  size_t ibs_added_up_ = 0;  // number of sums of IBS samples then
   std::vector<SlicedCounts> sliced_;
-  size_t rotation_ = 0;  // of the last recording
+  size_t rotation_ = 0;    // of the last recording
+  bool has_sums_ = false;  // among what was added
 };
 
 // Returns by how many replicates those of a recording are rotated in a sum.

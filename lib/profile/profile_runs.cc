@@ -9,8 +9,6 @@ namespace {
 // This is the longest gap between two images of a process; process ids are reused, but not so soon.
 constexpr uint64_t kLongestExecNs = 1'000'000'000;
 
-uint64_t AddUpTo(uint64_t limit, uint64_t a, uint64_t b) { return b > limit - a ? limit : a + b; }
-
 // Returns the end of the profile, which is at least the start of its last slice.
 uint64_t EndOf(const RunTimes& profile) {
   const TimeSlices& slices = profile.slices;

@@ -16,6 +16,11 @@
 
 namespace hbbp {
 
+// Returns a + b, or `limit` if that is less. `a` is at most `limit`.
+inline uint64_t AddUpTo(uint64_t limit, uint64_t a, uint64_t b) {
+  return b > limit - a ? limit : a + b;
+}
+
 // What runs are found by.
 struct RunTimes {
   uint32_t pid = 0;

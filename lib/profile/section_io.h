@@ -18,6 +18,8 @@ namespace hbbp {
 
 class SectionWriter {
  public:
+  void Reserve(size_t bytes) { bytes_.reserve(bytes); }
+
   template <typename T>
   void Put(const T& value) {
     static_assert(std::is_trivially_copyable_v<T>);

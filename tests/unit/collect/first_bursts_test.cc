@@ -52,7 +52,7 @@ Added MakeLoop(uint64_t iterations) {
 
 KeptBursts Parse(const BurstKeeper& keeper) {
   ProfileData data = EmptyProfile();
-  data.kept_bursts = keeper.Encode(data, kNoModule);
+  data.kept_bursts = keeper.Encode(data, kNoModule, nullptr);
   StatusOr<KeptBursts> bursts = ParseKeptBursts(data);
   REQUIRE(bursts.ok());
   return *std::move(bursts);
@@ -138,6 +138,18 @@ TEST_CASE("bursts that find no room are counted, and so are those of more branch
   CHECK(Parse(empty).number() == 0);
 }
 
+TEST_CASE("encoding bursts of many branches can be cancelled") {
+  CountedMemory memory;
+  FirstBursts keeper(&memory, kPlenty);
+  for (uint64_t i = 0; i < 10'000; ++i) keeper.Add({}, std::vector<TakenBranch>{BranchAt(i, i)});
+  CancelFlag flag;
+  CancelCheck check(&flag);
+  CHECK(keeper.Encode(EmptyProfile(), kNoModule, &check) ==
+        keeper.Encode(EmptyProfile(), kNoModule, nullptr));
+  flag.Set(true);
+  CHECK_THROWS_AS(keeper.Encode(EmptyProfile(), kNoModule, &check), WorkCancelled);
+}
+
 TEST_CASE("of a limited memory, bursts take an eighth") {
   CountedMemory memory({}, 1 << 20);
   FirstBursts keeper(&memory, kPlenty);
@@ -154,8 +166,8 @@ TEST_CASE("bursts are kept or counted, whichever allocation fails") {
     FailingHost host;
     CountedMemory memory(host.allocator());
     {
-      FirstBursts keeper(&memory, kPlenty);
       host.every = every;
+      FirstBursts keeper(&memory, kPlenty);
       MakeBursts(300, 2000, [&](const BurstSample& burst, uint64_t) {
         keeper.Add({0, 0, burst.time_ns, 1}, burst.branches);
       });
@@ -167,6 +179,30 @@ TEST_CASE("bursts are kept or counted, whichever allocation fails") {
     CHECK(host.live == 0);
     CHECK(memory.used() == 0);
   }
+}
+
+TEST_CASE("a recorder is cleared where there is no memory, and keeps bursts again") {
+  FailingHost host;
+  CountedMemory memory(host.allocator());
+  {
+    KeptDetail detail;
+    KeepBursts(kPlenty, &detail);
+    Recorder recorder(1, detail, &memory);
+    for (int run = 0; run < 3; ++run) {
+      CAPTURE(run);
+      recorder.AddSource(SourceRecord());
+      MakeBursts(50, 40, [&](const BurstSample& burst, uint64_t) { recorder.OnBurst(burst); });
+      recorder.Commit(UINT64_MAX);
+      const KeptBurstTotals totals = ReadKeptBurstTotals(recorder.Snapshot().kept_bursts);
+      CHECK(totals.kept == 50);
+      CHECK(totals.not_kept == 0);
+      host.every = 1;
+      REQUIRE_NOTHROW(recorder.Clear());
+      host.every = 0;
+      CHECK(memory.used() == 0);
+    }
+  }
+  CHECK(host.live == 0);
 }
 
 TEST_CASE("a recorder keeps the bursts that it counts, and none unless it is asked to") {

@@ -80,6 +80,32 @@ TEST_CASE("a profile without whole bursts says how to get some") {
   CHECK(exported.text.empty());
 }
 
+TEST_CASE("an export without a burst says why there is none") {
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
+  if (!BuildTinyLibrary(path)) HBBP_SKIP("there is no compiler");
+  RecordedBursts none, elsewhere;
+  elsewhere.number = 1;
+  elsewhere.sources = {0};
+  elsewhere.threads = {0};
+  elsewhere.branches = {{kNoModule, kNoModule, 0xdead, 0xbeef}};
+  elsewhere.bytes = {0, 0, 0, 0, 0, 0x80, 0x3f, 1, 0};
+  const std::pair<KeptBursts, const char*> cases[] = {
+      {{0, {none}}, "record it, or import it, with --keep-bursts 64M"},
+      {{3, {none}}, "no room for any of 3"},
+      {{0, {elsewhere}}, "of 1 whole bursts, 0 are of another event"}};
+  for (const auto& [bursts, reason] : cases) {
+    ProfileData data = TinyProfile(path);
+    data.kept_bursts = SerializeKeptBursts(bursts);
+    Exported exported;
+    const Status status = ExportTo(kBrstackExporter, AnalyzeOrFail(std::move(data)), &exported);
+    INFO(status.message());
+    CHECK(status.code() == StatusCode::kNotFound);
+    CHECK(status.message().find(reason) != std::string::npos);
+    CHECK(exported.text.empty());
+  }
+}
+
 TEST_CASE("damaged bursts are an error") {
   const TemporaryFolder directory;
   const std::string path = directory.File("lib.so");

@@ -159,7 +159,7 @@ TEST_CASE("a sum has the bursts of its profiles, by its own indices") {
   CHECK(bursts->recordings[0] == TwoBursts());
   CHECK(bursts->recordings[1] == TwoBursts());
 
-  KeptBurstMerger small(150);
+  KeptBurstMerger small(sizeof(RecordedBursts) + 150);
   const StatusOr<KeptBursts> bounded = ParseKeptBursts(MergeProfiles(both, {}, &small));
   REQUIRE(bounded.ok());
   CHECK(bounded->recordings.size() == 1);
@@ -170,6 +170,35 @@ TEST_CASE("a sum has the bursts of its profiles, by its own indices") {
   const ProfileData plain = FullProfile();
   const ProfileData* const without[] = {&plain};
   CHECK(MergeProfiles(without, {}, &unused).kept_bursts.empty());
+}
+
+TEST_CASE("many small recordings take no more memory than allowed, and those without bursts none") {
+  constexpr size_t kRecordings = 50;
+  RecordedBursts small = TwoBursts();
+  small.number = 1;
+  small.branches = {};
+  small.bytes = {};
+  RecordedBursts empty = small;
+  empty.number = 0;
+  ProfileData many = FullProfile();
+  KeptBursts recordings{7, {}};
+  for (size_t i = 0; i < kRecordings; ++i)
+    recordings.recordings.push_back(i % 2 == 0 ? empty : small);
+  many.kept_bursts = SerializeKeptBursts(recordings);
+  const ProfileData* const twice[] = {&many, &many};
+  KeptBurstMerger merger(10 * sizeof(RecordedBursts));
+  const StatusOr<KeptBursts> bursts = ParseKeptBursts(MergeProfiles(twice, {}, &merger));
+  REQUIRE(bursts.ok());
+  CHECK(bursts->recordings.size() == 8);
+  CHECK(bursts->not_kept == 2 * 7 + kRecordings - 8);
+  for (const RecordedBursts& recording : bursts->recordings) CHECK(recording.number == 1);
+
+  ProfileData absurd = FullProfile();
+  absurd.kept_bursts = SerializeKeptBursts({UINT64_MAX, {}});
+  const ProfileData* const both[] = {&absurd, &many};
+  KeptBurstMerger without_room(0);
+  const ProfileData sum = MergeProfiles(both, {}, &without_room);
+  CHECK(ReadKeptBurstTotals(sum.kept_bursts).not_kept == UINT64_MAX);
 }
 
 TEST_CASE("a part of a profile has no bursts") {

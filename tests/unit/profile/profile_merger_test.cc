@@ -230,6 +230,19 @@ TEST_CASE("rotation keeps the variance of a recording, and a recording alone as 
   CHECK(*std::max_element(drawn.begin(), drawn.end()) < 140);
 }
 
+TEST_CASE("a sum is not taken for a recording, whatever number of recordings a file has") {
+  ProfileData many = Recording(0);
+  for (const uint64_t recordings : {UINT64_MAX - 1, UINT64_MAX}) {
+    many.recordings = recordings;
+    const ProfileData sum = Merge({many, Recording(1), Recording(2), Recording(3)});
+    CHECK(sum.recordings == UINT64_MAX);
+    CHECK(std::any_of(sum.modules.begin(), sum.modules.end(),
+                      [](const ModuleRecord& module) { return module.process != 0; }));
+  }
+  many.recordings = 1;
+  CHECK(Merge({many}).recordings == 1);
+}
+
 TEST_CASE("the counters of a rotated replicate are the next ones") {
   ReplicateSums sums;
   sums.sums[15] = 7;
@@ -282,6 +295,27 @@ TEST_CASE("without slices, a sum has none, and the same counts") {
   for (const BranchCount& branch : dropped.branches) CHECK(branch.slice == kNoSlice);
 }
 
+TEST_CASE("memory is bounded by the cache lines of the sum, with and without slices") {
+  constexpr size_t kLines = 10'000, kProfiles = 100;
+  ProfileData profile = Recording(0);
+  profile.counts.resize(1);
+  profile.branches.clear();
+  for (size_t i = 0; i < kLines; ++i) profile.ibs_lines.push_back({0, 0, 64 * i, 1, 0, 0, 0});
+  for (const bool has_slices : {false, true}) {
+    CAPTURE(has_slices);
+    if (has_slices) profile.slices = {10'000'000, 3};
+    ProfileMerger merger;
+    CancelCheck check(nullptr);
+    for (size_t i = 0; i < kProfiles; ++i) {
+      merger.Add(profile, &check);
+      CHECK(merger.records() < 10 * kLines);
+    }
+    const ProfileData merged = merger.Finish(&check);
+    REQUIRE(merged.ibs_lines.size() == kLines);
+    for (const IbsLine& line : merged.ibs_lines) REQUIRE(line.loads == kProfiles);
+  }
+}
+
 TEST_CASE("modes of the tracer are listed once, however profiles are merged") {
   TraceStatistics list;
   for (const char* mode : {"b", "a; b", "b; a", "c; b"}) {
@@ -290,6 +324,22 @@ TEST_CASE("modes of the tracer are listed once, however profiles are merged") {
     AddTraceStatistics(more, &list);
   }
   CHECK(list.mode == "b; a; c");
+}
+
+TEST_CASE("names without end are merged soon") {
+  constexpr size_t kNames = 500'000;
+  ProfileData hostile = Recording(0);
+  for (size_t i = 0; i < kNames; ++i) {
+    hostile.ibs_names.push_back(std::to_string(i));
+    hostile.sources[0].trace.mode += std::to_string(i) + "; ";
+  }
+  hostile.sources[0].trace.method = hostile.sources[0].trace.mode;
+  const ProfileData sum = Merge({hostile, Recording(1), hostile});
+  CHECK(sum.ibs_names == hostile.ibs_names);
+  const ProfileData other_order = Merge({Recording(1), hostile});
+  CHECK(other_order.sources[0].trace.mode.size() < 5000);
+  CHECK(other_order.sources[0].trace.mode.starts_with(Recording(1).sources[0].trace.mode +
+                                                      "; lookahead0; 1;"));
 }
 
 TEST_CASE("a merge is cancelled between profiles") {
