@@ -88,6 +88,17 @@ g: insn = 0f05 => null, null
                 self.assertEqual(found['fired_f'], 0)
                 self.assertEqual(found['fired_g'], 1)
 
+    def test_addresses_of_code_that_never_ran(self):
+        file = self.productions('a: branch && !taken && !backward => count(pc, target), null\n'
+                                'b: insn = 0f05 => count(function), null\n')
+        never = hex(count_support.symbols(program('probed'))['never'])
+        for stream in self.streams():
+            with self.subTest(stream=stream):
+                branch, end = self.probe('--stream', stream, '--exhaustive', '-p', file)['rows']
+                self.assertEqual((branch['target'], branch['target_address']), ('never', never))
+                self.assertTrue(branch['pc'].startswith('_start+0x'), branch)
+                self.assertEqual((end['function'], end['function_address']), ('never', never))
+
     def test_values(self):
         file = self.productions('a: mnemonic = mov && load => count loads(value), null\n'
                                 'b: mnemonic = mov && store && value = 42 => count stores(value), null\n')

@@ -79,8 +79,9 @@ Cell MakeCell(const ProbedProgram& program, ProbeKey field, uint64_t value, bool
 }
 
 Cell AddressCell(const ProbedProgram& program, uint64_t value) {
-  if (value == 0) return std::monostate();
-  return program.code().LocationOf(value).address;
+  const CodeLocation location = program.code().LocationOf(value);
+  if (location.module == nullptr) return std::monostate();
+  return location.address;
 }
 
 // The fields of all tables, each once.
