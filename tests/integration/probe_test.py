@@ -200,9 +200,15 @@ e: !taken && backward && conditional => count trips(function, trips), null
                       result.stderr)
 
     def test_full_tables_drop_and_say_so(self):
-        result = self.run_tool('probe', '--exhaustive', '-p', 'call-pairs', '--max-rows', '1', '--', program('probed'))
-        self.assertIn('60 records of call-pairs were dropped, because it was full; --max-rows N allows more',
-                      result.stdout + result.stderr)
+        command = ['probe', '--exhaustive', '-p', 'call-pairs', '--max-rows', '1']
+        note = 'note: 60 records of call-pairs were dropped, because it was full; --max-rows N allows more\n'
+        to_file = ['-o', self.file, '--', program('probed')]
+        self.assertIn(note, self.run_tool(*command, '--', program('probed')).stdout)
+        self.assertEqual(self.run_tool(*command, *to_file).stderr, '')
+        self.assertIn(note, self.file.read_text())
+        self.assertEqual(self.run_tool(*command, '--format', 'csv', *to_file).stderr, 'hbbp probe: ' + note)
+        self.assertEqual(len(self.file.read_text().splitlines()), 2)
+        self.assertIn('/does/not/exist', self.refused(*command, '-o', '/does/not/exist', '--', program('probed')))
 
     def test_exec_starts_anew(self):
         found = self.probe('--exhaustive', '-p', 'call-pairs', command=['sh', '-c', f'exec {program("probed")}'])

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "base/files.h"
 #include "base/quantity.h"
 #include "command.h"
 #include "format.h"
@@ -126,25 +125,6 @@ StatusOr<RunResult> RunStream(StepRequest request, const std::string& stream,
   return result;
 }
 
-int Write(const std::string& output, const PrintOptions& print, const Table& table) {
-  if (output == kStandardOutput) return print.Print(kName, table);
-  std::string text;
-  switch (print.format()) {
-    case Format::kTable:
-      text = table.ToText(print.names());
-      break;
-    case Format::kCsv:
-      text = table.ToCsv();
-      break;
-    case Format::kJson:
-      text = table.ToJson();
-      break;
-  }
-  const Status written =
-      WriteFileAtomically(output, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
-  return written.ok() ? kExitSuccess : Fail(kName, written.message());
-}
-
 }  // namespace
 
 int RunProbe(int argc, char** argv) {
@@ -215,7 +195,7 @@ int RunProbe(int argc, char** argv) {
   Table table = choices.compares ? ListOverlaps(program, report)
                                  : ListProbes(program, program.engines().front(), report);
   for (const std::string& note : result->notes) table.AddNote(note);
-  const int written = Write(output, print, table);
+  const int written = print.Print(kName, table, output);
   return written != kExitSuccess ? written : result->exit_status;
 }
 
