@@ -2,6 +2,7 @@
 import csv
 import json
 import shutil
+import unittest
 
 import count_support
 import record_support
@@ -211,9 +212,22 @@ e: !taken && backward && conditional => count trips(function, trips), null
         self.assertIn('/does/not/exist', self.refused(*command, '-o', '/does/not/exist', '--', program('probed')))
 
     def test_exec_starts_anew(self):
-        found = self.probe('--exhaustive', '-p', 'call-pairs', command=['sh', '-c', f'exec {program("probed")}'])
+        command = ['sh', '-c', f'exec {program("probed")}']
+        found = self.probe('--exhaustive', '-p', 'call-pairs', command=command)
         self.assertEqual(self.counts(found['rows'], 'function', 'target'), PAIRS)
-        self.assertIn('the process executed another program; only the last one is listed', found['notes'])
+        self.assertEqual(found['notes'], ['the process executed another program; only the last one is listed'])
+
+    @unittest.skipIf(shutil.which('valgrind') is None, 'there is no valgrind')
+    def test_exec_ends_the_stream_of_valgrind(self):
+        command = ['sh', '-c', f'exec {program("probed")}']
+        file = self.productions('a: module = probed => null, null\n'
+                                'b: mnemonic = syscall && module ~ "libc*" => null, null\n')
+        found = self.probe('--stream', 'valgrind', '--exhaustive', '-p', file, command=command)
+        self.assertEqual(found['notes'], ['the process executed another program, which valgrind does not run; '
+                                          'only the first one is listed'])
+        self.assertEqual(found['fired_a'], 0)
+        # That of exec is among the last instructions.
+        self.assertGreater(found['fired_b'], 0)
 
     def test_other_processes_run_freely(self):
         found = self.probe('--exhaustive', '-p', 'framework', command=['sh', '-c', f'{program("probed")}; exit 5'], status=5)

@@ -115,6 +115,11 @@ StatusOr<RunResult> RunStream(StepRequest request, const std::string& stream,
           " threads, which valgrind's stream does not distinguish: their bursts are mixed; "
           "--stream step does distinguish them");
     }
+    if (ran.executed_another) {
+      result.notes.push_back(
+          "the process executed another program, which valgrind does not run; only the first one "
+          "is listed");
+    }
     return result;
   }
   HBBP_ASSIGN_OR_RETURN(const StepResult ran, ProbeBySteps(request, program));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <utility>
 
 #include "format.h"
 #include "image/process_memory.h"
@@ -14,7 +15,8 @@ const ProbedCode::Entry& ProbedCode::Decode(uint64_t address) {
   Entry* const entry = &found->second;
   if (!is_new && !entry->may_change) return *entry;
   std::array<uint8_t, kInstructionBytes> bytes;
-  const size_t size = ReadProcessMemory(pid_, {address}, bytes);
+  size_t size = ReadProcessMemory(pid_, {address}, bytes);
+  if (!IsCurrent()) size = 0;
   const auto code = std::span<const uint8_t>(bytes).first(size);
   const std::span<const uint8_t> known = entry->instruction.code();
   const bool is_same = entry->is_instruction && code.size() >= known.size() &&
@@ -23,10 +25,16 @@ const ProbedCode::Entry& ProbedCode::Decode(uint64_t address) {
   return *entry;
 }
 
+void ProbedCode::ReadMappings() {
+  ExecutableMappings mappings = mappings_;
+  mappings.Read();
+  if (IsCurrent()) mappings_ = std::move(mappings);
+}
+
 void ProbedCode::Fill(uint64_t address, std::span<const uint8_t> code, Entry* entry) {
   std::optional<uint32_t> index = mappings_.Find(address);
   if (!index) {
-    mappings_.Read();
+    ReadMappings();
     index = mappings_.Find(address);
   }
   entry->may_change = true;
@@ -44,8 +52,9 @@ void ProbedCode::Fill(uint64_t address, std::span<const uint8_t> code, Entry* en
       if ((set_.keys() & SetOf(ProbeKey::kName)) != 0) {
         site.name = *names_.insert(Demangle(module->image->FunctionName(at).c_str())).first;
       }
-      // The process may have ended before its stream was read.
-      if (code.empty()) code = module->image->CodeAt(at, kInstructionBytes);
+      if (code.empty() || (is_current_ != nullptr && !entry->may_change)) {
+        code = module->image->CodeAt(at, kInstructionBytes);
+      }
     }
   }
   entry->kind = ClassifyInstruction(code);

@@ -6,11 +6,13 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "count/executable_mappings.h"
 #include "probes/memory_operand.h"
@@ -36,9 +38,13 @@ class ProbedCode {
     bool may_change = false;  // no file backs the code
   };
 
-  // The set and the modules must outlive this object.
-  ProbedCode(pid_t pid, const ProductionSet* set, CountedModules* modules)
-      : pid_(pid), set_(*set), mappings_(pid, modules) {}
+  // The set and the modules must outlive this object. `is_current` is of a stream that is behind
+  // the process: it returns whether the process still executes the program of the stream. Then code
+  // is that of the files that are mapped, and what is read from the process counts only if it
+  // returns true afterwards.
+  ProbedCode(pid_t pid, const ProductionSet* set, CountedModules* modules,
+             std::function<bool()> is_current = nullptr)
+      : pid_(pid), set_(*set), is_current_(std::move(is_current)), mappings_(pid, modules) {}
 
   // Decodes the instruction if it is not known, or was generated. The entry is valid until Unmap.
   const Entry& Decode(uint64_t address);
@@ -66,13 +72,16 @@ class ProbedCode {
     MappedModule mapped;
   };
 
+  bool IsCurrent() const { return is_current_ == nullptr || is_current_(); }
   void Fill(uint64_t address, std::span<const uint8_t> code, Entry* entry);
+  void ReadMappings();
   void Remember(const MappedModule& mapped);
   // Makes `address` a border of known mappings.
   void Split(uint64_t address);
 
   pid_t pid_;
   const ProductionSet& set_;
+  std::function<bool()> is_current_;
   ExecutableMappings mappings_;
   std::unordered_map<uint64_t, Entry> entries_;
   std::map<uint64_t, KnownMapping> known_;  // by start

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -26,7 +27,8 @@ class ProbedProgram {
   }
 
   // A process begins to execute the program. What was collected of an earlier program is dropped.
-  void Start(pid_t pid);
+  // ProbedCode describes `is_current`.
+  void Start(pid_t pid, std::function<bool()> is_current = nullptr);
 
   ProbedCode& code() { return *code_; }
   const ProbedCode& code() const { return *code_; }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "support/catch.h"
@@ -80,6 +81,32 @@ TEST_CASE("probed code: any address in a mapping has a location, also when it is
   CHECK(code.LocationOf(page.address() + 8).module == modules.generated());
   CHECK(code.LocationOf(page.address() + Page::kSize - 1).module != nullptr);
   CHECK(code.LocationOf(own).module == start.module);
+}
+
+[[gnu::noinline, gnu::used]] void NeverCalled() { ::_exit(1); }
+
+TEST_CASE("probed code: of a stream that is behind, code is that of the files") {
+  const ProductionSet set = Parse("r: return => null, null");
+  CountedModules modules;
+  bool is_current = true;
+  ProbedCode code(::getpid(), &set, &modules, [&is_current] { return is_current; });
+  const auto address = reinterpret_cast<uint64_t>(&NeverCalled);
+  auto* const bytes = reinterpret_cast<uint8_t*>(address);
+  void* const page = reinterpret_cast<void*>(address & -Page::kSize);
+  REQUIRE(::mprotect(page, 2 * Page::kSize, PROT_READ | PROT_WRITE | PROT_EXEC) == 0);
+  const uint8_t first = std::exchange(*bytes, 0x06);
+  REQUIRE(::mprotect(page, 2 * Page::kSize, PROT_READ | PROT_EXEC) == 0);
+  const ProbedCode::Entry& entry = code.Decode(address);
+  CHECK(entry.is_instruction);
+  CHECK(entry.instruction.bytes[0] == first);
+  CHECK(ProbedCode(::getpid(), &set, &modules).Decode(address).instruction.bytes[0] == 0);
+
+  is_current = false;
+  Page page_of_another;
+  page_of_another.Write({0xc3});
+  CHECK_FALSE(code.Decode(page_of_another.address()).is_instruction);
+  CHECK(code.LocationOf(page_of_another.address()).module == nullptr);
+  CHECK(code.Decode(reinterpret_cast<uint64_t>(&Parse)).is_instruction);
 }
 
 }  // namespace
