@@ -68,7 +68,7 @@ class ProbeTest(record_support.RecordTest):
         file = self.productions('''
 a: mnemonic = mov && load && addressing = rip-relative => count loads(address, size), null
 b: store && addressing = rip-relative => count stores(size), null
-c: mnemonic = movs => count copies(size), null
+c: mnemonic = movs => count copies(address, size), null
 d: indirect => count(pc, next), null
 e: return => count(next), null
 f: proc_call && store && address < 0x1000 => null, null
@@ -84,6 +84,7 @@ g: insn = 0f05 => null, null
                 self.assertEqual((store['size'], store['count']), (4, 60))
                 self.assertEqual(load['address'], hex(count_support.symbols(program('probed'))['answer']))
                 self.assertEqual((copy['size'], copy['count']), (1, 1))
+                self.assertEqual(copy['address'], hex(count_support.symbols(program('probed'))['from']))
                 self.assertEqual(self.counts(rows['d'], 'next'), {('once',): 20})
                 self.assertEqual(sum(row['count'] for row in rows['e']), 80)
                 self.assertEqual(found['fired_f'], 0)
