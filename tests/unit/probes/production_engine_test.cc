@@ -111,6 +111,23 @@ TEST_CASE("engine: productions extend and stop a burst") {
   CHECK(stream.state().burst_flag);
 }
 
+TEST_CASE("engine: extensions of a burst add up to no less than the maximum") {
+  const ProductionSet set = ParseProductions(
+      kBursts + std::string("more: mnemonic = div && sample_flag => null, extend_burst " +
+                            std::to_string(kMaxCounter) + "\n"));
+  ProbeStream stream(&set);
+  for (int i = 0; i < 5; ++i) stream.Execute(kCallForward, 0x1000, 0x1105);
+  REQUIRE(stream.state().sample_flag);
+  for (int i = 0; i < 4; ++i) stream.Execute(kDiv, 0x2000);
+  for (int i = 0; i < 10; ++i) stream.Execute(kCallForward, 0x1000, 0x1105);
+  CHECK_FALSE(stream.state().burst_flag);
+}
+
+TEST_CASE("engine: traces hold no more symbols than Sequitur takes") {
+  CHECK(TraceBuffer(SIZE_MAX).max_symbols() == Sequitur::kMaxSymbol);
+  CHECK(TraceBuffer(7).max_symbols() == 7);
+}
+
 TEST_CASE("engine: traces are sequences by thread and burst") {
   const ProductionSet set = ParseProductions(
       "sample_freq = 1\nburst_length = 1\nuse framework\n"
