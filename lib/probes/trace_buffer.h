@@ -21,6 +21,8 @@ class TraceBuffer {
 
   // Rows with the same thread and burst are one sequence.
   void Append(const ProbeRow& row, uint32_t thread, uint64_t burst);
+  // Rows that follow are of another thread with the number.
+  void EndThread(uint32_t thread) { threads_.erase(thread); }
 
   size_t max_symbols() const { return max_symbols_; }
   uint64_t total() const { return total_; }

@@ -39,4 +39,9 @@ void ProbedProgram::Execute(uint32_t thread_id, uint64_t pc, InstructionEvent ev
   thread.history.Follow(set_.keys(), event);
 }
 
+void ProbedProgram::EndThread(uint32_t thread) {
+  threads_.erase(thread);
+  for (ProductionEngine& engine : engines_) engine.EndThread(thread);
+}
+
 }  // namespace hbbp::tools

@@ -40,6 +40,9 @@ class ProbedProgram {
   // what ThreadHistory has.
   void Execute(uint32_t thread, uint64_t pc, InstructionEvent event);
 
+  // The next instruction of a thread with this number is of another one.
+  void EndThread(uint32_t thread);
+
   const std::vector<ProductionEngine>& engines() const { return engines_; }
   uint64_t instructions() const { return instructions_; }
   uint64_t undecodable() const { return undecodable_; }

@@ -148,6 +148,22 @@ TEST_CASE("engine: traces are sequences by thread and burst") {
   CHECK(trace.sequences() == std::vector<std::vector<uint32_t>>{{0, 1}, {0, 1}, {0}});
 }
 
+TEST_CASE("engine: a thread with the number of one that ended has a sequence of its own") {
+  const ProductionSet set = ParseProductions("d: load => trace(address), null\n");
+  ProductionEngine engine(&set, {.is_exhaustive = true});
+  ProbedInstruction load;
+  REQUIRE(set.Prepare(kLoad, {0x1000}, &load));
+  InstructionEvent event;
+  event.instruction = &load;
+  for (int threads = 0; threads < 2; ++threads) {
+    BurstState state = engine.StartThread();
+    for (event.address = 0; event.address < 3; ++event.address) engine.Run(event, 7, &state);
+    engine.EndThread(7);
+  }
+  REQUIRE(engine.trace(0).sequences().size() == 2);
+  CHECK(engine.trace(0).sequences()[0] == engine.trace(0).sequences()[1]);
+}
+
 TEST_CASE("engine: tables that are full drop and count") {
   const ProductionSet set =
       ParseProductions("c: load => count(address), null\nt: load => trace(address), null\n");
