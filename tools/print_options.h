@@ -26,8 +26,9 @@ class PrintOptions {
   bool has_short_names() const { return is_table() && !has_full_names_; }
 
   // Returns the exit status of the process.
-  int Print(std::string_view command, const Table& table) const {
-    return table.Print(command, format(), names());
+  int Print(std::string_view command, const Table& table,
+            const std::string& output = kStandardOutput) const {
+    return table.Print(command, format(), names(), output);
   }
 
  private:

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "command.h"
 #include "format.h"
 
@@ -89,6 +90,12 @@ void AppendLine(const std::vector<std::string>& cells, const std::vector<Column>
   }
   line.erase(line.find_last_not_of(' ') + 1);
   *out += line + '\n';
+}
+
+int WriteToFile(std::string_view command, const std::string& path, std::string_view text) {
+  const Status written =
+      WriteFileAtomically(path, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+  return written.ok() ? kExitSuccess : Fail(command, written.message());
 }
 
 }  // namespace
@@ -211,10 +218,13 @@ int Table::PrintRows(std::string_view command, Format format) {
   return WriteOutput(command, text);
 }
 
-int Table::Print(std::string_view command, Format format, NameStyle names) const {
-  if (format == Format::kTable) return WriteOutput(command, ToText(names));
+int Table::Print(std::string_view command, Format format, NameStyle names,
+                 const std::string& output) const {
+  const std::string text = format == Format::kTable
+                               ? ToText(names)
+                               : (has_start_ ? "" : Start(format)) + Rows(format) + End(format);
   const int status =
-      WriteOutput(command, (has_start_ ? "" : Start(format)) + Rows(format) + End(format));
+      output == kStandardOutput ? WriteOutput(command, text) : WriteToFile(command, output, text);
   if (format == Format::kCsv) {
     for (const std::string& note : notes_) Note(command, note);
   }

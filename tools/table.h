@@ -4,7 +4,8 @@
 //   table.AddRow({"add", 0.25});
 //   table.AddField("total", 1234.0);           // of the whole; JSON only
 //   table.AddSummary("2 of 9 rows");           // under the table only
-//   table.AddNote("3 samples were lost");      // under the table; with CSV on stderr
+//   table.AddNote("3 samples were lost");      // under the table; with CSV on stderr, also if the
+//                                              // rows go to a file
 //   return table.Print("mix", Format::kTable);
 //
 // A table is for people: numbers are rounded (those before a column of errors to what these allow),
@@ -24,6 +25,7 @@
 #include <vector>
 
 #include "format.h"
+#include "options.h"
 #include "short_names.h"
 
 namespace hbbp::tools {
@@ -90,8 +92,10 @@ class Table {
   std::string ToCsv() const;
   std::string ToJson() const;
 
-  // Writes to stdout and returns the exit status of the process.
-  int Print(std::string_view command, Format format, NameStyle names = NameStyle::kShort) const;
+  // Writes to the file, or to stdout if it is kStandardOutput, and returns the exit status of the
+  // process.
+  int Print(std::string_view command, Format format, NameStyle names = NameStyle::kShort,
+            const std::string& output = kStandardOutput) const;
   // Writes the current rows in CSV or JSON and removes them, so that a long list takes little
   // memory. Fields must be added before; Print() writes the remaining rows.
   int PrintRows(std::string_view command, Format format);

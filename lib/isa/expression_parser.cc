@@ -91,9 +91,15 @@ class ExpressionParser {
     const char c = text_[position_];
     if (c == '"' || c == '\'') return ReadQuoted(c);
     if (c == '\0') return Error(token_, "a byte of value 0");
+    if (IsOperatorHere()) {
+      token_.kind = TokenKind::kSymbol;
+      token_.text = text_.substr(position_, 2);
+      position_ += 2;
+      return OkStatus();
+    }
     if (IsWordCharacter(c)) {
       token_.kind = TokenKind::kWord;
-      while (position_ < text_.size() && IsWordCharacter(text_[position_])) {
+      while (position_ < text_.size() && IsWordCharacter(text_[position_]) && !IsOperatorHere()) {
         token_.text += text_[position_++];
       }
       return OkStatus();
@@ -106,6 +112,12 @@ class ExpressionParser {
       token_.text += text_[position_++];
     }
     return OkStatus();
+  }
+
+  // Returns whether "&&" or "||" is next. A single character of them is part of a word.
+  bool IsOperatorHere() const {
+    const std::string_view rest = text_.substr(position_);
+    return rest.starts_with("&&") || rest.starts_with("||");
   }
 
   // A backslash escapes the character after it.
@@ -129,8 +141,8 @@ class ExpressionParser {
     return token_.kind == TokenKind::kWord && token_.text == word;
   }
 
-  bool IsOr() const { return IsKeyword("or") || IsKeyword("||"); }
-  bool IsAnd() const { return IsKeyword("and") || IsKeyword("&&"); }
+  bool IsOr() const { return IsKeyword("or") || IsSymbol("||"); }
+  bool IsAnd() const { return IsKeyword("and") || IsSymbol("&&"); }
 
   uint32_t AddNode(const Node& node) {
     expression_.nodes_.push_back(node);

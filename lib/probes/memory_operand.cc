@@ -20,6 +20,14 @@ bool IsAccess(const ZydisDecodedOperand& operand) {
          (operand.mem.type == ZYDIS_MEMOP_TYPE_MEM || operand.mem.type == ZYDIS_MEMOP_TYPE_VSIB);
 }
 
+bool IsRead(const ZydisDecodedOperand& operand) {
+  return (operand.actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0;
+}
+
+bool IsReadAccess(const ZydisDecodedOperand& operand) {
+  return IsAccess(operand) && IsRead(operand);
+}
+
 }  // namespace
 
 uint64_t MemoryOperand::Address(const AddressRegisters& registers) const {
@@ -49,13 +57,18 @@ MemoryOperand FindMemoryOperand(std::span<const uint8_t> code, uint64_t pc) {
           ZydisDecoderDecodeFull(&decoder, code.data(), code.size(), &instruction, operands))) {
     return result;
   }
-  // Explicit operands come first.
+  // Explicit operands come first. An instruction reads before it writes: movs and pop [memory] do
+  // both, by two operands.
   const auto all = std::span(operands).first(instruction.operand_count);
-  const auto operand = std::ranges::find_if(all, IsAccess);
+  auto operand = std::ranges::find_if(all, IsAccess);
+  if (operand != all.end() && !IsRead(*operand)) {
+    const auto reader = std::ranges::find_if(all, IsReadAccess);
+    if (reader != all.end()) operand = reader;
+  }
   if (operand == all.end()) return result;
   const ZydisDecodedOperandMem& memory = operand->mem;
   result.size = operand->size / 8;
-  result.is_written = (operand->actions & ZYDIS_OPERAND_ACTION_MASK_READ) == 0;
+  result.is_written = !IsRead(*operand);
   result.displacement = memory.disp.has_displacement ? memory.disp.value : 0;
   result.address_bits = instruction.address_width;
   if (memory.base == ZYDIS_REGISTER_RIP || memory.base == ZYDIS_REGISTER_EIP) {

@@ -1,7 +1,8 @@
 // Finds the first memory access of an instruction, and its address from the registers before it.
 //
 // The first access is that of the explicit memory operand, or else of an implied one: the stack for
-// push and call, rsi or rdi for string instructions. Of a gather or scatter it is the base alone.
+// push and call, rsi or rdi for string instructions; of one that reads and another that writes,
+// such as those of movs, it is the one that reads. Of a gather or scatter it is the base alone.
 #ifndef HBBP_LIB_PROBES_MEMORY_OPERAND_H_
 #define HBBP_LIB_PROBES_MEMORY_OPERAND_H_
 

@@ -1,6 +1,8 @@
 #include "probes/production_engine.h"
 
+#include <algorithm>
 #include <bit>
+#include <limits>
 
 namespace hbbp {
 
@@ -71,7 +73,8 @@ void ProductionEngine::Advance(uint64_t fired, BurstState* state) {
       }
     }
     if (production.counts_burst) ++state->burst_counter;
-    state->burst_extension += production.burst_extension;
+    state->burst_extension += std::min(
+        production.burst_extension, std::numeric_limits<uint64_t>::max() - state->burst_extension);
     stops |= production.stops_burst;
     resets |= production.resets;
   }

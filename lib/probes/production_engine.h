@@ -48,14 +48,18 @@ class ProductionEngine {
     return state;
   }
 
-  // `thread` is any number, which is the same in all events of a thread. Nothing is allocated but
-  // for what is recorded for the first time.
+  // `thread` is any number, which is the same in all events of a thread until EndThread. Nothing is
+  // allocated but for what is recorded for the first time.
   void Run(const InstructionEvent& event, uint32_t thread, BurstState* state) {
     const size_t flags = state->Flags();
     const ProbedInstruction& instruction = *event.instruction;
     if ((instruction.fires[flags] | instruction.may_fire[flags]) != 0) {
       Match(event, instruction.fires[flags], instruction.may_fire[flags], thread, state);
     }
+  }
+
+  void EndThread(uint32_t thread) {
+    for (TraceBuffer& trace : traces_) trace.EndThread(thread);
   }
 
   // Returns how often a production fired.

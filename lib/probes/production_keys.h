@@ -20,7 +20,7 @@ namespace hbbp {
 
 // Keys besides properties and taxonomies.
 enum class ProbeKey : uint8_t {
-  // Numbers, which actions can record as well.
+  // Numbers, which actions can record as well; addresses of code first.
   kPc,
   kTarget,
   kNext,
@@ -93,6 +93,8 @@ inline constexpr uint32_t kFirstTaxonomyId =
 
 constexpr uint32_t IdOf(ProbeKey key) { return kFirstProbeKeyId + static_cast<uint32_t>(key); }
 constexpr bool IsProbeKeyId(uint32_t id) { return id >= kFirstProbeKeyId && id < kFirstTaxonomyId; }
+// Returns whether a number is an address of code: of an instruction, or the start of a function.
+constexpr bool IsCodeAddress(ProbeKey key) { return key <= ProbeKey::kCaller; }
 constexpr bool IsText(ProbeKey key) {
   return key == ProbeKey::kInsn || key == ProbeKey::kName || key == ProbeKey::kModule;
 }

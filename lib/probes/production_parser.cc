@@ -345,6 +345,13 @@ class ProductionParser {
     } else if (same->kind != table.kind || same->fields.size() != table.fields.size()) {
       return Error(name_offset, "table '" + table.name +
                                     "' has another kind, or another number of fields, above");
+    } else {
+      for (size_t i = 0; i < table.fields.size(); ++i) {
+        if (IsCodeAddress(table.fields[i]) == IsCodeAddress(same->fields[i])) continue;
+        return Error(name_offset, "'" + std::string(NameOf(table.fields[i])) + "', and '" +
+                                      std::string(NameOf(same->fields[i])) + "' of table '" +
+                                      table.name + "' above, must both be addresses of code");
+      }
     }
     return OkStatus();
   }

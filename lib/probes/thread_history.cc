@@ -1,14 +1,6 @@
 #include "probes/thread_history.h"
 
-#include <algorithm>
-#include <iterator>
-
 namespace hbbp {
-namespace {
-
-constexpr size_t kMaxCallDepth = 1 << 16;
-
-}  // namespace
 
 void ThreadHistory::Complete(ProbeKeySet keys, InstructionEvent* event) {
   const ProbedInstruction& instruction = *event->instruction;
@@ -17,7 +9,7 @@ void ThreadHistory::Complete(ProbeKeySet keys, InstructionEvent* event) {
     event->stride = event->address - last->second;
     last->second = event->address;
   }
-  if ((keys & SetOf(ProbeKey::kCaller)) != 0 && !calls_.empty()) {
+  if ((keys & SetOf(ProbeKey::kCaller)) != 0 && !calls_.empty() && calls_without_frame_ == 0) {
     event->caller = calls_.back().caller;
   }
   const ControlFlow& flow = instruction.flow;
@@ -37,20 +29,34 @@ void ThreadHistory::Follow(ProbeKeySet keys, const InstructionEvent& event) {
     case BranchKind::kIndirectCall:
       if (calls_.size() < kMaxCallDepth) {
         calls_.push_back({instruction.end(), instruction.function});
+        ++frames_of_[instruction.end()];
+      } else {
+        ++calls_without_frame_;
       }
       break;
-    case BranchKind::kReturn: {
-      // longjmp and exceptions leave frames without a return. A return that fits no frame, as one
-      // that is used as a jump, leaves all.
-      const auto frame = std::find_if(calls_.rbegin(), calls_.rend(), [&](const CallFrame& call) {
-        return call.return_address == event.next;
-      });
-      if (frame != calls_.rend()) calls_.erase(std::prev(frame.base()), calls_.end());
+    case BranchKind::kReturn:
+      if (calls_without_frame_ != 0) {
+        --calls_without_frame_;
+      } else {
+        ReturnTo(event.next);
+      }
       break;
-    }
     default:
       break;
   }
+}
+
+void ThreadHistory::ReturnTo(uint64_t address) {
+  // longjmp and exceptions leave frames without a return. A return that fits no frame, as one that
+  // is used as a jump, leaves all.
+  if (!frames_of_.contains(address)) return;
+  uint64_t left = 0;
+  do {
+    left = calls_.back().return_address;
+    calls_.pop_back();
+    const auto frames = frames_of_.find(left);
+    if (--frames->second == 0) frames_of_.erase(frames);
+  } while (left != address);
 }
 
 }  // namespace hbbp

@@ -9,6 +9,7 @@
 #ifndef HBBP_LIB_PROBES_THREAD_HISTORY_H_
 #define HBBP_LIB_PROBES_THREAD_HISTORY_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
@@ -20,6 +21,9 @@ namespace hbbp {
 
 class ThreadHistory {
  public:
+  // Deeper calls have no frame, and the functions that they call no known caller.
+  static constexpr size_t kMaxCallDepth = 1 << 16;
+
   // `keys` are those that productions use; the others cost nothing.
   void Complete(ProbeKeySet keys, InstructionEvent* event);
   void Follow(ProbeKeySet keys, const InstructionEvent& event);
@@ -30,7 +34,11 @@ class ThreadHistory {
     uint64_t caller = 0;
   };
 
+  void ReturnTo(uint64_t address);
+
   std::vector<CallFrame> calls_;
+  std::unordered_map<uint64_t, uint32_t> frames_of_;       // their number, by return address
+  uint64_t calls_without_frame_ = 0;                       // that have not returned
   std::unordered_map<uint64_t, uint64_t> last_addresses_;  // by pc
   std::unordered_map<uint64_t, uint64_t> trips_;           // by pc of the backward branch
 };

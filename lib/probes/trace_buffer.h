@@ -1,24 +1,30 @@
 // TraceBuffer keeps sequences of rows, one for each burst of each thread, as numbers of different
-// rows ("symbols"), up to a maximum number of them.
+// rows ("symbols"), up to a maximum number of them, which is not more than Sequitur takes.
 #ifndef HBBP_LIB_PROBES_TRACE_BUFFER_H_
 #define HBBP_LIB_PROBES_TRACE_BUFFER_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
 
 #include "probes/count_table.h"
+#include "probes/sequitur.h"
 
 namespace hbbp {
 
 class TraceBuffer {
  public:
-  explicit TraceBuffer(size_t max_symbols) : max_symbols_(max_symbols) {}
+  explicit TraceBuffer(size_t max_symbols)
+      : max_symbols_(std::min<size_t>(max_symbols, Sequitur::kMaxSymbol)) {}
 
   // Rows with the same thread and burst are one sequence.
   void Append(const ProbeRow& row, uint32_t thread, uint64_t burst);
+  // Rows that follow are of another thread with the number.
+  void EndThread(uint32_t thread) { threads_.erase(thread); }
 
+  size_t max_symbols() const { return max_symbols_; }
   uint64_t total() const { return total_; }
   // Returns how many rows were not kept, because the buffer was full.
   uint64_t dropped() const { return total_ - kept_; }

@@ -2,6 +2,7 @@
 import csv
 import json
 import shutil
+import unittest
 
 import count_support
 import record_support
@@ -67,7 +68,7 @@ class ProbeTest(record_support.RecordTest):
         file = self.productions('''
 a: mnemonic = mov && load && addressing = rip-relative => count loads(address, size), null
 b: store && addressing = rip-relative => count stores(size), null
-c: mnemonic = movs => count copies(size), null
+c: mnemonic = movs => count copies(address, size), null
 d: indirect => count(pc, next), null
 e: return => count(next), null
 f: proc_call && store && address < 0x1000 => null, null
@@ -83,10 +84,22 @@ g: insn = 0f05 => null, null
                 self.assertEqual((store['size'], store['count']), (4, 60))
                 self.assertEqual(load['address'], hex(count_support.symbols(program('probed'))['answer']))
                 self.assertEqual((copy['size'], copy['count']), (1, 1))
+                self.assertEqual(copy['address'], hex(count_support.symbols(program('probed'))['from']))
                 self.assertEqual(self.counts(rows['d'], 'next'), {('once',): 20})
                 self.assertEqual(sum(row['count'] for row in rows['e']), 80)
                 self.assertEqual(found['fired_f'], 0)
                 self.assertEqual(found['fired_g'], 1)
+
+    def test_addresses_of_code_that_never_ran(self):
+        file = self.productions('a: branch && !taken && !backward => count(pc, target), null\n'
+                                'b: insn = 0f05 => count(function), null\n')
+        never = hex(count_support.symbols(program('probed'))['never'])
+        for stream in self.streams():
+            with self.subTest(stream=stream):
+                branch, end = self.probe('--stream', stream, '--exhaustive', '-p', file)['rows']
+                self.assertEqual((branch['target'], branch['target_address']), ('never', never))
+                self.assertTrue(branch['pc'].startswith('_start+0x'), branch)
+                self.assertEqual((end['function'], end['function_address']), ('never', never))
 
     def test_values(self):
         file = self.productions('a: mnemonic = mov && load => count loads(value), null\n'
@@ -189,14 +202,33 @@ e: !taken && backward && conditional => count trips(function, trips), null
                       result.stderr)
 
     def test_full_tables_drop_and_say_so(self):
-        result = self.run_tool('probe', '--exhaustive', '-p', 'call-pairs', '--max-rows', '1', '--', program('probed'))
-        self.assertIn('60 records of call-pairs were dropped, because it was full; --max-rows N allows more',
-                      result.stdout + result.stderr)
+        command = ['probe', '--exhaustive', '-p', 'call-pairs', '--max-rows', '1']
+        note = 'note: 60 records of call-pairs were dropped, because it was full; --max-rows N allows more\n'
+        to_file = ['-o', self.file, '--', program('probed')]
+        self.assertIn(note, self.run_tool(*command, '--', program('probed')).stdout)
+        self.assertEqual(self.run_tool(*command, *to_file).stderr, '')
+        self.assertIn(note, self.file.read_text())
+        self.assertEqual(self.run_tool(*command, '--format', 'csv', *to_file).stderr, 'hbbp probe: ' + note)
+        self.assertEqual(len(self.file.read_text().splitlines()), 2)
+        self.assertIn('/does/not/exist', self.refused(*command, '-o', '/does/not/exist', '--', program('probed')))
 
     def test_exec_starts_anew(self):
-        found = self.probe('--exhaustive', '-p', 'call-pairs', command=['sh', '-c', f'exec {program("probed")}'])
+        command = ['sh', '-c', f'exec {program("probed")}']
+        found = self.probe('--exhaustive', '-p', 'call-pairs', command=command)
         self.assertEqual(self.counts(found['rows'], 'function', 'target'), PAIRS)
-        self.assertIn('the process executed another program; only the last one is listed', found['notes'])
+        self.assertEqual(found['notes'], ['the process executed another program; only the last one is listed'])
+
+    @unittest.skipIf(shutil.which('valgrind') is None, 'there is no valgrind')
+    def test_exec_ends_the_stream_of_valgrind(self):
+        command = ['sh', '-c', f'exec {program("probed")}']
+        file = self.productions('a: module = probed => null, null\n'
+                                'b: mnemonic = syscall && module ~ "libc*" => null, null\n')
+        found = self.probe('--stream', 'valgrind', '--exhaustive', '-p', file, command=command)
+        self.assertEqual(found['notes'], ['the process executed another program, which valgrind does not run; '
+                                          'only the first one is listed'])
+        self.assertEqual(found['fired_a'], 0)
+        # That of exec is among the last instructions.
+        self.assertGreater(found['fired_b'], 0)
 
     def test_other_processes_run_freely(self):
         found = self.probe('--exhaustive', '-p', 'framework', command=['sh', '-c', f'{program("probed")}; exit 5'], status=5)

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "base/files.h"
 #include "base/quantity.h"
 #include "command.h"
 #include "format.h"
@@ -113,8 +112,14 @@ StatusOr<RunResult> RunStream(StepRequest request, const std::string& stream,
     if (ran.threads > 1) {
       result.notes.push_back(
           "the program had " + FormatCount(ran.threads) +
-          " threads, which valgrind's stream does not distinguish: their bursts are mixed; "
-          "--stream step does distinguish them");
+          " threads, which valgrind's stream does not distinguish: their bursts are mixed, and "
+          "where it switches from one to another, next, taken, the targets of indirect branches, "
+          "caller, stride and trips are wrong; --stream step does distinguish them");
+    }
+    if (ran.executed_another) {
+      result.notes.push_back(
+          "the process executed another program, which valgrind does not run; only the first one "
+          "is listed");
     }
     return result;
   }
@@ -124,25 +129,6 @@ StatusOr<RunResult> RunStream(StepRequest request, const std::string& stream,
     result.notes.push_back("the program started other processes, which were not probed");
   }
   return result;
-}
-
-int Write(const std::string& output, const PrintOptions& print, const Table& table) {
-  if (output == kStandardOutput) return print.Print(kName, table);
-  std::string text;
-  switch (print.format()) {
-    case Format::kTable:
-      text = table.ToText(print.names());
-      break;
-    case Format::kCsv:
-      text = table.ToCsv();
-      break;
-    case Format::kJson:
-      text = table.ToJson();
-      break;
-  }
-  const Status written =
-      WriteFileAtomically(output, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
-  return written.ok() ? kExitSuccess : Fail(kName, written.message());
 }
 
 }  // namespace
@@ -215,7 +201,7 @@ int RunProbe(int argc, char** argv) {
   Table table = choices.compares ? ListOverlaps(program, report)
                                  : ListProbes(program, program.engines().front(), report);
   for (const std::string& note : result->notes) table.AddNote(note);
-  const int written = Write(output, print, table);
+  const int written = print.Print(kName, table, output);
   return written != kExitSuccess ? written : result->exit_status;
 }
 

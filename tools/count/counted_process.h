@@ -33,6 +33,7 @@ class CountedProcess : public SteppedProcess {
   InstructionKind Before(pid_t, uint64_t address) override;
   void Completed(pid_t, uint64_t address, uint64_t) override { ++EntryAt(address)->count; }
   // Counts of removed code are kept.
+  void ThreadEnded(pid_t) override {}
   void Unmap(uint64_t start, uint64_t size) override;
   void UnmapAll() override;
   void Executed() override { UnmapAll(); }

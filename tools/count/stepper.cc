@@ -307,6 +307,7 @@ Status Stepper::Ended(pid_t tid, int status) {
   Process* process = thread.process;
   if (thread.in_system_call) Completed(tid, &thread, 0);
   threads_.erase(entry);
+  if (process->stepped != nullptr) process->stepped->ThreadEnded(tid);
   if (--process->threads != 0) return OkStatus();
   const Status ended = process->stepped != nullptr ? process->stepped->Ended() : OkStatus();
   processes_.erase(process->pid);

@@ -30,6 +30,9 @@ class SteppedProcess {
   virtual InstructionKind Before(pid_t tid, uint64_t address) = 0;
   // The instruction has completed. The thread executes that at `next` afterwards; 0: none.
   virtual void Completed(pid_t tid, uint64_t address, uint64_t next) = 0;
+  // The thread has ended: another one may get its number. It is not called for those that end
+  // because the process executes a program.
+  virtual void ThreadEnded(pid_t tid) = 0;
   // The mappings in [start, start + size) are removed after this.
   virtual void Unmap(uint64_t start, uint64_t size) = 0;
   // Any mapping may change after this.

@@ -63,6 +63,10 @@ class SteppedProgram : public SteppedProcess {
     next.pc = kNone;
   }
 
+  void ThreadEnded(pid_t tid) override {
+    next_.erase(tid);
+    program_.EndThread(static_cast<uint32_t>(tid));
+  }
   void Unmap(uint64_t start, uint64_t size) override { program_.code().Unmap(start, size); }
   void UnmapAll() override { program_.code().UnmapAll(); }
   void Executed() override {

@@ -1,7 +1,8 @@
 // Valgrind writes its log into a pipe, which is read while the program runs: LackeyTrace makes
-// steps of the text, StepMerger passes them on. Code is read from the process, which is at most a
-// pipe ahead. So that it is still there at the end, ptrace stops the process at its exit until the
-// pipe is empty; where ptrace is refused, code that was not read before is taken from its file.
+// steps of the text, StepMerger passes them on. The process is up to a pipe ahead: code is taken
+// from the files that it has mapped, and only generated code from its memory. So that this is still
+// there at the end, ptrace stops the process at its exit until the pipe is empty. Of a program that
+// the process executes afterwards valgrind has no instructions.
 #include "probe/probe_by_valgrind.h"
 
 #include <dirent.h>
@@ -14,11 +15,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/unique_fd.h"
+#include "format.h"
 #include "probe/lackey_trace.h"
 
 namespace hbbp::tools {
@@ -59,6 +62,14 @@ uint64_t CountThreads(pid_t pid) {
   return threads;
 }
 
+// Returns whether valgrind runs the process, and neither its launcher nor another program.
+bool RunsLackey(pid_t pid) {
+  char path[PATH_MAX];
+  const ssize_t size =
+      ::readlink(("/proc/" + std::to_string(pid) + "/exe").c_str(), path, sizeof(path));
+  return size > 0 && BaseName({path, static_cast<size_t>(size)}).starts_with("lackey-");
+}
+
 // Passes steps on, iterations of a repeated string instruction as one.
 class StepMerger {
  public:
@@ -92,6 +103,7 @@ class ValgrindProcess {
   // Reads a part of the log; empty at the end of the process.
   std::string_view Read();
   int exit_status() const { return exit_status_; }
+  bool executed_another() const { return executed_another_; }
 
  private:
   void HandleStops();
@@ -101,6 +113,7 @@ class ValgrindProcess {
   bool is_exiting_ = false;  // stopped until the log is empty
   bool has_ended_ = false;
   int exit_status_ = 0;
+  bool executed_another_ = false;
   std::vector<char> buffer_ = std::vector<char>(kBufferBytes);
 };
 
@@ -146,6 +159,7 @@ void ValgrindProcess::HandleStops() {
       exit_status_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     } else if (status >> 16 == PTRACE_EVENT_EXIT) {
       is_exiting_ = true;
+      executed_another_ = !RunsLackey(pid_);
     } else if (status >> 16 == PTRACE_EVENT_STOP) {
       const bool is_group_stop = WSTOPSIG(status) != SIGTRAP;
       ::ptrace(is_group_stop ? PTRACE_LISTEN : PTRACE_CONT, pid_, nullptr, nullptr);
@@ -179,7 +193,8 @@ std::string_view ValgrindProcess::Read() {
 StatusOr<ValgrindResult> ProbeByValgrind(const StepRequest& request, ProbedProgram* program) {
   HBBP_ASSIGN_OR_RETURN(ValgrindProcess process, ValgrindProcess::Start(request.command));
   if (request.started) request.started(process.pid());
-  program->Start(process.pid());
+  const auto is_current = [pid = process.pid()] { return RunsLackey(pid); };
+  program->Start(process.pid(), is_current);
   StepMerger merger(program);
   LackeyTrace trace([&merger](const LackeyTrace::Step& step) { merger.Take(step); });
   ValgrindResult result;
@@ -197,11 +212,12 @@ StatusOr<ValgrindResult> ProbeByValgrind(const StepRequest& request, ProbedProgr
                         static_cast<unsigned long long>(request.max_instructions));
     }
     if (++reads % 16 != 0) continue;
-    result.threads = std::max(result.threads, CountThreads(process.pid()));
+    if (is_current()) result.threads = std::max(result.threads, CountThreads(process.pid()));
     if (request.progress) request.progress(program->instructions());
   }
   trace.Finish();
   result.exit_status = process.exit_status();
+  result.executed_another = process.executed_another();
   if (program->instructions() == 0) {
     const bool has_message = !trace.last_message().empty();
     return MakeStatus(StatusCode::kNotFound, "valgrind did not execute %s%s%s",

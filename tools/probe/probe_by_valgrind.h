@@ -11,8 +11,9 @@
 namespace hbbp::tools {
 
 struct ValgrindResult {
-  int exit_status = 0;   // 128 + signal for a program that was killed
-  uint64_t threads = 1;  // the largest number that was seen at a time
+  int exit_status = 0;            // 128 + signal for a program that was killed
+  uint64_t threads = 1;           // the largest number that was seen at a time
+  bool executed_another = false;  // program, which valgrind did not run
 };
 
 // Uses `command`, `max_instructions`, `progress` and `started` of the request. Errors: kNotFound

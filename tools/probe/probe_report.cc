@@ -18,19 +18,6 @@ namespace {
 
 constexpr size_t kMaxShownElements = 4;  // of a stream, in a table
 
-bool IsCode(ProbeKey field) {
-  switch (field) {
-    case ProbeKey::kPc:
-    case ProbeKey::kTarget:
-    case ProbeKey::kNext:
-    case ProbeKey::kFunction:
-    case ProbeKey::kCaller:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // Returns "sort", "sort+0x1a", "libc.so.6+0x1234" or "0x401000".
 std::string NameOfCode(const CodeLocation& location) {
   if (location.module == nullptr) return FormatAddress(location.address);
@@ -51,7 +38,7 @@ bool IsAnyNumber(ProbeKey field) {
 }
 
 Column::Kind FindKind(ProbeKey field, bool is_table) {
-  if (IsCode(field)) return Column::kFunction;
+  if (IsCodeAddress(field)) return Column::kFunction;
   if (is_table && IsAnyNumber(field)) return Column::kText;
   switch (field) {
     case ProbeKey::kSize:
@@ -72,15 +59,16 @@ Cell MakeCell(const ProbedProgram& program, ProbeKey field, uint64_t value, bool
     return value <= UINT32_MAX ? std::to_string(value) : FormatAddress(value);
   }
   if (field == ProbeKey::kStride) return std::to_string(static_cast<int64_t>(value));
-  if (!IsCode(field)) return value;
+  if (!IsCodeAddress(field)) return value;
   // A function that is not known has the number 0.
   if (value == 0) return std::monostate();
   return NameOfCode(program.code().LocationOf(value));
 }
 
 Cell AddressCell(const ProbedProgram& program, uint64_t value) {
-  if (value == 0) return std::monostate();
-  return program.code().LocationOf(value).address;
+  const CodeLocation location = program.code().LocationOf(value);
+  if (location.module == nullptr) return std::monostate();
+  return location.address;
 }
 
 // The fields of all tables, each once.
@@ -100,7 +88,7 @@ std::string ElementText(const ProbedProgram& program, const ProbeTable& table,
   std::string text;
   for (size_t i = 0; i < table.fields.size(); ++i) {
     if (i != 0) text += ":";
-    const bool is_code = IsCode(table.fields[i]);
+    const bool is_code = IsCodeAddress(table.fields[i]);
     text += is_code ? NameOfCode(program.code().LocationOf(row[i])) : FormatAddress(row[i]);
   }
   return text;
@@ -212,7 +200,8 @@ Table ListProbes(const ProbedProgram& program, const ProductionEngine& engine,
   for (const ProbeKey field : fields) {
     const std::string name(NameOf(field));
     columns.push_back({name, name, FindKind(field, is_table)});
-    if (IsCode(field) && !is_table) columns.push_back({name + "_address", "", Column::kAddress});
+    if (IsCodeAddress(field) && !is_table)
+      columns.push_back({name + "_address", "", Column::kAddress});
   }
   if (has_traces) {
     columns.push_back({"stream", "stream"});
@@ -239,7 +228,7 @@ Table ListProbes(const ProbedProgram& program, const ProductionEngine& engine,
           const bool has_field = found != probe_table.fields.end();
           const uint64_t value = has_field ? entry.row[found - probe_table.fields.begin()] : 0;
           cells.push_back(has_field ? MakeCell(program, field, value, is_table) : Cell());
-          if (IsCode(field) && !is_table) cells.push_back(AddressCell(program, value));
+          if (IsCodeAddress(field) && !is_table) cells.push_back(AddressCell(program, value));
         }
         if (has_traces) cells.insert(cells.end(), 2, Cell());
         cells.push_back(entry.count);
@@ -258,7 +247,7 @@ Table ListProbes(const ProbedProgram& program, const ProductionEngine& engine,
       if (is_full(rows++)) break;
       std::vector<Cell> cells = {probe_table.name};
       for (const ProbeKey field : fields) {
-        cells.insert(cells.end(), IsCode(field) && !is_table ? 2 : 1, Cell());
+        cells.insert(cells.end(), IsCodeAddress(field) && !is_table ? 2 : 1, Cell());
       }
       cells.push_back(StreamText(program, probe_table, trace, stream, options.format));
       cells.push_back(uint64_t{stream.symbols.size()});

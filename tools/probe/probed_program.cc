@@ -1,5 +1,7 @@
 #include "probe/probed_program.h"
 
+#include <utility>
+
 namespace hbbp::tools {
 
 void ProbedProgram::Reset() {
@@ -10,12 +12,12 @@ void ProbedProgram::Reset() {
   undecodable_ = 0;
 }
 
-void ProbedProgram::Start(pid_t pid) {
+void ProbedProgram::Start(pid_t pid, std::function<bool()> is_current) {
   if (instructions_ != 0) {
     Reset();
     ++dropped_programs_;
   }
-  code_ = std::make_unique<ProbedCode>(pid, &set_, &modules_);
+  code_ = std::make_unique<ProbedCode>(pid, &set_, &modules_, std::move(is_current));
 }
 
 void ProbedProgram::Execute(uint32_t thread_id, uint64_t pc, InstructionEvent event) {
@@ -35,6 +37,11 @@ void ProbedProgram::Execute(uint32_t thread_id, uint64_t pc, InstructionEvent ev
     engines_[i].Run(event, thread_id, &thread.states[i]);
   }
   thread.history.Follow(set_.keys(), event);
+}
+
+void ProbedProgram::EndThread(uint32_t thread) {
+  threads_.erase(thread);
+  for (ProductionEngine& engine : engines_) engine.EndThread(thread);
 }
 
 }  // namespace hbbp::tools

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -26,7 +27,8 @@ class ProbedProgram {
   }
 
   // A process begins to execute the program. What was collected of an earlier program is dropped.
-  void Start(pid_t pid);
+  // ProbedCode describes `is_current`.
+  void Start(pid_t pid, std::function<bool()> is_current = nullptr);
 
   ProbedCode& code() { return *code_; }
   const ProbedCode& code() const { return *code_; }
@@ -37,6 +39,9 @@ class ProbedProgram {
   // Executes the instruction that `code()` has at `pc`. The event lacks the instruction and
   // what ThreadHistory has.
   void Execute(uint32_t thread, uint64_t pc, InstructionEvent event);
+
+  // The next instruction of a thread with this number is of another one.
+  void EndThread(uint32_t thread);
 
   const std::vector<ProductionEngine>& engines() const { return engines_; }
   uint64_t instructions() const { return instructions_; }

@@ -2,7 +2,8 @@
 //
 // _start iterates 20 times: it calls `twice` directly and `once` by a register. `twice` calls
 // `once` two times, `once` loads 42. So there are 20 + 20 + 40 calls, and 20 backward branches, of
-// which 19 are taken: 100 boundaries. A rep movsb of 50 bytes ends it.
+// which 19 are taken: 100 boundaries. A rep movsb of 50 bytes follows. A branch to `never` is not
+// taken, and a jump enters `never` behind its first instruction, where the program ends.
 __asm__(
     ".globl _start\n"
     ".type _start, @function\n"
@@ -18,10 +19,18 @@ __asm__(
     "  lea to(%rip), %rdi\n"
     "  mov $50, %ecx\n"
     "  rep movsb\n"
+    "  test %ebx, %ebx\n"
+    "  js never\n"
+    "  jmp inside\n"
+    ".size _start, .-_start\n"
+    ".type never, @function\n"
+    "never:\n"
+    "  ud2\n"
+    "inside:\n"
     "  mov $60, %eax\n"
     "  mov $3, %edi\n"
     "  syscall\n"
-    ".size _start, .-_start\n"
+    ".size never, .-never\n"
     ".globl twice\n"
     ".type twice, @function\n"
     "twice:\n"

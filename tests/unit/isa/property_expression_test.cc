@@ -237,6 +237,13 @@ TEST_CASE("flags stand alone, and operators have the spelling of C as well") {
   CHECK(holds("!hot && line = 3", 0));
   CHECK(holds("!(hot && line = 3) || hot", 1));
   CHECK(holds("not hot or line != 3 || hot and ! (line = 4)", 1));
+  CHECK(holds("hot&&line=3", 1));
+  CHECK_FALSE(holds("!hot&&line=3", 1));
+  CHECK(holds("(hot)||line=4", 1));
+  CHECK(holds("line=4||line=3&&hot", 1));
+  CHECK(holds("function=f&&!function=\"g&&h\"", 1));
+  CHECK_FALSE(holds("function=f&g", 1));
+  CHECK_FALSE(holds("function~f|g", 1));
   const auto expression = Expression::Parse("hot = 1", OtherKeys());
   CHECK(expression.status().message() == "column 5: 'and', 'or' or the end must follow, not '='");
 }

@@ -52,6 +52,11 @@ TEST_CASE("memory operand: the stack") {
 TEST_CASE("memory operand: string instructions") {
   CHECK(AddressOf({0xf3, 0xaa}) == 0x800000007);  // rep stosb
   CHECK(AddressOf({0xac}) == 0x700000006);        // lodsb
+  CHECK(AddressOf({0xa4}) == 0x700000006);        // movsb: the load
+  CHECK(AddressOf({0xa6}) == 0x700000006);        // cmpsb
+  CHECK_FALSE(FindMemoryOperand({{0xa4}}, 0).is_written);
+  CHECK(AddressOf({0x8f, 0x01}) == 0x7fff0000);  // pop [rcx]: the load
+  CHECK_FALSE(FindMemoryOperand({{0x8f, 0x01}}, 0).is_written);
 }
 
 TEST_CASE("memory operand: what accesses no memory has none") {

@@ -111,6 +111,23 @@ TEST_CASE("engine: productions extend and stop a burst") {
   CHECK(stream.state().burst_flag);
 }
 
+TEST_CASE("engine: extensions of a burst add up to no less than the maximum") {
+  const ProductionSet set = ParseProductions(
+      kBursts + std::string("more: mnemonic = div && sample_flag => null, extend_burst " +
+                            std::to_string(kMaxCounter) + "\n"));
+  ProbeStream stream(&set);
+  for (int i = 0; i < 5; ++i) stream.Execute(kCallForward, 0x1000, 0x1105);
+  REQUIRE(stream.state().sample_flag);
+  for (int i = 0; i < 4; ++i) stream.Execute(kDiv, 0x2000);
+  for (int i = 0; i < 10; ++i) stream.Execute(kCallForward, 0x1000, 0x1105);
+  CHECK_FALSE(stream.state().burst_flag);
+}
+
+TEST_CASE("engine: traces hold no more symbols than Sequitur takes") {
+  CHECK(TraceBuffer(SIZE_MAX).max_symbols() == Sequitur::kMaxSymbol);
+  CHECK(TraceBuffer(7).max_symbols() == 7);
+}
+
 TEST_CASE("engine: traces are sequences by thread and burst") {
   const ProductionSet set = ParseProductions(
       "sample_freq = 1\nburst_length = 1\nuse framework\n"
@@ -129,6 +146,22 @@ TEST_CASE("engine: traces are sequences by thread and burst") {
   const TraceBuffer& trace = stream.engine().trace(0);
   CHECK(trace.rows() == std::vector<ProbeRow>{{0x2000, 0x80}, {0x2000, 0x88}});
   CHECK(trace.sequences() == std::vector<std::vector<uint32_t>>{{0, 1}, {0, 1}, {0}});
+}
+
+TEST_CASE("engine: a thread with the number of one that ended has a sequence of its own") {
+  const ProductionSet set = ParseProductions("d: load => trace(address), null\n");
+  ProductionEngine engine(&set, {.is_exhaustive = true});
+  ProbedInstruction load;
+  REQUIRE(set.Prepare(kLoad, {0x1000}, &load));
+  InstructionEvent event;
+  event.instruction = &load;
+  for (int threads = 0; threads < 2; ++threads) {
+    BurstState state = engine.StartThread();
+    for (event.address = 0; event.address < 3; ++event.address) engine.Run(event, 7, &state);
+    engine.EndThread(7);
+  }
+  REQUIRE(engine.trace(0).sequences().size() == 2);
+  CHECK(engine.trace(0).sequences()[0] == engine.trace(0).sequences()[1]);
 }
 
 TEST_CASE("engine: tables that are full drop and count") {

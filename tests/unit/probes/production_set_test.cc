@@ -90,7 +90,7 @@ TEST_CASE("productions: settings, comments, continuation lines, tables") {
       "# bursts\r\nsample_freq = 50\nburst_length =\n  7\n\nuse framework\n"
       "p: proc_call\n    && sample_flag  \n# in between\n => count calls(pc, target);\n"
       "   trace seq(address), extend_burst 3; stop_burst\n"
-      "q: return => count calls(next, size), null");
+      "q: return => count calls(next, caller), null");
   CHECK(set.settings().sample_freq == 50);
   CHECK(set.settings().burst_length == 7);
   REQUIRE(set.productions().size() == 8);
@@ -104,7 +104,7 @@ TEST_CASE("productions: settings, comments, continuation lines, tables") {
   REQUIRE(set.tables().size() == 2);
   CHECK(set.tables()[0].name == "calls");
   CHECK(set.tables()[1].kind == TableKind::kTrace);
-  CHECK((set.keys() & SetOf(ProbeKey::kSize)) != 0);
+  CHECK((set.keys() & SetOf(ProbeKey::kCaller)) != 0);
   CHECK((set.keys() & SetOf(ProbeKey::kValue)) == 0);
 }
 
@@ -153,6 +153,10 @@ TEST_CASE("productions: errors have line and column") {
       {"hello", "line 1, column 1: 'NAME: condition => replacement, control'"},
       {"p: return => count a(pc), null\nq: branch => trace a(pc), null",
        "line 2, column 20: table 'a' has another kind"},
+      {"p: return => count a(size, pc), null\nq: load => count a(size, value), null",
+       "line 2, column 18: 'value', and 'pc' of table 'a' above, must both be addresses of code"},
+      {"p: return => count a(value), null\nq: load => count a(caller), null",
+       "line 2, column 18: 'caller', and 'value' of table 'a' above, must both be"},
       {"\n\nq: return && sample_flag => null, null",
        "line 3, column 1: 'q' depends on sample_flag"},
   };

@@ -63,6 +63,20 @@ TEST_CASE("history: callers follow calls and returns") {
   }
 }
 
+TEST_CASE("history: recursion beyond the maximum depth stays in step") {
+  constexpr size_t kDepth = ThreadHistory::kMaxCallDepth + 2;
+  History history;
+  history.Execute(kCallRax, 0x1010, 0x2000);
+  for (size_t i = 0; i < kDepth; ++i) history.Execute(kCallRax, 0x2010, 0x2000);
+  CHECK(history.Execute(kNop, 0x2000, 0).caller == 0);
+  for (size_t i = 0; i < kDepth - 1; ++i) history.Execute(kReturn, 0x2020, 0x2012);
+  CHECK(history.Execute(kNop, 0x2012, 0).caller == 0x2000);
+  history.Execute(kReturn, 0x2020, 0x2012);
+  CHECK(history.Execute(kNop, 0x2012, 0).caller == 0x1000);
+  history.Execute(kReturn, 0x2020, 0x1012);
+  CHECK(history.Execute(kNop, 0x1012, 0).caller == 0);
+}
+
 TEST_CASE("history: trips are counted until the branch is not taken") {
   History history;
   for (const uint64_t trips : {1, 2, 3}) {
