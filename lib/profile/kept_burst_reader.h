@@ -19,6 +19,7 @@ struct KeptBurst {
   uint64_t time_ns = 0;
   double weight = 0;
   std::vector<uint32_t> branches;  // indices of RecordedBursts::branches, oldest first; never empty
+  std::vector<KeptAccess> accesses;  // in their order; empty if they were not recorded
 };
 
 class KeptBurstReader {

@@ -55,6 +55,15 @@ struct KeptBranch {
   bool operator==(const KeptBranch&) const = default;
 };
 
+// Where an instruction of a burst accessed memory first.
+struct KeptAccess {
+  uint32_t branch = 0;  // which of the burst began the stream that the instruction is in
+  uint32_t offset = 0;  // of the instruction from the start of the stream
+  uint64_t address = 0;
+
+  bool operator==(const KeptAccess&) const = default;
+};
+
 // The bursts of a recording.
 struct RecordedBursts {
   uint64_t number = 0;
