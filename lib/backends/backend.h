@@ -57,6 +57,7 @@ struct BackendConfig {
   TraceMode trace_mode = TraceMode::kLookAhead;
   // Taken branches per burst, at most 65,536; 0: the default of the mode.
   uint32_t burst_branches = 0;
+  bool records_accesses = false;  // of bursts to memory; in mode kLookAhead only
   std::vector<ConcurrentSampler> concurrent;
 };
 

@@ -267,6 +267,8 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   tracer_config.may_use_breakpoints = has_events_;
   tracer_config.carries_late_samples = trigger_.IsClock();
   tracer_config.uses_real_time_signals = uses_real_time_signals_;
+  tracer_config.records_accesses =
+      config.records_accesses && config.trace_mode == TraceMode::kLookAhead;
   tracer_config.keeps_handler_times = !config.concurrent.empty();
   const int error_number = trace::Tracer::Get().Open(tracer_config);
   if (error_number == EBUSY) {
@@ -705,7 +707,7 @@ void SwbtBackend::DeliverBurst(const trace::BurstView& view, EventSink* sink) {
   const auto begun = unfinished_.find(view.tid);
   const bool is_whole = begun == unfinished_.end() && view.end == trace::PartEnd::kLast;
   if (is_whole) {
-    const Segment whole = {branches, view.instructions};
+    const Segment whole = {branches, {}, view.instructions};
     return DeliverSegments({&whole, 1}, view, sink);
   }
   std::vector<UnfinishedSegment>& segments = unfinished_[view.tid];
@@ -713,12 +715,13 @@ void SwbtBackend::DeliverBurst(const trace::BurstView& view, EventSink* sink) {
   UnfinishedSegment& segment = segments.back();
   segment.instructions += view.instructions;
   segment.branches.insert(segment.branches.end(), branches.begin(), branches.end());
+  segment.accesses.insert(segment.accesses.end(), view.accesses, view.accesses + view.access_count);
   if (view.end == trace::PartEnd::kAfterGap) segments.emplace_back();
   if (view.end != trace::PartEnd::kLast) return;
   std::vector<Segment> finished;
   finished.reserve(segments.size());
   for (const UnfinishedSegment& part : segments) {
-    finished.push_back({part.branches, part.instructions});
+    finished.push_back({part.branches, part.accesses, part.instructions});
   }
   DeliverSegments(finished, view, sink);
   unfinished_.erase(view.tid);
@@ -821,6 +824,7 @@ void SwbtBackend::DeliverSegments(std::span<const Segment> segments, const trace
     burst.time_ns = view.time_ns;
     burst.period = Rounded(period * share);
     burst.branches = segments[i].branches;
+    burst.accesses = segments[i].accesses;
     if (burst_extent_ == BurstExtent::kEvents) {
       burst.extent = std::max(uint64_t{1}, Rounded(with_misses * share));
     }

@@ -66,11 +66,13 @@ class SwbtBackend : public Backend {
   // A Segment is the part of a burst between two gaps.
   struct Segment {
     std::span<const TakenBranch> branches;
+    std::span<const RecordedAccess> accesses;
     uint64_t instructions = 0;  // in its streams
   };
   // An UnfinishedSegment is one whose end was not delivered yet.
   struct UnfinishedSegment {
     std::vector<TakenBranch> branches;
+    std::vector<RecordedAccess> accesses;
     uint64_t instructions = 0;
   };
 

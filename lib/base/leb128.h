@@ -30,6 +30,12 @@ inline bool ReadSleb128(ByteCursor* cursor, uint64_t* value) {
   return true;
 }
 
+// Make numbers of small differences, up or down, small: d is 2d, and -d is 2d - 1.
+constexpr uint64_t ToZigzag(uint64_t difference) {
+  return difference << 1 ^ (0 - (difference >> 63));
+}
+constexpr uint64_t FromZigzag(uint64_t number) { return (number >> 1) ^ (0 - (number & 1)); }
+
 // Appends the bytes of a number to a string or a list.
 template <typename Bytes>
 void AppendUleb128(uint64_t number, Bytes* bytes) {

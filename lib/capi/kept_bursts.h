@@ -2,6 +2,8 @@
 #ifndef HBBP_LIB_CAPI_KEPT_BURSTS_H_
 #define HBBP_LIB_CAPI_KEPT_BURSTS_H_
 
+#include <hbbp/session.h>
+
 #include <cstdint>
 #include <span>
 
@@ -14,6 +16,9 @@ namespace hbbp::capi {
 
 // Reads kept_burst_bytes of options of that name.
 Status ReadKeptBurstBytes(const char* options, uint64_t bytes, KeptDetail* detail);
+
+// Checks options.keep_accesses, which is not 0.
+Status CheckKeptAccesses(const hbbp_session_options& options, bool looks_ahead);
 
 // Calls MergeProfiles, with bursts or without.
 ProfileData Merge(std::span<const ProfileData* const> profiles, const Work& work);

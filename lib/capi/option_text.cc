@@ -107,7 +107,8 @@ constexpr Option kOptions[] = {
     {"slice_ns", &ReadField<&hbbp_session_options::slice_ns>},
     {"max_overhead", &ReadField<&hbbp_session_options::max_overhead>},
     {"max_memory", &ReadField<&hbbp_session_options::max_memory>},
-    {"kept_burst_bytes", &ReadField<&hbbp_session_options::kept_burst_bytes>}};
+    {"kept_burst_bytes", &ReadField<&hbbp_session_options::kept_burst_bytes>},
+    {"keep_accesses", &ReadField<&hbbp_session_options::keep_accesses>}};
 constexpr std::string_view kEvent = "event";
 
 Status ReadEvent(std::string_view value, hbbp_session_options* options, std::string* event_name) {

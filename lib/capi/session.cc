@@ -180,6 +180,11 @@ Status CheckedConfig(const hbbp_session_options& options, BackendConfig* config)
                       "HBBP_SOURCE_SWBT; leave them 0 for other sources");
   }
   HBBP_RETURN_IF_ERROR(CheckOptionsOfSource(options));
+  if (options.keep_accesses != 0) {
+    const bool looks_ahead =
+        TracesBranches(options.source) && options.trace_mode == HBBP_TRACE_LOOKAHEAD;
+    HBBP_RETURN_IF_ERROR(CheckKeptAccesses(options, looks_ahead));
+  }
   config->pid = static_cast<pid_t>(options.pid);
   config->event = static_cast<hbbp::EventKind>(options.event);
   const bool is_any = options.event_name != nullptr && options.event == HBBP_EVENT_AUTO;
@@ -195,6 +200,7 @@ Status CheckedConfig(const hbbp_session_options& options, BackendConfig* config)
   config->buffer_bytes = options.buffer_bytes;
   config->trace_mode = static_cast<hbbp::TraceMode>(options.trace_mode);
   config->burst_branches = options.burst_branches;
+  config->records_accesses = options.keep_accesses != 0;
   return OkStatus();
 }
 
@@ -220,7 +226,6 @@ Status ReadHostOptions(const hbbp_session_options& options, hbbp::SessionSetting
   settings->backend.max_overhead = options.max_overhead;
   settings->backend.max_buffer_bytes = options.max_memory / hbbp::kBuffersInMemory;
   if (options.drained_by_host > 1) return OutOfRange("drained_by_host", "0 or 1");
-  if (options.reserved != 0) return OutOfRange("reserved", "0");
   settings->drained_by_host = options.drained_by_host != 0;
   return ReadHost("hbbp_session_options", options, settings);
 }
@@ -245,7 +250,8 @@ HBBP_API hbbp_status hbbp_session_create(const hbbp_session_options* options,
     }
     if (full.source == HBBP_SOURCE_NONE) full.source = HBBP_SOURCE_AUTO;
     // Options that only branch tracing has choose it.
-    const bool has_trace_options = full.trace_mode != 0 || full.burst_branches != 0;
+    const bool has_trace_options =
+        full.trace_mode != 0 || full.burst_branches != 0 || full.keep_accesses != 0;
     if (full.source == HBBP_SOURCE_AUTO && has_trace_options) full.source = HBBP_SOURCE_SWBT;
     hbbp::SessionSettings settings;
     HBBP_RETURN_IF_ERROR(CheckSlice("hbbp_session_options", full.slice_ns));

@@ -162,7 +162,8 @@ void Aggregator::OnBurst(const BurstSample& burst) {
                                             burst.stack, burst.repeats);
     ++burst_number_;
     if (burst_keeper_ == nullptr) return;
-    burst_keeper_->Add({source, thread, burst.time_ns, weight * burst.repeats}, locations_);
+    burst_keeper_->Add({source, thread, burst.time_ns, weight * burst.repeats, burst.accesses},
+                       locations_);
   });
   BoundSlices();
 }

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "base/recorded_access.h"
 #include "base/taken_branch.h"
 #include "base/work.h"
 #include "profile/profile_data.h"
@@ -22,6 +23,7 @@ class BurstKeeper {
     uint32_t thread = 0;
     uint64_t time_ns = 0;
     double weight = 0;  // StreamWeight, times how often it was seen
+    std::span<const RecordedAccess> accesses = {};
   };
 
   virtual ~BurstKeeper() = default;

@@ -15,7 +15,7 @@ namespace hbbp {
 class BurstQueue {
  public:
   explicit BurstQueue(std::pmr::memory_resource* memory = std::pmr::new_delete_resource())
-      : waiting_(memory), branches_(memory) {}
+      : waiting_(memory), entries_(memory) {}
 
   void Add(const BurstSample& burst);
 
@@ -24,7 +24,7 @@ class BurstQueue {
   void TakeUpTo(uint64_t complete_ns, Count&& count) {
     Sort(Order::kTime);
     size_t taken = 0;
-    for (; taken < waiting_.size() && waiting_[taken].time_ns <= complete_ns; ++taken) {
+    for (; taken < waiting_.size() && waiting_[taken].burst.time_ns <= complete_ns; ++taken) {
       count(BurstAt(taken));
     }
     Drop(taken);
@@ -37,17 +37,20 @@ class BurstQueue {
 
  private:
   struct Waiting {
-    uint64_t time_ns;
-    uint64_t period;
-    uint32_t pid;
-    uint32_t tid;
-    uint32_t source;
-    size_t first;  // index of its first branch
+    BurstSample burst;  // without branches and accesses
+    size_t first;       // index of its first entry
+    size_t branches;    // entries that are branches; the others are accesses
     size_t count;
-    StackPart stack;
-    uint64_t extent;
-    uint32_t repeats;
   };
+
+  union Entry {
+    Entry() : branch() {}
+
+    TakenBranch branch;
+    RecordedAccess access;
+  };
+  // So that entries are arrays of branches or of accesses.
+  static_assert(sizeof(Entry) == sizeof(TakenBranch) && sizeof(Entry) == sizeof(RecordedAccess));
 
   enum class Order { kTime, kArrival };
 
@@ -56,7 +59,7 @@ class BurstQueue {
   void Drop(size_t count);
 
   std::pmr::vector<Waiting> waiting_;
-  std::pmr::vector<TakenBranch> branches_;  // of all waiting bursts
+  std::pmr::vector<Entry> entries_;  // of all waiting bursts
 };
 
 }  // namespace hbbp

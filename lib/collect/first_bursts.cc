@@ -1,3 +1,6 @@
+// Add appends a burst to the bytes: its head, its branches (AppendBranches) and where they accessed
+// memory (AppendAccesses). IndexOf numbers branches by a hash table. Encode makes the section of a
+// profile of all.
 #include "collect/first_bursts.h"
 
 #include <algorithm>
@@ -55,7 +58,8 @@ FirstBursts::FirstBursts(CountedMemory* memory, uint64_t max_bytes)
     : memory_(PartOf(memory), BytesIn(*memory, max_bytes)),
       branches_(&memory_),
       predicted_(&memory_),
-      slots_(&memory_) {}
+      slots_(&memory_),
+      last_addresses_(&memory_) {}
 
 // After a burst that found no room, predictions are not those of a reader, so that no other burst
 // can follow.
@@ -65,27 +69,30 @@ void FirstBursts::Add(const Head& head, std::span<const TakenBranch> locations) 
     return;
   }
   const size_t size = bytes_ ? bytes_->size() : 0;
+  const size_t access_size = access_bytes_ ? access_bytes_->size() : 0;
   if (HasMemoryFor([&] { Append(head, locations); })) {
     ++kept_;
     return;
   }
   if (bytes_) bytes_->resize(size);
+  if (access_bytes_) access_bytes_->resize(access_size);
   is_full_ = true;
   ++not_kept_;
 }
 
 void FirstBursts::Append(const Head& head, std::span<const TakenBranch> locations) {
   if (!bytes_) bytes_.emplace(&memory_);
-  const uint64_t later = head.time_ns - std::exchange(last_time_ns_, head.time_ns);
+  const uint64_t later = ToZigzag(head.time_ns - std::exchange(last_time_ns_, head.time_ns));
   PutNumber(head.source);
   PutNumber(head.thread);
-  PutNumber(later << 1 ^ (0 - (later >> 63)));
+  PutNumber(later);
   for (const uint8_t byte :
        std::bit_cast<std::array<uint8_t, sizeof(float)>>(static_cast<float>(head.weight))) {
     bytes_->push_back(byte);
   }
   PutNumber(locations.size());
   AppendBranches(locations);
+  if (!head.accesses.empty()) AppendAccesses(head.accesses, locations);
 }
 
 void FirstBursts::AppendBranches(std::span<const TakenBranch> locations) {
@@ -105,6 +112,25 @@ void FirstBursts::AppendBranches(std::span<const TakenBranch> locations) {
     PutNumber(index);
   }
   if (as_predicted != 0) PutNumber(as_predicted);
+}
+
+void FirstBursts::AppendAccesses(std::span<const RecordedAccess> accesses,
+                                 std::span<const TakenBranch> locations) {
+  if (!access_bytes_) access_bytes_.emplace(&memory_);
+  if (last_addresses_.empty()) last_addresses_.resize(AddressPredictor::kSlots);
+  const auto put = [this](uint64_t number) { AppendUleb128(number, &*access_bytes_); };
+  put(kept_ - std::exchange(last_with_accesses_, kept_ + 1));
+  put(accesses.size());
+  RecordedAccess last;
+  for (const RecordedAccess& access : accesses) {
+    const uint32_t later = access.branch - last.branch;
+    put(later);
+    put(later == 0 ? access.offset - last.offset : access.offset);
+    uint64_t& predicted = last_addresses_[AddressPredictor::FindSlot(
+        IndexOf(locations[access.branch]), access.offset)];
+    put(ToZigzag(access.address - std::exchange(predicted, access.address)));
+    last = access;
+  }
 }
 
 void FirstBursts::PutNumber(uint64_t number) { AppendUleb128(number, &*bytes_); }
@@ -138,6 +164,9 @@ void FirstBursts::Clear() {
   predicted_ = std::pmr::vector<uint32_t>(&memory_);
   slots_ = std::pmr::vector<uint32_t>(&memory_);
   bytes_.reset();
+  access_bytes_.reset();
+  last_addresses_ = std::pmr::vector<uint64_t>(&memory_);
+  last_with_accesses_ = 0;
   last_time_ns_ = 0;
   kept_ = 0;
   not_kept_ = 0;
@@ -162,6 +191,7 @@ std::vector<uint8_t> FirstBursts::Encode(const ProfileData& data, uint32_t kerne
     recording.branches.push_back({from.module, to.module, from.offset, to.offset});
   }
   if (bytes_) recording.bytes.assign(bytes_->begin(), bytes_->end());
+  if (access_bytes_) recording.access_bytes.assign(access_bytes_->begin(), access_bytes_->end());
   return SerializeKeptBursts(kept, checked);
 }
 

@@ -1,7 +1,8 @@
 // FirstBursts keeps bursts, the first ones until there is no room, in the form of kept_bursts.h.
 //
 // A branch takes 16 bytes once, and about 16 in tables; a burst about 12 bytes, and one or two for
-// each branch that is not predicted.
+// each branch that is not predicted. An access to memory takes two bytes or three if its
+// instruction strides.
 #ifndef HBBP_LIB_COLLECT_FIRST_BURSTS_H_
 #define HBBP_LIB_COLLECT_FIRST_BURSTS_H_
 
@@ -33,6 +34,8 @@ class FirstBursts : public BurstKeeper {
  private:
   void Append(const Head& head, std::span<const TakenBranch> locations);
   void AppendBranches(std::span<const TakenBranch> locations);
+  void AppendAccesses(std::span<const RecordedAccess> accesses,
+                      std::span<const TakenBranch> locations);
   void PutNumber(uint64_t number);
   uint32_t IndexOf(const TakenBranch& branch);
   void GrowSlots();
@@ -41,7 +44,11 @@ class FirstBursts : public BurstKeeper {
   std::pmr::vector<TakenBranch> branches_;  // each once
   std::pmr::vector<uint32_t> predicted_;    // by branch
   std::pmr::vector<uint32_t> slots_;        // 1 + index of a branch; 0: free; at most half are used
-  std::optional<std::pmr::deque<uint8_t>> bytes_;  // its constructor takes memory
+  // Their constructors take memory.
+  std::optional<std::pmr::deque<uint8_t>> bytes_;
+  std::optional<std::pmr::deque<uint8_t>> access_bytes_;
+  std::pmr::vector<uint64_t> last_addresses_;  // of AddressPredictor
+  uint64_t last_with_accesses_ = 0;            // how many bursts were kept with that one
   uint64_t last_time_ns_ = 0;
   uint64_t kept_ = 0;
   uint64_t not_kept_ = 0;

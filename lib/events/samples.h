@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/address.h"
+#include "base/recorded_access.h"
 #include "base/taken_branch.h"
 
 namespace hbbp {
@@ -110,6 +111,8 @@ struct BurstSample {
   // them, or the streams of the whole stack that it is part of. 0: its own streams.
   uint64_t extent = 0;
   uint32_t repeats = 1;  // how often the same was seen
+  // In their order; empty if they were not recorded. Valid during the call.
+  std::span<const RecordedAccess> accesses;
 };
 
 // Makes "a; b" of "a" and "b".

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/byte_cursor.h"
+#include "base/recorded_access.h"
 #include "base/status.h"
 #include "profile/kept_bursts.h"
 
@@ -19,7 +20,7 @@ struct KeptBurst {
   uint64_t time_ns = 0;
   double weight = 0;
   std::vector<uint32_t> branches;  // indices of RecordedBursts::branches, oldest first; never empty
-  std::vector<KeptAccess> accesses;  // in their order; empty if they were not recorded
+  std::vector<RecordedAccess> accesses;  // in their order; empty if they were not recorded
 };
 
 class KeptBurstReader {
@@ -35,13 +36,18 @@ class KeptBurstReader {
  private:
   bool Read(KeptBurst* burst);
   bool ReadBranches(size_t number, std::vector<uint32_t>* branches);
-  std::optional<uint64_t> ReadNumber();
+  bool FindNextWithAccesses();
+  bool ReadAccesses(KeptBurst* burst);
+  static std::optional<uint64_t> ReadNumber(ByteCursor* cursor);
   std::optional<uint32_t> ReadIndex(size_t size);
   std::optional<uint32_t> ReadMapped(const std::vector<uint32_t>& map);
 
   const RecordedBursts& bursts_;
   ByteCursor cursor_;
-  std::vector<uint32_t> predicted_;  // by branch
+  ByteCursor access_cursor_;
+  std::vector<uint32_t> predicted_;       // by branch
+  std::vector<uint64_t> last_addresses_;  // of AddressPredictor; empty if there are no accesses
+  std::optional<uint64_t> next_with_accesses_;  // the number of bursts before it
   uint64_t time_ns_ = 0;
   uint64_t read_ = 0;
   bool is_damaged_ = false;

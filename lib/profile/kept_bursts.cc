@@ -12,7 +12,7 @@ static_assert(sizeof(KeptBranch) == 2 * 4 + 2 * 8);
 size_t SerializedSize(const KeptBursts& bursts) {
   size_t size = sizeof(KeptBurstTotals) + sizeof(uint64_t);
   for (const RecordedBursts& recording : bursts.recordings) {
-    size += 5 * sizeof(uint64_t) + recording.bytes.size() +
+    size += 6 * sizeof(uint64_t) + recording.bytes.size() + recording.access_bytes.size() +
             recording.branches.size() * sizeof(KeptBranch) +
             (recording.sources.size() + recording.threads.size()) * sizeof(uint32_t);
   }
@@ -69,6 +69,13 @@ std::vector<uint8_t> SerializeKeptBursts(const KeptBursts& bursts, CancelCheck* 
     PutAll(recording.branches, check, &writer);
     writer.PutBytes(recording.bytes);
   }
+  const bool has_accesses = std::ranges::any_of(
+      bursts.recordings, [](const RecordedBursts& of) { return !of.access_bytes.empty(); });
+  if (has_accesses) {
+    for (const RecordedBursts& recording : bursts.recordings) {
+      writer.PutBytes(recording.access_bytes);
+    }
+  }
   return writer.Take();
 }
 
@@ -85,6 +92,9 @@ StatusOr<KeptBursts> ParseKeptBursts(const ProfileData& data) {
     GetAll(&reader, &recording.branches);
     recording.bytes = reader.GetBytes();
     HBBP_RETURN_IF_ERROR(CheckIndices(recording, data));
+  }
+  if (reader.remaining() != 0) {
+    for (RecordedBursts& recording : bursts.recordings) recording.access_bytes = reader.GetBytes();
   }
   HBBP_RETURN_IF_ERROR(reader.status());
   return bursts;

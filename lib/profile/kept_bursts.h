@@ -15,6 +15,16 @@
 //
 //   A B C A B C A B C C      A, 0, B, 0, C, 0, A, 5, C (A to C are indices)
 //
+// Where instructions accessed memory, as far as that was recorded, is in bytes of its own, which
+// KeptBurstReader reads together with the bursts:
+//
+//   accesses how many bursts without accesses were before this one, since the last one with; number
+//            of accesses, then each: how many branches of the burst later it is than the access
+//            before; by how much its offset is larger than that access's, or just its offset if it
+//            is of another branch; address (n more or less than predicted, as with times)
+//
+// Predicted is the last address in the same slot of AddressPredictor, and 0 at first.
+//
 // A weight is that of each stream of the burst (stream_sums.h), times how often it was seen.
 //
 // ProfileData::kept_bursts, which is the section of a profile file, is
@@ -23,6 +33,8 @@
 //   each: u64 number of bursts, u64 count of sources, then each: u32; u64 count of threads, then
 //   each: u32; u64 count of branches, then each: u32 from module, u32 to module, u64 from, u64 to;
 //   u64 count of bytes of bursts, and these
+//   after all recordings, unless none has accesses, for each: u64 count of bytes of accesses, and
+//   these
 //
 // A reader that does not know it reads the same counts. libhbbp-collect is one.
 #ifndef HBBP_LIB_PROFILE_KEPT_BURSTS_H_
@@ -55,14 +67,17 @@ struct KeptBranch {
   bool operator==(const KeptBranch&) const = default;
 };
 
-// Where an instruction of a burst accessed memory first.
-struct KeptAccess {
-  uint32_t branch = 0;  // which of the burst began the stream that the instruction is in
-  uint32_t offset = 0;  // of the instruction from the start of the stream
-  uint64_t address = 0;
+// Predicts that an instruction accesses memory where it did the last time.
+struct AddressPredictor {
+  static constexpr size_t kSlots = 4096;
 
-  bool operator==(const KeptAccess&) const = default;
+  // `branch`, an index, began the stream that the instruction is in.
+  static constexpr size_t FindSlot(uint32_t branch, uint32_t offset) {
+    const uint64_t hash = (uint64_t{branch} << 32 | offset) * 0x9E3779B97F4A7C15ull;
+    return hash >> 52;
+  }
 };
+static_assert(AddressPredictor::kSlots == size_t{1} << (64 - 52));
 
 // The bursts of a recording.
 struct RecordedBursts {
@@ -72,6 +87,7 @@ struct RecordedBursts {
   std::vector<uint32_t> threads;
   std::vector<KeptBranch> branches;
   std::vector<uint8_t> bytes;
+  std::vector<uint8_t> access_bytes;
 
   bool operator==(const RecordedBursts&) const = default;
 };

@@ -68,6 +68,7 @@ class SectionReader {
     if (count > cursor_.remaining() / element_size) ok_ = false;
     return ok_ ? count : 0;
   }
+  size_t remaining() const { return ok_ ? cursor_.remaining() : 0; }
   Status status() const {
     if (ok_ && cursor_.remaining() == 0) return OkStatus();
     return MakeStatus(StatusCode::kBadFormat, "the %s section is damaged at byte %zu", section_,

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/recorded_access.h"
 #include "base/taken_branch.h"
 #include "trace/interpreter/access_timing.h"
 #include "trace/interpreter/large_memory.h"
@@ -38,18 +39,21 @@ struct BurstCost {
   bool has_all_instructions = false;
 };
 
-// A header precedes the branches of a burst, or of a part of one.
+// A header precedes the branches of a burst, or of a part of one, or the accesses to memory of the
+// branches before it.
 struct alignas(sizeof(TakenBranch)) BurstHeader {
   uint64_t time_ns = 0;       // CLOCK_MONOTONIC when the burst began
   uint64_t instructions = 0;  // instructions in the streams that end in this part
-  uint32_t branches = 0;
-  uint16_t periods = 1;  // sampling periods that the burst represents
+  uint32_t branches = 0;      // or accesses, if has_accesses
+  uint16_t periods = 1;       // sampling periods that the burst represents
   PartEnd end = PartEnd::kLast;
+  bool has_accesses = false;
   BurstCost cost;  // of the last part
 };
 // A header takes so many entries of a buffer.
 inline constexpr uint32_t kHeaderEntries = sizeof(BurstHeader) / sizeof(TakenBranch);
 static_assert(sizeof(BurstHeader) == kHeaderEntries * sizeof(TakenBranch));
+static_assert(sizeof(RecordedAccess) == sizeof(TakenBranch));
 
 struct alignas(64) BurstBuffer {
   static constexpr size_t kBytes = 16 * 1024;

@@ -50,7 +50,8 @@ void BurstRecorder::GrowAhead() {
   (void)buffer_memory_.Use(buffers * sizeof(BurstBuffer));
 }
 
-void BurstRecorder::SetLimits(const BurstLimits& limits) {
+void BurstRecorder::SetLimits(const BurstLimits& limits, bool records_accesses) {
+  constexpr uint32_t kAccessesPerBranch = 4;
   constexpr uint64_t kInstructionsPerBranch = 40;
   constexpr uint64_t kMinInstructions = 2048;
   constexpr uint64_t kMaxTimesInstructions = 7;
@@ -62,7 +63,8 @@ void BurstRecorder::SetLimits(const BurstLimits& limits) {
   }
   // Bursts that end at instructions rarely have half of the branches that they may.
   const uint32_t branches = limits.instructions != 0 ? limits.branches / 2 : limits.branches;
-  const uint32_t entries = kBufferedBursts * (kHeaderEntries + branches);
+  const uint32_t accesses = records_accesses ? branches * kAccessesPerBranch : 0;
+  const uint32_t entries = kBufferedBursts * (kHeaderEntries + branches + accesses);
   const uint32_t free_buffers = 1 + entries / BurstBuffer::kCapacity;
   if (free_buffers > free_buffers_) {
     buffers_.Allow(free_buffers - free_buffers_);
@@ -75,14 +77,21 @@ void BurstRecorder::DrainBuffer(BurstBuffer* buffer, Visitor visit, void* visito
   const uint32_t tid = slots_->Thread(buffer->slot);
   while (buffer->consumed < committed) {
     const BurstHeader& header = *buffer->HeaderAt(buffer->consumed);
-    const BurstView view = {tid,
-                            header.time_ns,
-                            header.periods,
-                            header.instructions,
-                            buffer->entries + buffer->consumed + kHeaderEntries,
-                            header.branches,
-                            header.end,
-                            header.cost};
+    const TakenBranch* entries = buffer->entries + buffer->consumed + kHeaderEntries;
+    BurstView view = {};
+    view.tid = tid;
+    view.time_ns = header.time_ns;
+    view.periods = header.periods;
+    view.instructions = header.instructions;
+    if (header.has_accesses) {
+      view.accesses = reinterpret_cast<const RecordedAccess*>(entries);
+      view.access_count = header.branches;
+    } else {
+      view.branches = entries;
+      view.count = header.branches;
+    }
+    view.end = header.end;
+    view.cost = header.cost;
     visit(view, visitor);
     buffer->consumed += kHeaderEntries + header.branches;
   }
@@ -116,6 +125,8 @@ bool BurstRecorder::Begin(ThreadSlot* slot, uint32_t periods) {
   slot->earlier_branches = 0;
   slot->has_parts = false;
   slot->branches = 0;
+  slot->accesses = 0;
+  slot->branches_before_gap = 0;
   slot->hits = 0;
   slot->instructions = 0;
   slot->last_branch = ThreadSlot::kNoBranch;
@@ -167,6 +178,7 @@ void BurstRecorder::StartPart(ThreadSlot* slot, uint32_t fresh) {
   BurstBuffer* current = buffers_.at(buffer - 1);
   slot->header = current->committed.load(std::memory_order_relaxed);
   slot->branches = 0;
+  slot->accesses = 0;
   slot->in_streams = 0;
   BurstHeader* header = current->HeaderAt(slot->header);
   *header = BurstHeader();
@@ -178,22 +190,25 @@ void BurstRecorder::StartPart(ThreadSlot* slot, uint32_t fresh) {
 void BurstRecorder::CommitPart(ThreadSlot* slot, PartEnd end) {
   BurstBuffer* buffer = buffers_.at(slot->buffer.load(std::memory_order_relaxed) - 1);
   BurstHeader* header = buffer->HeaderAt(slot->header);
-  header->branches = slot->branches;
+  header->branches = slot->branches + slot->accesses;
+  header->has_accesses = slot->accesses != 0;
   header->instructions = slot->in_streams;
   header->end = end;
-  buffer->committed.store(slot->header + kHeaderEntries + slot->branches,
-                          std::memory_order_release);
+  buffer->committed.store(EndOfPart(*slot), std::memory_order_release);
   slot->Add(Counter::kTakenBranches, slot->branches);
 }
 
 bool BurstRecorder::StartNextPart(ThreadSlot* slot, PartEnd end) {
   uint32_t fresh;
-  if (!TakeBufferAfter(slot, slot->header + kHeaderEntries + slot->branches, &fresh)) return false;
+  if (!TakeBufferAfter(slot, EndOfPart(*slot), &fresh)) return false;
   CommitPart(slot, end);
   slot->has_parts = true;
   slot->earlier_branches += slot->branches;
   slot->branches = 0;
-  if (end == PartEnd::kAfterGap) slot->last_branch = ThreadSlot::kNoBranch;
+  if (end == PartEnd::kAfterGap) {
+    slot->last_branch = ThreadSlot::kNoBranch;
+    slot->branches_before_gap = slot->earlier_branches;
+  }
   StartPart(slot, fresh);
   return true;
 }
@@ -220,6 +235,56 @@ void BurstRecorder::CountRun(ThreadSlot* slot, const RunResult& result) {
   }
   slot->branches += result.branches;
   slot->instructions += result.instructions;
+}
+
+// Makes RecordedAccess::branch the number of the branch since the last gap, and the offset one from
+// the target of that branch. Drops what is in no stream, and repetitions. Returns how many are
+// left.
+uint32_t BurstRecorder::LocateAccesses(ThreadSlot* slot, const TakenBranch* room,
+                                       const RunResult& result, RecordedAccess* accesses) {
+  const uint32_t until_run =
+      slot->earlier_branches + slot->branches - result.branches - slot->branches_before_gap;
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < result.accesses; ++i) {
+    RecordedAccess access = accesses[i];
+    const uint32_t of_run = access.branch;
+    if (until_run + of_run == 0) continue;
+    const uint64_t target = of_run == 0 ? slot->last_target : room[of_run - 1].to;
+    access.branch = until_run + of_run - 1;
+    access.offset -= static_cast<uint32_t>(target);
+    const bool is_repeated = kept != 0 && accesses[kept - 1].branch == access.branch &&
+                             accesses[kept - 1].offset == access.offset;
+    if (!is_repeated) accesses[kept++] = access;
+  }
+  if (result.branches != 0) slot->last_target = room[result.branches - 1].to;
+  return kept;
+}
+
+// The branches so far become a part, the accesses one or several more, and an empty part for the
+// branches that follow begins.
+void BurstRecorder::RecordAccesses(ThreadSlot* slot, const TakenBranch* room,
+                                   const RunResult& result, RecordedAccess* accesses) {
+  uint32_t left = LocateAccesses(slot, room, result, accesses);
+  uint64_t missed = result.missed_accesses;
+  while (left != 0) {
+    if (!StartNextPart(slot, PartEnd::kContinues)) {
+      missed += left;
+      break;
+    }
+    const uint32_t begin = slot->header + kHeaderEntries;
+    const uint32_t room_left = BurstBuffer::kCapacity - begin;
+    const uint32_t count = left < room_left ? left : room_left;
+    BurstBuffer* buffer = buffers_.at(slot->buffer.load(std::memory_order_relaxed) - 1);
+    __builtin_memcpy(&buffer->entries[begin], accesses, count * sizeof(*accesses));
+    slot->accesses = count;
+    accesses += count;
+    left -= count;
+    if (left == 0 && !StartNextPart(slot, PartEnd::kContinues)) {
+      slot->accesses = 0;
+      missed += count;
+    }
+  }
+  if (missed != 0) slot->Add(Counter::kMissedAccesses, missed);
 }
 
 bool BurstRecorder::Record(ThreadSlot* slot, const TakenBranch& branch) {

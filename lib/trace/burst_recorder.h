@@ -15,6 +15,7 @@
 
 #include <cstdint>
 
+#include "base/recorded_access.h"
 #include "base/taken_branch.h"
 #include "trace/burst_buffer.h"
 #include "trace/interpreter/large_memory.h"
@@ -30,6 +31,8 @@ struct BurstView {
   uint64_t instructions;  // instructions in the streams that end in this part
   const TakenBranch* branches;
   uint32_t count;
+  const RecordedAccess* accesses;  // of branches since the last gap, which were in earlier parts
+  uint32_t access_count;
   PartEnd end;     // what follows in the same thread
   BurstCost cost;  // of the last part
 };
@@ -63,7 +66,8 @@ class BurstRecorder {
   void GrowAhead();
   bool Owns(uint64_t address) const { return buffer_memory_.Contains(address); }
 
-  void SetLimits(const BurstLimits& limits);  // from now on
+  // From now on; bursts that record accesses need more room.
+  void SetLimits(const BurstLimits& limits, bool records_accesses);
   // Calls visit(view, visitor) for every part that was recorded since the last call.
   void Drain(Visitor visit, void* visitor);
   // Hands over the buffer of a thread that has ended. Returns false if it had none: there is
@@ -79,6 +83,10 @@ class BurstRecorder {
   TakenBranch* Room(ThreadSlot* slot, uint32_t* capacity);
   // Counts the branches that a run has written to Room.
   void CountRun(ThreadSlot* slot, const RunResult& result);
+  // Records the accesses that a run has logged, whose branches were written to `room` and counted.
+  // Without a free buffer some are dropped, and counted.
+  void RecordAccesses(ThreadSlot* slot, const TakenBranch* room, const RunResult& result,
+                      RecordedAccess* accesses);
   // Records one branch, which is the last of slot->instructions. Returns false if no buffer is
   // free.
   bool Record(ThreadSlot* slot, const TakenBranch& branch);
@@ -111,6 +119,11 @@ class BurstRecorder {
   bool TakeBufferAfter(ThreadSlot* slot, uint32_t used, uint32_t* fresh);
   void StartPart(ThreadSlot* slot, uint32_t fresh);
   void CommitPart(ThreadSlot* slot, PartEnd end);
+  uint32_t EndOfPart(const ThreadSlot& slot) const {
+    return slot.header + kHeaderEntries + slot.branches + slot.accesses;
+  }
+  static uint32_t LocateAccesses(ThreadSlot* slot, const TakenBranch* room, const RunResult& result,
+                                 RecordedAccess* accesses);
   void DrainBuffer(BurstBuffer* buffer, Visitor visit, void* visitor);
 
   ThreadSlots* slots_;

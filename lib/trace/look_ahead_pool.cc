@@ -8,6 +8,9 @@ namespace hbbp::trace {
 namespace {
 
 constexpr uint32_t kMaxLookAheads = 64;
+// Of a run.
+constexpr uint32_t kMaxAccesses = 8192;
+constexpr size_t kAccessLogBytes = kMaxAccesses * sizeof(RecordedAccess);
 
 size_t Stride() {
   return (LookAhead::Size() + LookAhead::Alignment() - 1) & ~(LookAhead::Alignment() - 1);
@@ -17,6 +20,7 @@ size_t Stride() {
 
 bool LookAheadPool::Reserve(CodeCache* code_cache) {
   new (&memory_) GrowingMemory();
+  new (&access_logs_) GrowingMemory();
   const long cpus = ::sysconf(_SC_NPROCESSORS_ONLN);
   const uint32_t wanted = cpus < 1 ? 4 : static_cast<uint32_t>(cpus) * 2 + 2;
   count_ = wanted > kMaxLookAheads ? kMaxLookAheads : wanted;
@@ -27,7 +31,18 @@ bool LookAheadPool::Reserve(CodeCache* code_cache) {
   return true;
 }
 
-void LookAheadPool::Unmap() { memory_.Release(); }
+void LookAheadPool::Unmap() {
+  memory_.Release();
+  access_logs_.Release();
+}
+
+bool LookAheadPool::LogAccesses(bool logs) {
+  logs_accesses_ = false;
+  if (!logs) return true;
+  if (access_logs_.reserved() == 0 && !access_logs_.Reserve(count_ * kAccessLogBytes)) return false;
+  logs_accesses_ = true;
+  return true;
+}
 
 void LookAheadPool::Prewarm() {
   if (memory_.Use(memory_.reserved())) UseHugePages(memory_.start(), count_ * Stride());
@@ -42,7 +57,9 @@ LookAhead* LookAheadPool::Acquire() {
   while (free != 0) {
     const auto index = static_cast<unsigned>(__builtin_ctzll(free));
     if (free_.compare_exchange_weak(free, free & (free - 1), std::memory_order_acquire)) {
-      return Make(index);
+      LookAhead* made = Make(index);
+      if (made != nullptr) made->SetAccessLog(AccessLog(index), kMaxAccesses);
+      return made;
     }
   }
   return nullptr;
@@ -59,6 +76,12 @@ LookAhead* LookAheadPool::Make(unsigned index) {
   }
   made_.fetch_or(bit, std::memory_order_relaxed);
   return LookAhead::Create(memory, code_cache_);
+}
+
+// Returns nullptr if there is none.
+RecordedAccess* LookAheadPool::AccessLog(unsigned index) {
+  if (!logs_accesses_ || !access_logs_.Use((index + 1) * kAccessLogBytes)) return nullptr;
+  return reinterpret_cast<RecordedAccess*>(access_logs_.start()) + size_t{index} * kMaxAccesses;
 }
 
 void LookAheadPool::Release(LookAhead* look_ahead) {

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/recorded_access.h"
 #include "trace/interpreter/large_memory.h"
 #include "trace/interpreter/look_ahead.h"
 #include "trace/thread_slot.h"
@@ -23,11 +24,16 @@ class LookAheadPool {
   // Returns false if there is no address space.
   bool Reserve(CodeCache* code_cache);
   void Unmap();  // call it after Reserve, also if that failed
+  // Has the interpreters that are acquired from now on log accesses to memory, or not. Returns
+  // false if there is no address space for the logs, which stay reserved.
+  bool LogAccesses(bool logs);
   // Spends some time and megabytes to make the interpreters faster.
   void Prewarm();
   // Return whether the address is in the memory of this table, and whether it is in an interpreter,
   // as a stack pointer may be.
-  bool Owns(uint64_t address) const { return memory_.Contains(address); }
+  bool Owns(uint64_t address) const {
+    return memory_.Contains(address) || access_logs_.Contains(address);
+  }
   bool IsInLookAhead(uint64_t address) const;
 
   // Returns nullptr if none is free, or if there is no memory for another one now.
@@ -39,9 +45,12 @@ class LookAheadPool {
 
  private:
   LookAhead* Make(unsigned index);
+  RecordedAccess* AccessLog(unsigned index);
 
   CodeCache* code_cache_ = nullptr;
   GrowingMemory memory_;
+  GrowingMemory access_logs_;
+  bool logs_accesses_ = false;
   uint32_t count_ = 0;
   // Each interpreter has a bit.
   std::atomic<uint64_t> made_{0};

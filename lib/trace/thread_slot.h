@@ -23,14 +23,17 @@ struct alignas(64) ThreadSlot {
   std::atomic<uint32_t> has_breakpoint;
 
   // These describe the burst that is being recorded.
-  bool is_waiting;            // the burst waits for the breakpoint
-  bool expects_stack;         // a hit must have stack_pointer
-  bool makes_progress;        // the breakpoint was hit since the last sample
-  bool restarts;              // mode verify: what comes next was not predicted
-  bool has_parts;             // earlier parts of the burst were committed
-  uint32_t header;            // entry of the header in the buffer
-  uint32_t branches;          // branches recorded in this part
-  uint32_t earlier_branches;  // branches recorded in earlier parts
+  bool is_waiting;               // the burst waits for the breakpoint
+  bool expects_stack;            // a hit must have stack_pointer
+  bool makes_progress;           // the breakpoint was hit since the last sample
+  bool restarts;                 // mode verify: what comes next was not predicted
+  bool has_parts;                // earlier parts of the burst were committed
+  uint32_t header;               // entry of the header in the buffer
+  uint32_t branches;             // branches recorded in this part
+  uint32_t accesses;             // or accesses to memory, if it has no branches
+  uint32_t earlier_branches;     // branches recorded in earlier parts
+  uint32_t branches_before_gap;  // of these, those before the last gap
+  uint64_t last_target;          // of the last branch, if accesses are recorded
   uint32_t hits;
   uint32_t foreign_hits;  // hits of this breakpoint in other frames
   uint64_t instructions;  // instructions since the burst began

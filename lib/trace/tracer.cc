@@ -196,6 +196,12 @@ int Tracer::Open(const TracerConfig& config) {
   if (is_open_.exchange(true)) return EBUSY;
   PrepareSignalContext();
   int error_number = MapMemory() ? 0 : ENOMEM;
+  if (error_number == 0 && !look_aheads_.LogAccesses(config.records_accesses)) {
+    error_number = ENOMEM;
+  }
+  if (error_number == 0 && !code_cache_->SetRecordsAccesses(config.records_accesses)) {
+    error_number = EAGAIN;
+  }
   if (error_number == 0) error_number = InstallSignalChain(&Filter, config.uses_real_time_signals);
   if (error_number != 0) {
     is_open_ = false;
@@ -205,7 +211,7 @@ int Tracer::Open(const TracerConfig& config) {
   SetHandlerShare(config.handler_share);
   handler_reserve_ns_ = static_cast<int64_t>(config.handler_reserve_ns);
   dense_samples_left_ = config.dense_samples;
-  recorder_.SetLimits(config.burst);
+  recorder_.SetLimits(config.burst, config.records_accesses);
   config_.keeps_handler_times = config.keeps_handler_times && slots_.ReserveHandlerTimes();
   GrowAhead();
   ++session_;

@@ -93,7 +93,8 @@ Environment EnvironmentFor(const RecordOptions& record, const std::string& prelo
                           ClockNs(CLOCK_REALTIME) - ClockNs(CLOCK_MONOTONIC),
                           static_cast<uint64_t>(options.max_overhead * preload::kOverheadUnit),
                           options.max_memory,
-                          options.kept_burst_bytes}) {
+                          options.kept_burst_bytes,
+                          static_cast<uint64_t>(options.keep_accesses)}) {
     session += std::to_string(number) + " ";
   }
   if (options.event_name != nullptr) session += options.event_name;

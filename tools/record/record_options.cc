@@ -106,6 +106,7 @@ Status CheckOptionsOfSource(const RecordOptions& record) {
       {"--event", record.event != "auto", source != "ibs", "ebs, lbr, swbt or auto"},
       {"--keep-bursts", !record.keep_bursts.empty(), source != "ibs" && source != "ebs",
        "lbr, swbt or auto"},
+      {"--keep-accesses", record.keep_accesses, source == "swbt", "swbt"},
   };
   for (const auto& option : options) {
     if (!option.is_given || option.has_use) continue;
@@ -184,6 +185,7 @@ hbbp_session_options SessionOptionsOf(const RecordOptions& record) {
   options.max_overhead = record.max_overhead_share;
   options.max_memory = record.max_memory_bytes;
   options.kept_burst_bytes = record.kept_burst_bytes;
+  options.keep_accesses = record.keep_accesses ? 1 : 0;
   options.pid = record.pid;
   return options;
 }
@@ -230,7 +232,10 @@ std::optional<int> ParseRecordOptions(int argc, char** argv, RecordOptions* reco
                 "keep counts by slices of time, such as 100ms or 1s, for hbbp phases");
   options.Value("--keep-bursts", &record->keep_bursts, "BYTES",
                 "swbt, lbr: keep whole bursts in so much memory of each process, such as 64M, for "
-                "hbbp export --format brstack");
+                "hbbp export --format brstack and hbbp probe");
+  options.Flag("--keep-accesses", &record->keep_accesses,
+               "swbt: keep bursts (of 64M without --keep-bursts) with the addresses that they "
+               "accessed, for hbbp probe");
   options.Seconds("--duration", &record->duration_s, "TIME",
                   "stop profiling after that time, such as 10 (seconds), 500ms or 5m; the program "
                   "goes on to its end");
@@ -268,8 +273,10 @@ std::optional<int> ParseRecordOptions(int argc, char** argv, RecordOptions* reco
       "with --merge, all go to FILE, and hbbp info lists the processes.\n"
       "The exit status is that of CMD; 2 if it was not run, because it could not be profiled.");
   const std::optional<int> status = options.Parse(argc, argv);
+  if (record->keep_accesses && record->keep_bursts.empty()) record->keep_bursts = "64M";
   // Options that only branch tracing has choose it.
-  const bool has_trace_options = record->burst != 0 || !record->trace_mode.empty();
+  const bool has_trace_options =
+      record->burst != 0 || !record->trace_mode.empty() || record->keep_accesses;
   if (record->source == "auto" && has_trace_options) record->source = "swbt";
   return status;
 }

@@ -39,6 +39,7 @@ struct RecordOptions {
   uint64_t max_memory_bytes = 0;
   std::string keep_bursts;  // as it was given; empty: they are not kept
   uint64_t kept_burst_bytes = 0;
+  bool keep_accesses = false;
   uint64_t pid = 0;         // a running process; 0: `command` is run
   bool is_outside = false;  // `command` is observed from outside
   std::vector<std::string> command;

@@ -31,9 +31,25 @@ void BlockBuilder::StartInstruction(unsigned first_op) {
   info() = InstructionInfo{};
   info().offset = static_cast<uint16_t>(start_ - code_);
   info().first_op = static_cast<uint8_t>(first_op);
+  access_ = Address{};
   touched_flags_[instruction_count_] = 0;
   flagless_[instruction_count_] = nullptr;
   fused_[instruction_count_] = nullptr;
+}
+
+// The first access counts: that of the operand of `push [memory]`, and not that to the stack.
+void BlockBuilder::SetAccess(uint8_t base, uint8_t index, uint8_t scale, int64_t displacement) {
+  if (!access_.is_set) access_ = {true, base, index, scale, displacement};
+}
+
+void BlockBuilder::InsertAccessRecord(unsigned first_op) {
+  if (!access_.is_set || access_.base == kAddressTemp || access_.index == kAddressTemp) return;
+  for (unsigned i = op_count_; i > first_op; --i) ops_[i] = ops_[i - 1];
+  ++op_count_;
+  ops_[first_op] = MicroOp{
+      kRecordAccess,      0, 0, access_.base, access_.index, access_.scale, 0, access_.displacement,
+      ip_ + info().offset};
+  ++info().first_op;
 }
 
 void BlockBuilder::DropDeadFlags() {
@@ -159,6 +175,7 @@ MicroOp& BlockBuilder::EmitMemory(Handler handler) {
     }
   }
   info().memory_op = static_cast<uint8_t>(op_count_ - info().first_op);
+  SetAccess(base, index, scale, displacement);
   MicroOp& op = Emit(handler);
   op.base = base;
   op.index = index;
@@ -172,6 +189,7 @@ MicroOp& BlockBuilder::EmitStack(Handler handler, int displacement) {
   info().writes |= GprBit(kRsp);
   info().address |= GprBit(kRsp);
   info().memory_op = static_cast<uint8_t>(op_count_ - info().first_op);
+  SetAccess(kRsp, kNoGpr, 0, displacement);
   MicroOp& op = Emit(handler);
   op.base = kRsp;
   op.displacement = displacement;

@@ -49,6 +49,15 @@ class BlockBuilder {
     int32_t displacement;
   };
 
+  // Address is that of the first access of an instruction, as MicroOp has it.
+  struct Address {
+    bool is_set;
+    uint8_t base;
+    uint8_t index;
+    uint8_t scale;
+    int64_t displacement;
+  };
+
   Outcome Refuse(StopReason reason) {
     reason_ = reason;
     return Outcome::kRefuse;
@@ -56,6 +65,9 @@ class BlockBuilder {
   bool Fetch();
   // Begins an instruction at `start_`, or begins it again.
   void StartInstruction(unsigned first_op);
+  // Puts kRecordAccess in front of the instruction, which has been lifted from `first_op` on, if it
+  // accesses memory at an address that it does not compute itself.
+  void InsertAccessRecord(unsigned first_op);
   void DropDeadFlags();
   LiftResult Pack();
 
@@ -79,6 +91,7 @@ class BlockBuilder {
   MicroOp& Emit(Handler handler);
   MicroOp& EmitMemory(Handler handler);  // with the address of the memory operand
   MicroOp& EmitStack(Handler handler, int displacement);
+  void SetAccess(uint8_t base, uint8_t index, uint8_t scale, int64_t displacement);
   void EmitFlagged(MicroOp& op, const Handler (&handlers)[kFlagsUses]);
   void EmitFlagged(MicroOp& op, const Handler (&handlers)[2]);
   // In these, `number` is a register as encoded.
@@ -108,6 +121,7 @@ class BlockBuilder {
   unsigned op_count_ = 0;
   unsigned instruction_count_ = 0;
   Encoding encoding_;
+  Address access_;
   MicroOp ops_[kMaxBlockOps];
   InstructionInfo infos_[kMaxBlockInstructions];
   RegisterSet touched_flags_[kMaxBlockInstructions];

@@ -114,6 +114,17 @@ void CodeCache::EndRun() { runs_.fetch_sub(1, std::memory_order_release); }
 bool CodeCache::FlushIfFull() {
   const uint32_t used = used_units_.load(std::memory_order_relaxed);
   if (!add_failed_.load(std::memory_order_relaxed) && used < units_ - units_ / 8) return false;
+  return Flush();
+}
+
+bool CodeCache::SetRecordsAccesses(bool records) {
+  if (records == records_accesses()) return true;
+  if (used_units_.load(std::memory_order_relaxed) > 1 && !Flush()) return false;
+  records_accesses_.store(records, std::memory_order_relaxed);
+  return true;
+}
+
+bool CodeCache::Flush() {
   uint32_t none = 0;
   if (!runs_.compare_exchange_strong(none, kFlushing, std::memory_order_acq_rel)) return false;
   for (uint32_t i = 0; i <= bucket_mask_; ++i) buckets_[i].store(0, std::memory_order_relaxed);

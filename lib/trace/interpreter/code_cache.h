@@ -51,6 +51,11 @@ class CodeCache {
   }
   AccessTiming access_timing() const { return access_timing_.load(std::memory_order_relaxed); }
 
+  // For the worker: has bursts record where instructions access memory, or not, from now on.
+  // Returns false, and changes nothing, if that needs an empty cache and a burst runs in it now.
+  bool SetRecordsAccesses(bool records);
+  bool records_accesses() const { return records_accesses_.load(std::memory_order_relaxed); }
+
   // For the worker, at intervals: empties the cache if it is nearly full and no burst runs in it
   // now. Returns whether it did.
   bool FlushIfFull();
@@ -101,6 +106,7 @@ class CodeCache {
   explicit CodeCache(GrowingMemory&& memory) : memory_(static_cast<GrowingMemory&&>(memory)) {}
   ~CodeCache() = default;
   void FindVdso();
+  bool Flush();
   BlockRef Allocate(size_t bytes);
   size_t HeadBytes() const { return static_cast<size_t>(blocks_ - memory_.start()); }
 
@@ -115,6 +121,7 @@ class CodeCache {
   uint64_t vdso_start_ = 0;
   uint64_t vdso_bytes_ = 0;
   std::atomic<bool> reads_may_block_{false};
+  std::atomic<bool> records_accesses_{false};
   std::atomic<AccessTiming> access_timing_{AccessTiming()};
   static_assert(std::atomic<AccessTiming>::is_always_lock_free);
   XsaveLayout xsave_layout_;

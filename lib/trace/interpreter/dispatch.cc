@@ -233,6 +233,10 @@ void Step(const MicroOp*, Interpreter* m, uint64_t flags) {
   const MicroOp* first = block->ops() + info.first_op;
   for (unsigned i = 0; i < info.op_count; ++i) m->step_ops[i] = first[i];
   if (info.exact_handler != nullptr) m->step_ops[info.flags_op].handler = info.exact_handler;
+  if (first != block->ops() && first[-1].handler == kRecordAccess &&
+      (info.address & m->state.poison) == 0) {
+    RecordAccess(first - 1, m);
+  }
   m->step_ops[info.op_count].handler = OnStepDone;
   if (info.reads & m->state.poison) [[unlikely]] {
     HBBP_TAIL PassUnknown(m->step_ops, m, flags);

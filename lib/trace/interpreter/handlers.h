@@ -133,6 +133,10 @@ extern const Handler kSetDirection;  // immediate: DF
 extern const Handler kLoadAh;        // lahf
 extern const Handler kStoreAh;       // sahf
 
+// Precedes an instruction that accesses memory, and belongs to none; immediate: the address of the
+// instruction. Only blocks of a CodeCache that records accesses have it.
+extern const Handler kRecordAccess;
+
 extern const Handler kNop;
 extern const Handler kPrefetchLine;
 

@@ -115,6 +115,7 @@ IntegerLifter::Outcome IntegerLifter::LiftAluOrMove(uint8_t opcode) {
       if (!HasMemory() || encoding_.has_67) return Outcome::kOther;
       encoding_.segment_word = 0;
       EmitMemory(kLea[size]).a = Write(size, encoding_.reg);
+      access_ = Address{};
       return Outcome::kNext;
     case Opcode::kPopOperand:
       if ((encoding_.reg & 7) != 0 || HasMemory() || size == 1) return Outcome::kOther;
@@ -242,6 +243,7 @@ IntegerLifter::Outcome IntegerLifter::LiftShiftOrReturn(uint8_t opcode) {
       info().address |= GprBit(kRbp);
       info().effect = Effect::kLeave;
       Emit(kLeave).base = kRbp;
+      SetAccess(kRbp, kNoGpr, 0, 0);
       return Outcome::kNext;
     case Opcode::kInt3:
       return Refuse(StopReason::kTrap);
@@ -603,6 +605,7 @@ IntegerLifter::Outcome IntegerLifter::LiftGroup5(uint8_t opcode) {
                                 : Emit(is_call ? kCallReg : kJumpToReg);
       if (!HasMemory()) op.a = Read(3, encoding_.rm);
       if (is_call) {
+        SetAccess(kRsp, kNoGpr, 0, -8);
         info().reads |= GprBit(kRsp);
         info().writes |= GprBit(kRsp);
       }
@@ -884,6 +887,11 @@ IntegerLifter::Outcome IntegerLifter::LiftString(StringOperation operation, unsi
              : kRepeatWhileNotEqual;
   op.index = encoding_.segment_word != 0 ? encoding_.segment_word : uint8_t{kNoGpr};
   op.extra = static_cast<uint8_t>(operation);
+  if (operation == kStos || operation == kScas) {
+    SetAccess(kRdi, kNoGpr, 0, 0);
+  } else {
+    SetAccess(kRsi, op.index, 0, 0);
+  }
   if (operation == kScas || operation == kCmps) {
     if (repeats) {
       Flags(0, kFlagBits);

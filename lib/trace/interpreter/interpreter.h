@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/recorded_access.h"
 #include "base/taken_branch.h"
 #include "trace/interpreter/code_cache.h"
 #include "trace/interpreter/micro_op.h"
@@ -46,6 +47,11 @@ struct Interpreter {
   TakenBranch* out;
   TakenBranch* out_end;
   const uint8_t* blocks;  // CodeCache::blocks()
+  // Where the next access is recorded, until there is no room. Their `branch` has the low bits of
+  // `out`, and `offset` those of the address of the instruction.
+  RecordedAccess* access_out;
+  RecordedAccess* access_end;
+  uint64_t missed_accesses;
 
   OverlayMemory memory;
 
@@ -105,6 +111,19 @@ inline constexpr unsigned kUpperStack = 0x8000;
   bool is_low;
   asm("testl %1, %%esp" : "=@ccz"(is_low) : "i"(kUpperStack));
   return is_low;
+}
+
+// Records the access of the micro-operation kRecordAccess.
+[[gnu::always_inline]] inline void RecordAccess(const MicroOp* op, Interpreter* m) {
+  RecordedAccess* out = m->access_out;
+  if (out == m->access_end) [[unlikely]] {
+    ++m->missed_accesses;
+    return;
+  }
+  out->address = ComputeAddress(op, m);
+  out->branch = static_cast<uint32_t>(reinterpret_cast<uint64_t>(m->out));
+  out->offset = static_cast<uint32_t>(op->immediate);
+  m->access_out = out + 1;
 }
 
 // Jumps to a function with exactly the parameters of a handler. Where the compiler does not

@@ -31,7 +31,9 @@ class Lifter : public IntegerLifter {
 
 LiftResult Lifter::Lift(unsigned max_instructions) {
   Outcome outcome = Outcome::kNext;
-  while (instruction_count_ < max_instructions && op_count_ + kMaxOpsOfInstruction < kMaxBlockOps) {
+  const bool records_accesses = m_->code_cache->records_accesses();
+  const unsigned max_ops = kMaxOpsOfInstruction + (records_accesses ? 1 : 0);
+  while (instruction_count_ < max_instructions && op_count_ + max_ops < kMaxBlockOps) {
     const unsigned first_op = op_count_;
     outcome = LiftInstruction();
     if (outcome == Outcome::kRefuse) {
@@ -39,8 +41,9 @@ LiftResult Lifter::Lift(unsigned max_instructions) {
       cursor_ = start_;
       break;
     }
+    if (records_accesses) InsertAccessRecord(first_op);
     InstructionInfo& done = info();
-    done.op_count = static_cast<uint8_t>(op_count_ - first_op);
+    done.op_count = static_cast<uint8_t>(op_count_ - done.first_op);
     done.length = static_cast<uint8_t>(cursor_ - start_);
     ++instruction_count_;
     if (outcome == Outcome::kEnd) break;
@@ -238,6 +241,7 @@ Lifter::Outcome Lifter::LiftNative(const NativeInstruction& native) {
       address.displacement = native.displacement;
       op->displacement = 0;
     }
+    if (op->base != kAddressTemp) access_.displacement = op->displacement;
     if (native.writes_memory) info().store_bytes = native.memory_bytes;
     op->a = native.memory_bytes;
     op->extra = static_cast<uint8_t>(native.alignment - 1);

@@ -33,6 +33,8 @@ struct Machine {
   // The handler that runs this look-ahead is on the alternate stack of its thread.
   bool leaves_alternate_stack;
   bool has_overflowed;
+  RecordedAccess* access_log;
+  uint32_t access_capacity;
   alignas(64) uint64_t canary[kCanaryWords];
   uint8_t stack[kStackBytes];
   Interpreter interpreter;
@@ -149,6 +151,9 @@ RunResult RunMachine(Machine* machine, TakenBranch* branches, uint32_t capacity,
   m.is_stepping = false;
   m.memory.stops_at_code = true;
   m.rep_budget = kRepBudget;
+  m.access_out = machine->access_log;
+  m.access_end = machine->access_log + machine->access_capacity;
+  m.missed_accesses = 0;
   RunOnStack(machine);
   ExitFloat(&m);
   const auto executed = [&](int64_t left) {
@@ -175,6 +180,12 @@ RunResult RunMachine(Machine* machine, TakenBranch* branches, uint32_t capacity,
   result.branches = static_cast<uint32_t>(m.out - branches);
   result.instructions = executed(m.instructions_left);
   if (result.branches != 0) result.last_branch = executed(m.instructions_left_at_branch[true]);
+  const auto first = static_cast<uint32_t>(reinterpret_cast<uint64_t>(branches));
+  for (RecordedAccess* access = machine->access_log; access != m.access_out; ++access) {
+    access->branch = (access->branch - first) / uint32_t{sizeof(TakenBranch)};
+  }
+  result.accesses = static_cast<uint32_t>(m.access_out - machine->access_log);
+  result.missed_accesses = machine->access_capacity == 0 ? 0 : m.missed_accesses;
   machine->stats.instructions += result.instructions;
   machine->stats.decoded_instructions += m.decoded_instructions;
   machine->stats.probed_pages += m.memory.probed_pages;
@@ -252,6 +263,13 @@ void LookAhead::Begin(const RegisterReader& registers, const MemoryReader& memor
   machine->leaves_alternate_stack = false;
   BeginBurst(machine, memory, false);
 }
+
+void LookAhead::SetAccessLog(RecordedAccess* log, uint32_t capacity) {
+  Of(this)->access_log = log;
+  Of(this)->access_capacity = log == nullptr ? 0 : capacity;
+}
+
+RecordedAccess* LookAhead::access_log() const { return Of(this)->access_log; }
 
 RunResult LookAhead::Run(TakenBranch* branches, uint32_t capacity, uint64_t instruction_limit) {
   return RunMachine(Of(this), branches, capacity, instruction_limit, false);

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/recorded_access.h"
 #include "base/taken_branch.h"
 #include "trace/interpreter/access_timing.h"
 #include "trace/interpreter/program_reader.h"
@@ -34,6 +35,8 @@ struct RunResult {
   // Instructions up to and including the first and the last branch that it wrote; 0 without any.
   uint64_t first_branch = 0;
   uint64_t last_branch = 0;
+  uint32_t accesses = 0;         // that this call wrote to the log
+  uint64_t missed_accesses = 0;  // that found no room there
 };
 
 // Divergence says why the program is not in the predicted state.
@@ -87,6 +90,13 @@ class LookAhead {
   // Requires BeginVerified. Finds out why the program, which since the last Begin or Continue was
   // to execute what was run, has reached state().rip in state `found` and not state().
   Divergence FindDivergence(const MachineState& found);
+
+  // Has each run write where instructions access memory to `log`, from its start on, if the code
+  // cache records accesses; no log: has them write nothing. RecordedAccess::branch then is how many
+  // branches the run has written before the access, and `offset` the low bits of the address of the
+  // instruction. An instruction that is executed again may be there again.
+  void SetAccessLog(RecordedAccess* log, uint32_t capacity);
+  RecordedAccess* access_log() const;
 
   // Executes until `capacity` taken branches were written to `branches`, or something stops it.
   // Another call continues, if the reason allows it.

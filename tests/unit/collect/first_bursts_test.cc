@@ -50,6 +50,17 @@ Added MakeLoop(uint64_t iterations) {
   return added;
 }
 
+// A walk through memory, which began elsewhere, and one access in the last stream.
+std::vector<RecordedAccess> MakeAccesses(uint64_t iterations, uint64_t start) {
+  std::vector<RecordedAccess> accesses;
+  for (uint32_t i = 0; i < iterations; ++i) {
+    accesses.push_back({start + 8 * i, 3 * i, 2});
+    accesses.push_back({0x7fff0000, 3 * i, 4});
+    accesses.push_back({start - 8 * i, 3 * i + 1, 0});
+  }
+  return accesses;
+}
+
 KeptBursts Parse(const BurstKeeper& keeper) {
   ProfileData data = EmptyProfile();
   data.kept_bursts = keeper.Encode(data, kNoModule, nullptr);
@@ -68,6 +79,8 @@ void CheckAreThese(const RecordedBursts& recording, const std::vector<Added>& al
     CHECK(burst.thread == added.head.thread);
     CHECK(burst.time_ns == added.head.time_ns);
     CHECK(burst.weight == added.head.weight);
+    CHECK(burst.accesses ==
+          std::vector<RecordedAccess>(added.head.accesses.begin(), added.head.accesses.end()));
     REQUIRE(burst.branches.size() == added.branches.size());
     for (size_t i = 0; i < added.branches.size(); ++i) {
       const KeptBranch& branch = recording.branches[burst.branches[i]];
@@ -78,6 +91,26 @@ void CheckAreThese(const RecordedBursts& recording, const std::vector<Added>& al
   }
   CHECK_FALSE(reader.Next(&burst));
   CHECK(reader.status().ok());
+}
+
+TEST_CASE("accesses are read as they were added, in about three bytes each") {
+  CountedMemory memory;
+  FirstBursts keeper(&memory, kPlenty);
+  const std::vector<RecordedAccess> walk = MakeAccesses(100, 0x1000);
+  const std::vector<RecordedAccess> other = MakeAccesses(10, 0x7f0012345000);
+  std::vector<Added> all = {MakeLoop(100), MakeLoop(5), MakeLoop(10), MakeLoop(100)};
+  all[0].head.accesses = walk;
+  all[2].head.accesses = other;
+  all[3].head.accesses = walk;
+  for (const Added& added : all) keeper.Add(added.head, added.branches);
+  const KeptBursts bursts = Parse(keeper);
+  REQUIRE(bursts.recordings.size() == 1);
+  CheckAreThese(bursts.recordings[0], all);
+  CHECK(bursts.recordings[0].access_bytes.size() < 4 * (2 * walk.size() + other.size()));
+  keeper.Clear();
+  const Added again = {{0, 0, 5, 1, walk}, MakeLoop(100).branches};
+  keeper.Add(again.head, again.branches);
+  CheckAreThese(Parse(keeper).recordings[0], {again});
 }
 
 TEST_CASE("bursts are read as they were added") {

@@ -59,6 +59,58 @@ TEST_CASE("the documented bytes are these bursts") {
   CHECK(bursts[1].branches == std::vector<uint32_t>{2});
 }
 
+// Accesses of the first burst: two instructions of one stream, and one of them again.
+RecordedBursts BurstsWithAccesses() {
+  RecordedBursts bursts = TwoBursts();
+  bursts.access_bytes = {0, 3, 1, 4, 16, 0, 4, 31, 2, 4, 2};
+  return bursts;
+}
+
+TEST_CASE("the documented bytes are these accesses") {
+  const std::vector<KeptBurst> bursts = ReadAll(BurstsWithAccesses());
+  REQUIRE(bursts.size() == 2);
+  // The third is at the predicted address, and one more.
+  CHECK(bursts[0].accesses ==
+        std::vector<RecordedAccess>{{8, 1, 4}, {0 - uint64_t{16}, 1, 8}, {9, 3, 4}});
+  CHECK(bursts[1].accesses.empty());
+}
+
+TEST_CASE("accesses come back from a file, also of one recording of several") {
+  ProfileData data = FullProfile();
+  data.kept_bursts = SerializeKeptBursts({0, {TwoBursts(), BurstsWithAccesses()}});
+  const StatusOr<KeptBursts> bursts = ParseKeptBursts(data);
+  REQUIRE(bursts.ok());
+  REQUIRE(bursts->recordings.size() == 2);
+  CHECK(bursts->recordings[0] == TwoBursts());
+  CHECK(bursts->recordings[1] == BurstsWithAccesses());
+}
+
+TEST_CASE("damaged bytes of accesses are errors") {
+  const RecordedBursts whole = BurstsWithAccesses();
+  KeptBurst burst;
+  for (size_t size = 1; size < whole.access_bytes.size(); ++size) {
+    CAPTURE(size);
+    RecordedBursts cut = whole;
+    cut.access_bytes.resize(size);
+    KeptBurstReader reader(cut);
+    while (reader.Next(&burst)) {
+    }
+    CHECK(reader.status().code() == StatusCode::kBadFormat);
+  }
+  for (size_t position = 0; position < whole.access_bytes.size(); ++position) {
+    for (const int value : {1, 5, 0x7f, 0x80, 0xff}) {
+      RecordedBursts changed = whole;
+      changed.access_bytes[position] = static_cast<uint8_t>(value);
+      KeptBurstReader reader(changed);
+      while (reader.Next(&burst)) {
+        for (const RecordedAccess& access : burst.accesses) {
+          CHECK(access.branch < burst.branches.size());
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("bursts come back from a file, and a profile without has no section for them") {
   const ProfileData data = ProfileWith(TwoBursts());
   const StatusOr<ProfileData> parsed = ParseProfile(SerializeProfile(data));
@@ -186,11 +238,16 @@ TEST_CASE("many small recordings take no more memory than allowed, and those wit
     recordings.recordings.push_back(i % 2 == 0 ? empty : small);
   many.kept_bursts = SerializeKeptBursts(recordings);
   const ProfileData* const twice[] = {&many, &many};
-  KeptBurstMerger merger(10 * sizeof(RecordedBursts));
+  constexpr size_t kRoom = 10 * sizeof(RecordedBursts);
+  const size_t bytes =
+      sizeof(RecordedBursts) + (small.sources.size() + small.threads.size()) * sizeof(uint32_t);
+  const size_t fitting = kRoom / bytes;
+  REQUIRE(fitting < kRecordings / 2);
+  KeptBurstMerger merger(kRoom);
   const StatusOr<KeptBursts> bursts = ParseKeptBursts(MergeProfiles(twice, {}, &merger));
   REQUIRE(bursts.ok());
-  CHECK(bursts->recordings.size() == 8);
-  CHECK(bursts->not_kept == 2 * 7 + kRecordings - 8);
+  CHECK(bursts->recordings.size() == fitting);
+  CHECK(bursts->not_kept == 2 * 7 + kRecordings - fitting);
   for (const RecordedBursts& recording : bursts->recordings) CHECK(recording.number == 1);
 
   ProfileData absurd = FullProfile();

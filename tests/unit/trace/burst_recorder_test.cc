@@ -28,7 +28,7 @@ class Recording {
   explicit Recording(const BurstLimits& limits = {kBranches, 0, kInstructions}) {
     REQUIRE(slots_.Reserve(4));
     REQUIRE(recorder_.Reserve(4, true));
-    recorder_.SetLimits(limits);
+    recorder_.SetLimits(limits, true);
     bool is_new = false;
     slot_ = slots_.Claim(static_cast<uint32_t>(::getpid()), &is_new);
     REQUIRE(is_new);
@@ -101,6 +101,75 @@ TEST_CASE("no stream crosses a gap") {
   CHECK(parts[0].instructions == 3);
   CHECK(parts[1].end == PartEnd::kLast);
   CHECK(parts[1].instructions == 6);
+}
+
+TEST_CASE(
+    "accesses are of the streams that branches began, each once, and none is before the first") {
+  Recording recording;
+  REQUIRE(recording->Begin(recording.slot(), 1));
+  // Two runs: a branch, and then another one.
+  std::vector<std::vector<RecordedAccess>> drained;
+  const auto run = [&](uint64_t target, std::vector<RecordedAccess> accesses) {
+    uint32_t capacity = 0;
+    TakenBranch* room = recording->Room(recording.slot(), &capacity);
+    REQUIRE(room != nullptr);
+    *room = {target - 1, target};
+    RunResult result;
+    result.branches = 1;
+    result.instructions = result.first_branch = result.last_branch = 5;
+    result.accesses = static_cast<uint32_t>(accesses.size());
+    recording->CountRun(recording.slot(), result);
+    recording->RecordAccesses(recording.slot(), room, result, accesses.data());
+  };
+  run(0x1000, {{7, 0, 0x900}, {8, 1, 0x1004}, {8, 1, 0x1004}, {9, 1, 0x1008}});
+  run(0x2000, {{10, 0, 0x1010}, {11, 1, 0x2000}});
+  recording->Finish(recording.slot());
+  std::vector<RecordedAccess> all;
+  size_t branches = 0;
+  struct Sums {
+    std::vector<RecordedAccess>* accesses;
+    size_t* branches;
+  } sums = {&all, &branches};
+  recording->Drain(
+      [](const BurstView& view, void* user) {
+        auto* into = static_cast<Sums*>(user);
+        into->accesses->insert(into->accesses->end(), view.accesses,
+                               view.accesses + view.access_count);
+        *into->branches += view.count;
+      },
+      &sums);
+  CHECK(branches == 2);
+  CHECK(all == std::vector<RecordedAccess>{{8, 0, 4}, {9, 0, 8}, {10, 0, 0x10}, {11, 1, 0}});
+}
+
+TEST_CASE("more accesses than a buffer has room for go to several") {
+  Recording recording;
+  constexpr uint32_t kMany = 3 * BurstBuffer::kCapacity;
+  std::vector<RecordedAccess> accesses;
+  for (uint32_t i = 0; i < kMany; ++i) accesses.push_back({i, 1, 0x1000 + i});
+  REQUIRE(recording->Begin(recording.slot(), 1));
+  uint32_t capacity = 0;
+  TakenBranch* room = recording->Room(recording.slot(), &capacity);
+  REQUIRE(room != nullptr);
+  *room = {1, 0x1000};
+  RunResult result;
+  result.branches = 1;
+  result.accesses = kMany;
+  recording->CountRun(recording.slot(), result);
+  recording->RecordAccesses(recording.slot(), room, result, accesses.data());
+  recording->Finish(recording.slot());
+  std::vector<uint64_t> addresses;
+  recording->Drain(
+      [](const BurstView& view, void* all) {
+        for (uint32_t i = 0; i < view.access_count; ++i) {
+          static_cast<std::vector<uint64_t>*>(all)->push_back(view.accesses[i].address);
+        }
+      },
+      &addresses);
+  const uint64_t missed = recording.slot()->counters[static_cast<int>(Counter::kMissedAccesses)];
+  CHECK(addresses.size() + missed == kMany);
+  CHECK(addresses.size() >= BurstBuffer::kCapacity);
+  for (size_t i = 0; i < addresses.size(); ++i) REQUIRE(addresses[i] == i);
 }
 
 TEST_CASE("a burst of one branch makes no stream, and its entries are used again") {

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "isa/control_flow.h"
+#include "probes/memory_operand.h"
 #include "support/single_step.h"
 #include "trace/native/signal_context.h"
 
@@ -32,6 +33,10 @@ struct CompareState {
   uint64_t end_ip = 0;
   uint64_t left = 0;  // instructions until the end of the prediction
   MachineState native;
+  std::vector<RecordedAccess> accesses;  // empty: they are not compared
+  size_t next_access = 0;
+  size_t access_count = 0;
+  AddressRegisters registers;  // before the instruction at last_ip
   Comparison result;
   char difference[256] = {};
 };
@@ -97,6 +102,38 @@ void CompareRegisters(CompareState* state, const ucontext_t& context) {
   ++state->result.compared;
 }
 
+// Compares the access of the instruction at last_ip.
+void CompareAccess(CompareState* state) {
+  const auto code = std::span(reinterpret_cast<const uint8_t*>(state->last_ip), 15);
+  const MemoryOperand operand = FindMemoryOperand(code, state->last_ip);
+  const RecordedAccess* recorded = nullptr;
+  // An instruction that is executed again may be recorded again.
+  while (state->next_access < state->access_count) {
+    const RecordedAccess& next = state->accesses[state->next_access];
+    if (next.branch != state->next_predicted ||
+        next.offset != static_cast<uint32_t>(state->last_ip)) {
+      break;
+    }
+    if (recorded == nullptr) recorded = &next;
+    ++state->next_access;
+  }
+  if (operand.size == 0) return;
+  if (recorded == nullptr) {
+    ++state->result.unrecorded_accesses;
+    return;
+  }
+  ++state->result.recorded_accesses;
+  const uint64_t address = operand.Address(state->registers);
+  if (address != recorded->address) Difference(state, "access", recorded->address, address);
+}
+
+void KeepRegisters(CompareState* state, const ucontext_t& context) {
+  LoadGeneralRegisters(context, &state->native);
+  std::copy(state->native.gpr, state->native.gpr + 16, state->registers.general.begin());
+  state->registers.fs_base = state->native.fs_base;
+  state->registers.gs_base = state->native.gs_base;
+}
+
 bool IsTaken(uint64_t from, uint64_t to) {
   ControlFlow flow;
   if (!DecodeControlFlow({reinterpret_cast<const uint8_t*>(from), 15}, from, &flow)) return false;
@@ -118,6 +155,8 @@ void Predict(CompareState* state, const ucontext_t& context, bool is_new) {
   const RunResult run = state->look_ahead->Run(state->predicted.data(), state->burst, limit);
   state->predicted_count = run.branches;
   state->next_predicted = 0;
+  state->next_access = 0;
+  state->access_count = run.accesses;
   state->left = run.instructions;
   state->end_ip = run.ip;
   state->is_ahead = run.instructions > 0;
@@ -130,6 +169,7 @@ void OnStep(const ucontext_t& context, void* user) {
   const bool repeats = ip == state->last_ip && !IsTaken(state->last_ip, ip);
   bool is_new = !state->is_ahead;
   if (state->last_ip != 0 && state->is_ahead && !repeats) {
+    if (!state->accesses.empty()) CompareAccess(state);
     if (IsTaken(state->last_ip, ip)) {
       if (state->next_predicted == state->predicted_count) {
         Difference(state, "branch not predicted", 0, ip);
@@ -155,6 +195,7 @@ void OnStep(const ucontext_t& context, void* user) {
       state->is_ahead = false;
     }
   }
+  if (!state->accesses.empty() && !repeats) KeepRegisters(state, context);
   state->last_ip = ip;
 }
 
@@ -217,6 +258,19 @@ Comparison CompareBursts(LookAheadFixture* fixture, const std::function<void()>&
   state.burst = burst;
   state.faults_are_caught = faults_are_caught;
   return Compare(fixture, function, &state);
+}
+
+Comparison CompareAccesses(LookAheadFixture* fixture, const std::function<void()>& function,
+                           uint32_t burst) {
+  constexpr uint32_t kCapacity = 65536;
+  CompareState state;
+  state.burst = burst;
+  state.accesses.resize(kCapacity);
+  fixture->code_cache()->SetRecordsAccesses(true);
+  fixture->look_ahead()->SetAccessLog(state.accesses.data(), kCapacity);
+  Comparison comparison = Compare(fixture, function, &state);
+  fixture->look_ahead()->SetAccessLog(nullptr, 0);
+  return comparison;
 }
 
 FaultCatcher::FaultCatcher() {

@@ -35,6 +35,9 @@ struct Comparison {
   size_t steps = 0;
   size_t compared = 0;  // instructions after which all registers were compared
   size_t taken_branches = 0;
+  // Instructions that accessed memory, by CompareAccesses: at the recorded address, or without one.
+  size_t recorded_accesses = 0;
+  size_t unrecorded_accesses = 0;
   size_t stops[static_cast<size_t>(StopReason::kCount)] = {};
   std::string difference;  // the first; empty: none
 
@@ -48,6 +51,11 @@ Comparison CompareSteps(LookAheadFixture* fixture, const std::function<void()>& 
 // with what the function then does.
 Comparison CompareBursts(LookAheadFixture* fixture, const std::function<void()>& function,
                          uint32_t burst, bool faults_are_caught = false);
+
+// Predicts bursts and compares where their instructions accessed memory with what their operands
+// say before each.
+Comparison CompareAccesses(LookAheadFixture* fixture, const std::function<void()>& function,
+                           uint32_t burst);
 
 // During its lifetime, SIGSEGV, SIGBUS and SIGFPE go to RecoverFromFault.
 class FaultCatcher {

@@ -118,6 +118,18 @@ TEST_CASE("Bursts of real functions are those that happen") {
   }
 }
 
+TEST_CASE("Bursts of real functions record where their instructions access memory") {
+  if (kHasSanitizer) HBBP_SKIP("functions of sanitizers are called, millions of instructions long");
+  LookAheadFixture fixture;
+  for (const NamedFunction& function : kFunctions) {
+    INFO(function.name);
+    const Comparison comparison = CompareAccesses(&fixture, function.function, 256);
+    CHECK(comparison.difference == "");
+    CHECK(comparison.recorded_accesses > 100);
+    CHECK(comparison.unrecorded_accesses * 100 < comparison.recorded_accesses);
+  }
+}
+
 bool HasXsavec() {
   uint32_t eax, ebx, ecx, edx;
   return __get_cpuid_count(0xd, 1, &eax, &ebx, &ecx, &edx) != 0 && (eax & 2) != 0;

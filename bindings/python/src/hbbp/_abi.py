@@ -789,7 +789,7 @@ class hbbp_session_options(Structure):
         ('max_memory', c_uint64),
         ('allocator', POINTER(hbbp_allocator)),
         ('drained_by_host', c_uint32),
-        ('reserved', c_uint32),
+        ('keep_accesses', c_uint32),
         ('kept_burst_bytes', c_uint64),
     ]
 

@@ -2558,8 +2558,10 @@ pub struct hbbp_session_options {
     /// program with one thread keeps one: glibc's malloc and stdio are faster in such programs, and
     /// their profile is what it is without a session.
     pub drained_by_host: u32,
-    /// 0
-    pub reserved: u32,
+    /// 1: whole bursts have the addresses, too, that their instructions accessed, for productions
+    /// (hbbp probe). Of HBBP_SOURCE_SWBT with HBBP_TRACE_LOOKAHEAD, and with kept_burst_bytes, of
+    /// which most is for them. Bursts then take about twice the time
+    pub keep_accesses: u32,
     /// Keeps whole bursts and branch stacks, with their branches in the order in which they were
     /// taken, for hbbp_export as "brstack": bytes for them, at least HBBP_MIN_KEPT_BURST_BYTES, and of
     /// max_memory at most an eighth. The first bursts are kept, until there is no room; all are

@@ -116,6 +116,9 @@ impl SessionOptions {
         max_memory(bytes: u64): raw.max_memory = bytes;
         /// Keeps whole bursts in so many bytes, for the export format `brstack`. Default: none.
         kept_burst_bytes(bytes: u64): raw.kept_burst_bytes = bytes;
+        /// Keeps bursts with the addresses that they accessed; needs
+        /// [`kept_burst_bytes`](Self::kept_burst_bytes) and branch tracing by look-ahead.
+        keep_accesses(keep: bool): raw.keep_accesses = keep.into();
         /// Starts no thread: [`Session::drain`] must be called again and again.
         drained_by_host(drained: bool): raw.drained_by_host = drained.into();
         /// Sets the least urgent level of messages. Default: [`LogLevel::Info`].

@@ -47,7 +47,7 @@ declared! {
         hbbp_pivot_label { struct_size, kind, text, number, index, reserved }
         hbbp_pivot_cell { struct_size, reserved, value, standard_error, share, share_error }
         hbbp_ratio { struct_size, is_known, group, name, value, unit, standard_error }
-        hbbp_session_options { struct_size, source, event, period_mode, period, frequency_hz, include_kernel, buffer_bytes, trace_mode, burst_branches, branch_period, expected_seconds, pid, event_name, event_type, event_config, ebs_method, imprecise, slice_ns, log, log_user_data, log_level, thread_count, threads, max_overhead, max_memory, allocator, drained_by_host, reserved, kept_burst_bytes }
+        hbbp_session_options { struct_size, source, event, period_mode, period, frequency_hz, include_kernel, buffer_bytes, trace_mode, burst_branches, branch_period, expected_seconds, pid, event_name, event_type, event_config, ebs_method, imprecise, slice_ns, log, log_user_data, log_level, thread_count, threads, max_overhead, max_memory, allocator, drained_by_host, keep_accesses, kept_burst_bytes }
         hbbp_session_info { struct_size, running, samples, lost, throttled, duration_ns, dropped, cpu_ns, overhead_ns, recent_overhead, period_factor, period_changes, memory_bytes, peak_memory_bytes }
         hbbp_slice { struct_size, reserved, start_ns, end_ns, samples }
         hbbp_source_ops { struct_size, reserved, name, start, drain, stop, destroy }

@@ -1,0 +1,19 @@
+// This handler records where instructions access memory.
+//
+// Contract: handlers (micro_op.h).
+#include "trace/interpreter/handlers.h"
+#include "trace/interpreter/interpreter.h"
+
+namespace hbbp::trace {
+namespace {
+
+void RecordOne(const MicroOp* op, Interpreter* m, uint64_t flags) {
+  RecordAccess(op, m);
+  HBBP_NEXT(op, m, flags);
+}
+
+}  // namespace
+
+constinit const Handler kRecordAccess = RecordOne;
+
+}  // namespace hbbp::trace
