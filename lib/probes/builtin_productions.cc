@@ -49,6 +49,10 @@ constexpr std::string_view kCopySizes = R"(use framework
 copy-sizes: entry && name ~ "*memcpy*", "*memmove*" && sample_flag => count(rdx), null
 )";
 
+constexpr std::string_view kDivisors = R"(use framework
+divisors: mnemonic in (div, idiv) && sample_flag => count(pc, divisor), null
+)";
+
 constexpr std::string_view kDataStreams = R"(use framework
 data-streams: mem_op && sample_flag => trace(pc, address), null
 )";
@@ -63,6 +67,7 @@ constexpr BuiltinProductions kBuiltins[] = {
     {"strides", "loads and how far each went from its last address", kStrides},
     {"trip-counts", "loops and how often each iterated", kTripCounts},
     {"copy-sizes", "sizes of memcpy and memmove", kCopySizes},
+    {"divisors", "integer divisions and their divisors", kDivisors},
     {"data-streams", "sequences of loads and stores that recur", kDataStreams},
 };
 

@@ -12,6 +12,7 @@
 
 #include "isa/branch_kind.h"
 #include "isa/instruction_properties.h"
+#include "probes/divisor_operand.h"
 
 namespace hbbp {
 
@@ -31,6 +32,7 @@ struct ProbedInstruction : InstructionSite {
   ControlFlow flow;
   std::array<uint8_t, kMaxInstructionLength> bytes{};
   InstructionProperties properties;
+  DivisorOperand divisor;
   // A bit for each production that fires at every execution in this state of the flags, and for
   // each that depends on the execution. BurstState::Flags() is the index.
   std::array<uint64_t, kFlagStates> fires{};

@@ -25,6 +25,7 @@ constexpr NamedKey kKeys[] = {
     {"address", "", KeyType::kNumber},
     {"size", "", KeyType::kNumber},
     {"value", "", KeyType::kNumber},
+    {"divisor", "", KeyType::kNumber},
     {"stride", "", KeyType::kNumber},
     {"trips", "", KeyType::kNumber},
     {"sample_counter", "", KeyType::kNumber},
@@ -178,6 +179,9 @@ uint64_t EventValues::NumberOf(ProbeKey key) const {
       return event_.size;
     case ProbeKey::kValue:
       return event_.value;
+    case ProbeKey::kDivisor:
+      if (event_.registers == nullptr) return 0;
+      return event_.instruction->divisor.Value(*event_.registers, event_.value);
     case ProbeKey::kSampleCounter:
       return state_.sample_counter;
     case ProbeKey::kBurstCounter:

@@ -29,6 +29,7 @@ enum class ProbeKey : uint8_t {
   kAddress,
   kSize,
   kValue,
+  kDivisor,
   kStride,
   kTrips,
   kSampleCounter,
@@ -83,8 +84,11 @@ constexpr ProbeKeySet SetOf(ProbeKey key) { return ProbeKeySet{1} << static_cast
 static_assert(static_cast<size_t>(ProbeKey::kCount) <= 64);
 // The operands that only some streams have.
 inline constexpr ProbeKeySet kMemoryOperands = SetOf(ProbeKey::kAddress) | SetOf(ProbeKey::kSize) |
-                                               SetOf(ProbeKey::kValue) | SetOf(ProbeKey::kStride);
-inline constexpr ProbeKeySet kRegisters = (SetOf(ProbeKey::kR15) << 1) - SetOf(ProbeKey::kRax);
+                                               SetOf(ProbeKey::kValue) | SetOf(ProbeKey::kDivisor) |
+                                               SetOf(ProbeKey::kStride);
+inline constexpr ProbeKeySet kValues = SetOf(ProbeKey::kValue) | SetOf(ProbeKey::kDivisor);
+inline constexpr ProbeKeySet kRegisters =
+    ((SetOf(ProbeKey::kR15) << 1) - SetOf(ProbeKey::kRax)) | SetOf(ProbeKey::kDivisor);
 
 // Properties have the ids of PropertyKeys, then follow those of ProbeKey, then taxonomies.
 inline constexpr uint32_t kFirstProbeKeyId = static_cast<uint32_t>(Property::kCount);

@@ -109,6 +109,12 @@ g: insn = 0f05 => null, null
         message = self.refused('probe', '--stream', 'valgrind', '-p', file, '--', program('probed'))
         self.assertIn("use 'value', which valgrind's stream does not have", message)
 
+    def test_divisors(self):
+        found = self.probe('--exhaustive', '-p', 'divisors')
+        self.assertEqual(self.counts(found['rows'], 'divisor'), {('-7',): 1, ('1',): 1})
+        self.assertIn("use 'divisor', which valgrind's stream does not have",
+                      self.refused('probe', '--stream', 'valgrind', '-p', 'divisors', '--', program('probed')))
+
     def test_callers_strides_names_and_registers(self):
         file = self.productions('''
 a: proc_call => count contexts(caller, function, target), null

@@ -46,6 +46,7 @@ Column::Kind FindKind(ProbeKey field, bool is_table) {
     case ProbeKey::kSampleCounter:
     case ProbeKey::kBurstCounter:
       return Column::kCount;
+    case ProbeKey::kDivisor:
     case ProbeKey::kStride:
       return Column::kText;
     default:
@@ -58,7 +59,9 @@ Cell MakeCell(const ProbedProgram& program, ProbeKey field, uint64_t value, bool
   if (is_table && IsAnyNumber(field)) {
     return value <= UINT32_MAX ? std::to_string(value) : FormatAddress(value);
   }
-  if (field == ProbeKey::kStride) return std::to_string(static_cast<int64_t>(value));
+  if (field == ProbeKey::kStride || field == ProbeKey::kDivisor) {
+    return std::to_string(static_cast<int64_t>(value));
+  }
   if (!IsCodeAddress(field)) return value;
   // A function that is not known has the number 0.
   if (value == 0) return std::monostate();

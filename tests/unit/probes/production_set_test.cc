@@ -83,6 +83,9 @@ TEST_CASE("productions: where the instruction is, who called, and registers") {
   CHECK(Holds("caller = 0x77 && stride = 0x20", kLoad, 0, {0x30, 4, 0}));
   CHECK(Holds("rax = 100 && rsp = 104 && rdi = 107 && r8 = 108 && r15 = 115", kNop));
   CHECK_FALSE(Holds("rcx != 101", kNop));
+  CHECK(Holds("divisor = 101", kDiv));
+  CHECK(Holds("divisor = 0x34", {0xf6, 0x31}, 0, {0x80, 1, 0x1234}));  // div byte [rcx]
+  CHECK(Holds("divisor = 0", kLoad, 0, {0x80, 4, 7}));
 }
 
 TEST_CASE("productions: settings, comments, continuation lines, tables") {
