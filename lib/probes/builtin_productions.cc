@@ -53,6 +53,11 @@ constexpr std::string_view kDivisors = R"(use framework
 divisors: mnemonic in (div, idiv) && sample_flag => count(pc, divisor), null
 )";
 
+constexpr std::string_view kSampleProfile = R"(use framework
+instructions: sample_flag => count(pc), null
+calls: proc_call && sample_flag => count(pc, target), null
+)";
+
 constexpr std::string_view kDataStreams = R"(use framework
 data-streams: mem_op && sample_flag => trace(pc, address), null
 )";
@@ -68,6 +73,7 @@ constexpr BuiltinProductions kBuiltins[] = {
     {"trip-counts", "loops and how often each iterated", kTripCounts},
     {"copy-sizes", "sizes of memcpy and memmove", kCopySizes},
     {"divisors", "integer divisions and their divisors", kDivisors},
+    {"sample-profile", "all instructions and calls, for --sample-profile", kSampleProfile},
     {"data-streams", "sequences of loads and stores that recur", kDataStreams},
 };
 
