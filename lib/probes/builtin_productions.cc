@@ -45,6 +45,10 @@ constexpr std::string_view kTripCounts = R"(use framework
 trip-counts: conditional && backward && !taken && sample_flag => count(pc, trips), null
 )";
 
+constexpr std::string_view kPathProfile = R"(use framework
+paths: path_end && sample_flag => count(path_start, pc, path), null
+)";
+
 constexpr std::string_view kCopySizes = R"(use framework
 copy-sizes: entry && name ~ "*memcpy*", "*memmove*" && sample_flag => count(rdx), null
 )";
@@ -71,6 +75,7 @@ constexpr BuiltinProductions kBuiltins[] = {
     {"indirect-targets", "indirect calls and jumps and where they went", kIndirectTargets},
     {"strides", "loads and how far each went from its last address", kStrides},
     {"trip-counts", "loops and how often each iterated", kTripCounts},
+    {"paths", "acyclic paths through functions", kPathProfile},
     {"copy-sizes", "sizes of memcpy and memmove", kCopySizes},
     {"divisors", "integer divisions and their divisors", kDivisors},
     {"sample-profile", "all instructions and calls, for --sample-profile", kSampleProfile},

@@ -52,6 +52,11 @@ struct InstructionEvent {
   uint64_t stride = 0;  // from the address of the execution before it; 0 of the first one
   // Of a backward conditional branch: how often it was executed since it was last not taken.
   uint64_t trips = 0;
+  // Where the current path through the function began, and how its conditional branches went: bits
+  // behind a leading 1, which are 1 if they were taken.
+  uint64_t path_start = 0;
+  uint64_t path = 1;
+  bool ends_path = false;
   uint64_t caller = 0;  // start of the function that called this one; 0 if that is unknown
   // Before the execution, in the order of their numbers: rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8
   // to r15. Null if the stream does not have them.

@@ -22,12 +22,14 @@ constexpr NamedKey kKeys[] = {
     {"next", "", KeyType::kNumber},
     {"function", "", KeyType::kNumber},
     {"caller", "", KeyType::kNumber},
+    {"path_start", "", KeyType::kNumber},
     {"address", "", KeyType::kNumber},
     {"size", "", KeyType::kNumber},
     {"value", "", KeyType::kNumber},
     {"divisor", "", KeyType::kNumber},
     {"stride", "", KeyType::kNumber},
     {"trips", "", KeyType::kNumber},
+    {"path", "", KeyType::kNumber},
     {"sample_counter", "", KeyType::kNumber},
     {"burst_counter", "", KeyType::kNumber},
     {"rax", "", KeyType::kNumber},
@@ -58,6 +60,7 @@ constexpr NamedKey kKeys[] = {
     {"indirect", "", KeyType::kFlag},
     {"backward", "", KeyType::kFlag},
     {"taken", "", KeyType::kFlag},
+    {"path_end", "", KeyType::kFlag},
     {"mem_op", "", KeyType::kFlag},
     {"load", "", KeyType::kFlag},
     {"store", "", KeyType::kFlag},
@@ -142,6 +145,10 @@ std::optional<bool> StaticFlag(const ProbedInstruction& instruction, ProbeKey ke
       if (!IsTransfer(kind)) return false;
       if (kind != BranchKind::kConditional) return true;
       return std::nullopt;
+    case ProbeKey::kPathEnd:
+      if (kind == BranchKind::kConditional) return std::nullopt;
+      if (kind == BranchKind::kJump) return instruction.flow.target <= instruction.pc;
+      return kind == BranchKind::kReturn || kind == BranchKind::kIndirectJump;
     case ProbeKey::kMemOp:
       return memory != MemoryAccess::kNone;
     case ProbeKey::kLoad:
@@ -169,6 +176,12 @@ uint64_t EventValues::NumberOf(ProbeKey key) const {
       return event_.instruction->function;
     case ProbeKey::kCaller:
       return event_.caller;
+    case ProbeKey::kPathStart:
+      return event_.path_start;
+    case ProbeKey::kPath:
+      return event_.path;
+    case ProbeKey::kPathEnd:
+      return StaticFlag(*event_.instruction, key).value_or(event_.ends_path) ? 1 : 0;
     case ProbeKey::kStride:
       return event_.stride;
     case ProbeKey::kTrips:

@@ -26,12 +26,14 @@ enum class ProbeKey : uint8_t {
   kNext,
   kFunction,
   kCaller,
+  kPathStart,
   kAddress,
   kSize,
   kValue,
   kDivisor,
   kStride,
   kTrips,
+  kPath,
   kSampleCounter,
   kBurstCounter,
   // General-purpose registers, in the order of their numbers.
@@ -65,6 +67,7 @@ enum class ProbeKey : uint8_t {
   kIndirect,
   kBackward,
   kTaken,
+  kPathEnd,
   kMemOp,
   kLoad,
   kStore,
@@ -89,6 +92,8 @@ inline constexpr ProbeKeySet kMemoryOperands = SetOf(ProbeKey::kAddress) | SetOf
 inline constexpr ProbeKeySet kValues = SetOf(ProbeKey::kValue) | SetOf(ProbeKey::kDivisor);
 inline constexpr ProbeKeySet kRegisters =
     ((SetOf(ProbeKey::kR15) << 1) - SetOf(ProbeKey::kRax)) | SetOf(ProbeKey::kDivisor);
+inline constexpr ProbeKeySet kPaths =
+    SetOf(ProbeKey::kPathStart) | SetOf(ProbeKey::kPath) | SetOf(ProbeKey::kPathEnd);
 
 // Properties have the ids of PropertyKeys, then follow those of ProbeKey, then taxonomies.
 inline constexpr uint32_t kFirstProbeKeyId = static_cast<uint32_t>(Property::kCount);
@@ -98,7 +103,7 @@ inline constexpr uint32_t kFirstTaxonomyId =
 constexpr uint32_t IdOf(ProbeKey key) { return kFirstProbeKeyId + static_cast<uint32_t>(key); }
 constexpr bool IsProbeKeyId(uint32_t id) { return id >= kFirstProbeKeyId && id < kFirstTaxonomyId; }
 // Returns whether a number is an address of code: of an instruction, or the start of a function.
-constexpr bool IsCodeAddress(ProbeKey key) { return key <= ProbeKey::kCaller; }
+constexpr bool IsCodeAddress(ProbeKey key) { return key <= ProbeKey::kPathStart; }
 constexpr bool IsText(ProbeKey key) {
   return key == ProbeKey::kInsn || key == ProbeKey::kName || key == ProbeKey::kModule;
 }

@@ -140,6 +140,18 @@ e: !taken && backward && conditional => count trips(function, trips), null
         self.assertIn("use 'rbx', which valgrind's stream does not have",
                       self.refused('probe', '--stream', 'valgrind', '-p', registers, '--', program('probed')))
 
+    def test_paths(self):
+        file = self.productions('use paths\nt: path_end && name ~ on* => trace sequence(path), null\n')
+        for stream in self.streams():
+            with self.subTest(stream=stream):
+                found = self.probe('--stream', stream, '--exhaustive', '-p', file, '--min-length', '2')
+                rows = [row for row in found['rows'] if row['table'] == 'paths']
+                self.assertEqual(self.counts(rows, 'path_start', 'pc', 'path'),
+                                 {('once', 'once+0xd', '-'): 60, ('twice', 'twice+0xa', '-'): 20,
+                                  ('_start+0x5', '_start+0x15', 'T'): 18, ('_start', '_start+0x15', 'T'): 1})
+                streams = [row['stream'] for row in found['rows'] if row['table'] == 'sequence']
+                self.assertEqual({element for stream in streams for element in stream.split()}, {'-'})
+
     def test_threads_have_a_history_of_their_own(self):
         file = self.productions('a: name = Loop && conditional => count iterations(function), null\n'
                                 'b: name = Loop && conditional && !taken => count loops(trips), null\n')

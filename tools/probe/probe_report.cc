@@ -5,6 +5,7 @@
 #include "probe/probe_report.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <optional>
 #include <string>
@@ -37,6 +38,15 @@ bool IsAnyNumber(ProbeKey field) {
   return field == ProbeKey::kValue || (field >= ProbeKey::kRax && field <= ProbeKey::kR15);
 }
 
+// Returns "TNT" of a path with three conditional branches, of which the second one was not taken.
+std::string PathText(uint64_t path) {
+  std::string text;
+  for (int bit = static_cast<int>(std::bit_width(path)) - 2; bit >= 0; --bit) {
+    text += (path >> bit & 1) != 0 ? 'T' : 'N';
+  }
+  return text.empty() ? "-" : text;
+}
+
 Column::Kind FindKind(ProbeKey field, bool is_table) {
   if (IsCodeAddress(field)) return Column::kFunction;
   if (is_table && IsAnyNumber(field)) return Column::kText;
@@ -47,6 +57,7 @@ Column::Kind FindKind(ProbeKey field, bool is_table) {
     case ProbeKey::kBurstCounter:
       return Column::kCount;
     case ProbeKey::kDivisor:
+    case ProbeKey::kPath:
     case ProbeKey::kStride:
       return Column::kText;
     default:
@@ -62,6 +73,7 @@ Cell MakeCell(const ProbedProgram& program, ProbeKey field, uint64_t value, bool
   if (field == ProbeKey::kStride || field == ProbeKey::kDivisor) {
     return std::to_string(static_cast<int64_t>(value));
   }
+  if (field == ProbeKey::kPath) return PathText(value);
   if (!IsCodeAddress(field)) return value;
   // A function that is not known has the number 0.
   if (value == 0) return std::monostate();
@@ -91,7 +103,12 @@ std::string ElementText(const ProbedProgram& program, const ProbeTable& table,
   std::string text;
   for (size_t i = 0; i < table.fields.size(); ++i) {
     if (i != 0) text += ":";
-    const bool is_code = IsCodeAddress(table.fields[i]);
+    const ProbeKey field = table.fields[i];
+    if (field == ProbeKey::kPath) {
+      text += PathText(row[i]);
+      continue;
+    }
+    const bool is_code = IsCodeAddress(field);
     text += is_code ? NameOfCode(program.code().LocationOf(row[i])) : FormatAddress(row[i]);
   }
   return text;

@@ -48,6 +48,13 @@ TEST_CASE("productions: a backward branch has a target at or before its own addr
   CHECK_FALSE(Holds("taken || backward", kNop));
 }
 
+TEST_CASE("productions: where a path ends, as far as the instruction says") {
+  for (const Code& end : {kReturn, kJumpBack, kJumpRax}) CHECK(Holds("path_end", end));
+  for (const Code& other : {kNop, kCallForward, kCallRax, kJneForward}) {
+    CHECK_FALSE(Holds("path_end", other));
+  }
+}
+
 TEST_CASE("productions: classes of memory") {
   CHECK(Holds("mem_op && load && !store", kLoad));
   CHECK(Holds("mem_op && store && !load", kStore));

@@ -1,4 +1,5 @@
-// Tests what follows from the earlier instructions of a thread: strides, callers, trip counts.
+// Tests what follows from the earlier instructions of a thread: strides, callers, trip counts,
+// paths.
 #include "probes/thread_history.h"
 
 #include "support/catch.h"
@@ -8,7 +9,7 @@ namespace hbbp {
 namespace {
 
 constexpr ProbeKeySet kAll =
-    SetOf(ProbeKey::kStride) | SetOf(ProbeKey::kCaller) | SetOf(ProbeKey::kTrips);
+    SetOf(ProbeKey::kStride) | SetOf(ProbeKey::kCaller) | SetOf(ProbeKey::kTrips) | kPaths;
 
 class History {
  public:
@@ -88,6 +89,55 @@ TEST_CASE("history: trips are counted until the branch is not taken") {
   CHECK(history.Execute(kJumpBack, 0x1000, 0xff2).trips == 0);
 }
 
+bool HasPath(const InstructionEvent& event, uint64_t start, uint64_t path, bool ends) {
+  INFO(event.path_start << " " << event.path << " " << event.ends_path);
+  return event.path_start == start && event.path == path && event.ends_path == ends;
+}
+
+TEST_CASE("history: a path has the outcomes of conditional branches up to a backward one") {
+  History history;
+  CHECK(HasPath(history.Execute(kNop, 0x1000, 0x1001), 0x1000, 0b1, false));
+  CHECK(HasPath(history.Execute(kJneForward, 0x1001, 0x1013), 0x1000, 0b11, false));
+  CHECK(HasPath(history.Execute(kJneForward, 0x1013, 0x1015), 0x1000, 0b110, false));
+  CHECK(HasPath(history.Execute(kJneBack, 0x1015, 0x1017), 0x1000, 0b1100, false));
+  CHECK(HasPath(history.Execute(kJneBack, 0x1017, 0x1009), 0x1000, 0b11001, true));
+  CHECK(HasPath(history.Execute(kNop, 0x1009, 0x100a), 0x1009, 0b1, false));
+  CHECK(HasPath(history.Execute(kJumpBack, 0x1010, 0x1002), 0x1009, 0b1, true));
+  CHECK(HasPath(history.Execute(kJumpRax, 0x1002, 0x1800), 0x1002, 0b1, true));
+  CHECK(HasPath(history.Execute(kNop, 0x1800, 0x1801), 0x1800, 0b1, false));
+}
+
+TEST_CASE("history: a call interrupts a path") {
+  History history;
+  history.Execute(kJneForward, 0x1000, 0x1012);
+  CHECK(HasPath(history.Execute(kCallRax, 0x1012, 0x2000), 0x1000, 0b11, false));
+  CHECK(HasPath(history.Execute(kJneForward, 0x2000, 0x2002), 0x2000, 0b10, false));
+  CHECK(HasPath(history.Execute(kCallRax, 0x2002, 0x3000), 0x2000, 0b10, false));
+  SECTION("and returns resume it") {
+    CHECK(HasPath(history.Execute(kReturn, 0x3000, 0x2004), 0x3000, 0b1, true));
+    CHECK(HasPath(history.Execute(kReturn, 0x2004, 0x1014), 0x2000, 0b10, true));
+    CHECK(HasPath(history.Execute(kJneForward, 0x1014, 0x1016), 0x1000, 0b110, false));
+  }
+  SECTION("also a return over several calls") {
+    CHECK(HasPath(history.Execute(kReturn, 0x3000, 0x1014), 0x3000, 0b1, true));
+    CHECK(HasPath(history.Execute(kNop, 0x1014, 0x1015), 0x1000, 0b11, false));
+  }
+  SECTION("but one that fits no call begins another path") {
+    CHECK(HasPath(history.Execute(kReturn, 0x3000, 0x7777), 0x3000, 0b1, true));
+    CHECK(HasPath(history.Execute(kNop, 0x7777, 0x7778), 0x7777, 0b1, false));
+  }
+}
+
+TEST_CASE("history: a path ends behind 63 outcomes") {
+  History history;
+  for (int i = 1; i < ThreadHistory::kMaxOutcomes; ++i) {
+    CHECK_FALSE(history.Execute(kJneForward, 0x1000, 0x1012).ends_path);
+  }
+  const uint64_t all_taken = ~uint64_t{0};
+  CHECK(HasPath(history.Execute(kJneForward, 0x1000, 0x1012), 0x1000, all_taken, true));
+  CHECK(HasPath(history.Execute(kJneForward, 0x1012, 0x1014), 0x1012, 0b10, false));
+}
+
 TEST_CASE("history: what no production uses is not kept") {
   History history;
   history.keys = 0;
@@ -96,6 +146,7 @@ TEST_CASE("history: what no production uses is not kept") {
   const InstructionEvent event = history.Execute(kLoad, 0x2000, 0, 0x540);
   CHECK(event.stride == 0);
   CHECK(event.caller == 0);
+  CHECK(HasPath(history.Execute(kJneBack, 0x1000, 0xff2), 0, 1, false));
   CHECK(history.Execute(kJneBack, 0x1000, 0xff2).trips == 0);
 }
 
