@@ -41,6 +41,10 @@ constexpr std::string_view kStrides = R"(use framework
 strides: load && addressing != stack && sample_flag => count(pc, stride), null
 )";
 
+constexpr std::string_view kReuseDistances = R"(use framework
+reuse-distances: load && addressing != stack && sample_flag => count(pc, reuse), null
+)";
+
 constexpr std::string_view kTripCounts = R"(use framework
 trip-counts: conditional && backward && !taken && sample_flag => count(pc, trips), null
 )";
@@ -74,6 +78,9 @@ constexpr BuiltinProductions kBuiltins[] = {
     {"edges", "branches and where they went", kEdges},
     {"indirect-targets", "indirect calls and jumps and where they went", kIndirectTargets},
     {"strides", "loads and how far each went from its last address", kStrides},
+    {"reuse-distances",
+     "loads and how many cache lines were accessed since the last access to theirs",
+     kReuseDistances},
     {"trip-counts", "loops and how often each iterated", kTripCounts},
     {"paths", "acyclic paths through functions", kPathProfile},
     {"copy-sizes", "sizes of memcpy and memmove", kCopySizes},

@@ -28,6 +28,7 @@ constexpr NamedKey kKeys[] = {
     {"value", "", KeyType::kNumber},
     {"divisor", "", KeyType::kNumber},
     {"stride", "", KeyType::kNumber},
+    {"reuse", "", KeyType::kNumber},
     {"trips", "", KeyType::kNumber},
     {"path", "", KeyType::kNumber},
     {"sample_counter", "", KeyType::kNumber},
@@ -184,6 +185,8 @@ uint64_t EventValues::NumberOf(ProbeKey key) const {
       return StaticFlag(*event_.instruction, key).value_or(event_.ends_path) ? 1 : 0;
     case ProbeKey::kStride:
       return event_.stride;
+    case ProbeKey::kReuse:
+      return event_.reuse;
     case ProbeKey::kTrips:
       return event_.trips;
     case ProbeKey::kAddress:

@@ -32,6 +32,7 @@ enum class ProbeKey : uint8_t {
   kValue,
   kDivisor,
   kStride,
+  kReuse,
   kTrips,
   kPath,
   kSampleCounter,
@@ -88,7 +89,7 @@ static_assert(static_cast<size_t>(ProbeKey::kCount) <= 64);
 // The operands that only some streams have.
 inline constexpr ProbeKeySet kMemoryOperands = SetOf(ProbeKey::kAddress) | SetOf(ProbeKey::kSize) |
                                                SetOf(ProbeKey::kValue) | SetOf(ProbeKey::kDivisor) |
-                                               SetOf(ProbeKey::kStride);
+                                               SetOf(ProbeKey::kStride) | SetOf(ProbeKey::kReuse);
 inline constexpr ProbeKeySet kValues = SetOf(ProbeKey::kValue) | SetOf(ProbeKey::kDivisor);
 inline constexpr ProbeKeySet kRegisters =
     ((SetOf(ProbeKey::kR15) << 1) - SetOf(ProbeKey::kRax)) | SetOf(ProbeKey::kDivisor);

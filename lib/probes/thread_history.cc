@@ -1,5 +1,7 @@
 #include "probes/thread_history.h"
 
+#include <bit>
+
 namespace hbbp {
 
 void ThreadHistory::Complete(ProbeKeySet keys, InstructionEvent* event) {
@@ -9,6 +11,7 @@ void ThreadHistory::Complete(ProbeKeySet keys, InstructionEvent* event) {
     event->stride = event->address - last->second;
     last->second = event->address;
   }
+  if ((keys & SetOf(ProbeKey::kReuse)) != 0 && event->size != 0) AccessLines(event);
   if ((keys & SetOf(ProbeKey::kCaller)) != 0 && !calls_.empty() && calls_without_frame_ == 0) {
     event->caller = calls_.back().caller;
   }
@@ -20,6 +23,14 @@ void ThreadHistory::Complete(ProbeKeySet keys, InstructionEvent* event) {
     if (!event->is_taken()) trips = 0;
   }
   if ((keys & kPaths) != 0) AddOutcome(event);
+}
+
+void ThreadHistory::AccessLines(InstructionEvent* event) {
+  const uint64_t first = event->address >> kLineBits;
+  const uint64_t last = (event->address + event->size - 1) >> kLineBits;
+  const uint64_t distance = reuse_.Access(first);
+  event->reuse = distance == ReuseDistances::kFirst ? distance : std::bit_floor(distance);
+  for (uint64_t line = first + 1; line <= last; ++line) reuse_.Access(line);
 }
 
 void ThreadHistory::AddOutcome(InstructionEvent* event) {

@@ -1,5 +1,6 @@
 // ThreadHistory derives from the earlier instructions of a thread what a single one does not show:
-// who called the function, how far an access is from the last one, how often a loop iterated, which
+// who called the function, how far an access is from the last one, how
+// many cache lines were accessed since its own was, how often a loop iterated, which
 // path through the function was taken.
 //
 // A path begins where a function is entered and where another one ends: behind a backward branch
@@ -8,7 +9,7 @@
 //
 // A stream that has all instructions of a thread keeps one for it:
 //
-//   history.Complete(keys, &event);   // fills in stride, trips, caller and path
+//   history.Complete(keys, &event);   // fills in stride, reuse, trips, caller and path
 //   engine.Run(event, thread, &state);
 //   history.Follow(keys, event);
 #ifndef HBBP_LIB_PROBES_THREAD_HISTORY_H_
@@ -21,6 +22,7 @@
 
 #include "probes/instruction_event.h"
 #include "probes/production_keys.h"
+#include "probes/reuse_distances.h"
 
 namespace hbbp {
 
@@ -29,6 +31,7 @@ class ThreadHistory {
   // Deeper calls have no frame, and the functions that they call no known caller.
   static constexpr size_t kMaxCallDepth = 1 << 16;
   static constexpr int kMaxOutcomes = 63;
+  static constexpr int kLineBits = 6;  // a cache line has 64 bytes
 
   // `keys` are those that productions use; the others cost nothing.
   void Complete(ProbeKeySet keys, InstructionEvent* event);
@@ -45,6 +48,7 @@ class ThreadHistory {
     Path path;  // that the call interrupts
   };
 
+  void AccessLines(InstructionEvent* event);
   void AddOutcome(InstructionEvent* event);
   void ReturnTo(uint64_t address);
 
@@ -53,7 +57,8 @@ class ThreadHistory {
   Path path_;
   uint64_t calls_without_frame_ = 0;                       // that have not returned
   std::unordered_map<uint64_t, uint64_t> last_addresses_;  // by pc
-  std::unordered_map<uint64_t, uint64_t> trips_;           // by pc of the backward branch
+  ReuseDistances reuse_;
+  std::unordered_map<uint64_t, uint64_t> trips_;  // by pc of the backward branch
 };
 
 }  // namespace hbbp

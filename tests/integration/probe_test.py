@@ -140,6 +140,14 @@ e: !taken && backward && conditional => count trips(function, trips), null
         self.assertIn("use 'rbx', which valgrind's stream does not have",
                       self.refused('probe', '--stream', 'valgrind', '-p', registers, '--', program('probed')))
 
+    def test_reuse_distances(self):
+        # `once` loads from the line that it stores to; in between calls and returns access a line of the stack.
+        file = self.productions('r: name = once && load && addressing = rip-relative => count(reuse), null\n')
+        for stream in self.streams():
+            with self.subTest(stream=stream):
+                found = self.probe('--stream', stream, '--exhaustive', '-p', file)
+                self.assertEqual(self.counts(found['rows'], 'reuse'), {('first',): 1, ('1',): 59})
+
     def test_paths(self):
         file = self.productions('use paths\nt: path_end && name ~ on* => trace sequence(path), null\n')
         for stream in self.streams():

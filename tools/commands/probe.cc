@@ -116,7 +116,7 @@ StatusOr<RunResult> RunStream(StepRequest request, const std::string& stream,
           "the program had " + FormatCount(ran.threads) +
           " threads, which valgrind's stream does not distinguish: their bursts are mixed, and "
           "where it switches from one to another, next, taken, the targets of indirect branches, "
-          "caller, stride, trips and paths are wrong; --stream step does distinguish them");
+          "caller, stride, reuse, trips and paths are wrong; --stream step does distinguish them");
     }
     if (ran.executed_another) {
       result.notes.push_back(

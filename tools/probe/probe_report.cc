@@ -47,6 +47,21 @@ std::string PathText(uint64_t path) {
   return text.empty() ? "-" : text;
 }
 
+// Returns the text of a number that has one in all formats.
+std::optional<std::string> NumberText(ProbeKey field, uint64_t value) {
+  switch (field) {
+    case ProbeKey::kDivisor:
+    case ProbeKey::kStride:
+      return std::to_string(static_cast<int64_t>(value));
+    case ProbeKey::kPath:
+      return PathText(value);
+    case ProbeKey::kReuse:
+      return value == ReuseDistances::kFirst ? "first" : std::to_string(value);
+    default:
+      return std::nullopt;
+  }
+}
+
 Column::Kind FindKind(ProbeKey field, bool is_table) {
   if (IsCodeAddress(field)) return Column::kFunction;
   if (is_table && IsAnyNumber(field)) return Column::kText;
@@ -58,6 +73,7 @@ Column::Kind FindKind(ProbeKey field, bool is_table) {
       return Column::kCount;
     case ProbeKey::kDivisor:
     case ProbeKey::kPath:
+    case ProbeKey::kReuse:
     case ProbeKey::kStride:
       return Column::kText;
     default:
@@ -70,10 +86,7 @@ Cell MakeCell(const ProbedProgram& program, ProbeKey field, uint64_t value, bool
   if (is_table && IsAnyNumber(field)) {
     return value <= UINT32_MAX ? std::to_string(value) : FormatAddress(value);
   }
-  if (field == ProbeKey::kStride || field == ProbeKey::kDivisor) {
-    return std::to_string(static_cast<int64_t>(value));
-  }
-  if (field == ProbeKey::kPath) return PathText(value);
+  if (const auto text = NumberText(field, value)) return *text;
   if (!IsCodeAddress(field)) return value;
   // A function that is not known has the number 0.
   if (value == 0) return std::monostate();
@@ -104,12 +117,11 @@ std::string ElementText(const ProbedProgram& program, const ProbeTable& table,
   for (size_t i = 0; i < table.fields.size(); ++i) {
     if (i != 0) text += ":";
     const ProbeKey field = table.fields[i];
-    if (field == ProbeKey::kPath) {
-      text += PathText(row[i]);
-      continue;
+    if (IsCodeAddress(field)) {
+      text += NameOfCode(program.code().LocationOf(row[i]));
+    } else {
+      text += NumberText(field, row[i]).value_or(FormatAddress(row[i]));
     }
-    const bool is_code = IsCodeAddress(field);
-    text += is_code ? NameOfCode(program.code().LocationOf(row[i])) : FormatAddress(row[i]);
   }
   return text;
 }

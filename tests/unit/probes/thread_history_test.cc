@@ -1,5 +1,5 @@
-// Tests what follows from the earlier instructions of a thread: strides, callers, trip counts,
-// paths.
+// Tests what follows from the earlier instructions of a thread: strides, reuse distances, callers,
+// trip counts, paths.
 #include "probes/thread_history.h"
 
 #include "support/catch.h"
@@ -8,8 +8,8 @@
 namespace hbbp {
 namespace {
 
-constexpr ProbeKeySet kAll =
-    SetOf(ProbeKey::kStride) | SetOf(ProbeKey::kCaller) | SetOf(ProbeKey::kTrips) | kPaths;
+constexpr ProbeKeySet kAll = SetOf(ProbeKey::kStride) | SetOf(ProbeKey::kCaller) |
+                             SetOf(ProbeKey::kTrips) | SetOf(ProbeKey::kReuse) | kPaths;
 
 class History {
  public:
@@ -39,6 +39,21 @@ TEST_CASE("history: strides are of one instruction") {
   CHECK(history.Execute(kLoad, 0x1010, 0, 0x900).stride == 0);
   CHECK(history.Execute(kLoad, 0x1000, 0, 0x540).stride == 0x40);
   CHECK(history.Execute(kLoad, 0x1010, 0, 0x8f8).stride == static_cast<uint64_t>(-8));
+}
+
+TEST_CASE("history: reuse distances are of lines, rounded down to a power of two") {
+  History history;
+  CHECK(history.Execute(kLoad, 0x1000, 0, 0x500).reuse == ReuseDistances::kFirst);
+  CHECK(history.Execute(kStore, 0x1010, 0, 0x538).reuse == 0);
+  CHECK(history.Execute(kStore, 0x1010, 0, 0x53c).reuse == 0);  // and in the next line
+  CHECK(history.Execute(kLoad, 0x1000, 0, 0x540).reuse == 0);
+  CHECK(history.Execute(kLoad, 0x1000, 0, 0x500).reuse == 1);
+  for (uint64_t address = 0x600; address < 0x600 + 4 * 64; address += 64) {
+    history.Execute(kLoad, 0x1000, 0, address);
+  }
+  CHECK(history.Execute(kLoad, 0x1000, 0, 0x540).reuse == 4);  // 5
+  CHECK(history.Execute(kNop, 0x1000, 0).reuse == 0);
+  CHECK(history.Execute(kLoad, 0x1000, 0, ~uint64_t{0}).reuse == ReuseDistances::kFirst);
 }
 
 TEST_CASE("history: callers follow calls and returns") {
@@ -145,6 +160,7 @@ TEST_CASE("history: what no production uses is not kept") {
   history.Execute(kLoad, 0x2000, 0, 0x500);
   const InstructionEvent event = history.Execute(kLoad, 0x2000, 0, 0x540);
   CHECK(event.stride == 0);
+  CHECK(event.reuse == 0);
   CHECK(event.caller == 0);
   CHECK(HasPath(history.Execute(kJneBack, 0x1000, 0xff2), 0, 1, false));
   CHECK(history.Execute(kJneBack, 0x1000, 0xff2).trips == 0);
