@@ -114,6 +114,19 @@ void OperandsOfEachAccess(benchmark::State& state) {
 }
 BENCHMARK(OperandsOfEachAccess);
 
+// Accesses to lines in no order.
+void AccessLines(benchmark::State& state) {
+  ReuseDistances distances;
+  const auto lines = static_cast<uint64_t>(state.range(0));
+  for (uint64_t line = 0; line < lines; ++line) distances.Access(line);
+  uint64_t random = 1;
+  for (auto _ : state) {
+    random = random * 6364136223846793005 + 1442695040888963407;
+    benchmark::DoNotOptimize(distances.Access((random >> 32) % lines));
+  }
+}
+BENCHMARK(AccessLines)->Arg(1 << 6)->Arg(1 << 14)->Arg(1 << 20);
+
 void InferGrammar(benchmark::State& state) {
   std::vector<std::vector<uint32_t>> sequences(1);
   for (uint32_t i = 0; i < 1 << 20; ++i) sequences[0].push_back((i * i >> 3) % 1021);
