@@ -1,6 +1,6 @@
 // ReuseDistances computes how many different lines were accessed between two accesses to a line:
-// the stack distance of Mattson et al., below which a cache of that many lines, fully associative
-// and with LRU replacement, has a hit.
+// the stack distance of Mattson et al. A cache of more lines than that still has the line, if it is
+// fully associative and evicts the least recently used one.
 //
 // As Olken does, it counts the lines by the time of their last access. The times are slots of a
 // Fenwick tree, which are assigned anew when they are used up, so that an access costs the

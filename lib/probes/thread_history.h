@@ -1,7 +1,6 @@
 // ThreadHistory derives from the earlier instructions of a thread what a single one does not show:
-// who called the function, how far an access is from the last one, how
-// many cache lines were accessed since its own was, how often a loop iterated, which
-// path through the function was taken.
+// who called the function, how far an access is from the last one, how many cache lines were
+// accessed since its own was, how often a loop iterated, which path through the function was taken.
 //
 // A path begins where a function is entered and where another one ends: behind a backward branch
 // that is taken, an indirect jump, and kMaxOutcomes conditional branches. It ends there and at a
