@@ -1,5 +1,5 @@
 // Measures productions by the executed instruction: the loop of a program with a call, a load, a
-// store and a backward branch, without productions, and with some that are active or not.
+// store and a backward branch, with productions that never fire, fire in bursts, or always do.
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>
@@ -8,6 +8,7 @@
 
 #include "probes/hot_streams.h"
 #include "probes/production_engine.h"
+#include "probes/thread_history.h"
 
 namespace hbbp {
 namespace {
@@ -25,6 +26,8 @@ const std::vector<std::vector<uint8_t>> kLoop = {
     {0x75, 0xe0},                    // jne, backward
 };
 
+// The history of the thread is kept for those productions that need it.
+template <bool kHasHistory = false>
 void RunLoop(benchmark::State& state, const std::string& text,
              const ProductionEngineOptions& options) {
   const StatusOr<ProductionSet> set = ProductionSet::Parse(text, {});
@@ -36,19 +39,27 @@ void RunLoop(benchmark::State& state, const std::string& text,
     if (!set->Prepare(kLoop[i], {pc, 0x1000}, &instructions[i])) std::abort();
     pc = instructions[i].end();
   }
+  uint64_t return_address = 0;
   for (size_t i = 0; i < kLoop.size(); ++i) {
     events[i].instruction = &instructions[i];
     const ControlFlow& flow = instructions[i].flow;
     events[i].next = flow.has_target ? flow.target : instructions[(i + 1) % kLoop.size()].pc;
+    if (flow.kind == BranchKind::kCall) return_address = instructions[i].end();
+    if (flow.kind == BranchKind::kReturn) events[i].next = return_address;
   }
   ProductionEngine engine(&*set, options);
   BurstState thread = engine.StartThread();
+  ThreadHistory history;
+  [[maybe_unused]] const ProbeKeySet keys = set->keys();
   uint64_t address = 0;
   for (auto _ : state) {
     address = (address + 4) & 0xfff;
     for (InstructionEvent& event : events) {
       event.address = address;
+      event.size = event.instruction->properties.read_bytes;
+      if constexpr (kHasHistory) history.Complete(keys, &event);
       engine.Run(event, 1, &thread);
+      if constexpr (kHasHistory) history.Follow(keys, event);
     }
   }
   state.SetItemsProcessed(static_cast<int64_t>(state.iterations() * kLoop.size()));
@@ -82,11 +93,39 @@ void FourProfilesExhaustive(benchmark::State& state) {
 }
 BENCHMARK(FourProfilesExhaustive);
 
+void CallContextsExhaustive(benchmark::State& state) {
+  RunLoop<true>(state, "use call-contexts", {.is_exhaustive = true});
+}
+BENCHMARK(CallContextsExhaustive);
+
+void PathsExhaustive(benchmark::State& state) {
+  RunLoop<true>(state, "use paths", {.is_exhaustive = true});
+}
+BENCHMARK(PathsExhaustive);
+
+void ReuseDistancesExhaustive(benchmark::State& state) {
+  RunLoop<true>(state, "use reuse-distances", {.is_exhaustive = true});
+}
+BENCHMARK(ReuseDistancesExhaustive);
+
 // A condition that depends on each execution of each load and store.
 void OperandsOfEachAccess(benchmark::State& state) {
   RunLoop(state, "p: mem_op && address < 8 && size != 3 => count(pc), null\n", {});
 }
 BENCHMARK(OperandsOfEachAccess);
+
+// Accesses to lines in no order.
+void AccessLines(benchmark::State& state) {
+  ReuseDistances distances;
+  const auto lines = static_cast<uint64_t>(state.range(0));
+  for (uint64_t line = 0; line < lines; ++line) distances.Access(line);
+  uint64_t random = 1;
+  for (auto _ : state) {
+    random = random * 6364136223846793005 + 1442695040888963407;
+    benchmark::DoNotOptimize(distances.Access((random >> 32) % lines));
+  }
+}
+BENCHMARK(AccessLines)->Arg(1 << 6)->Arg(1 << 14)->Arg(1 << 20);
 
 void InferGrammar(benchmark::State& state) {
   std::vector<std::vector<uint32_t>> sequences(1);

@@ -2,9 +2,10 @@
 """Compares sampled profiles of productions with exhaustive ones of the same runs, by valgrind's stream.
 
 usage: productions.py HBBP [--only PROGRAM,...] [--productions NAME,...] [--sample-freq N,...] [--burst-length N,...]
-                      [--min-heat SHARE]
+                      [--min-heat SHARE] [--svg DIRECTORY]
 
 Prints a table of overlaps for each profile: a row for each program, a column for each sample frequency and burst length.
+--svg draws, for each profile, what the overlaps lack of 100 %: DIRECTORY/productions-PROFILE.svg.
 """
 import argparse
 import glob
@@ -13,6 +14,9 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+
+sys.path.append(str(pathlib.Path(__file__).parent / 'accuracy'))
+import bar_chart
 
 LUA = '''
 local function fib(n) if n < 2 then return n end return fib(n-1) + fib(n-2) end
@@ -64,6 +68,14 @@ def overlaps(options, program, directory):
     return json.loads((directory / 'overlaps.json').read_text())
 
 
+def draw(directory, table, programs, columns):
+    """`programs` has the overlaps of each column, in per cent, behind two other numbers."""
+    lacking = {name: [1 - float(value) / 100 for value in values[2:]] for name, values in programs.items()}
+    groups = [(column, [(values[i],) * 3 for values in lacking.values()]) for i, column in enumerate(columns)]
+    title = f'{table}: 100 % less the overlap, by sample frequency / burst length'
+    (directory / f'productions-{table}.svg').write_text(bar_chart.bars(title, list(lacking), groups))
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('hbbp')
@@ -72,6 +84,7 @@ def main():
     parser.add_argument('--sample-freq', default='100,1000,10000')
     parser.add_argument('--burst-length', default='10,100,1000')
     parser.add_argument('--min-heat')
+    parser.add_argument('--svg', type=pathlib.Path)
     options = parser.parse_args()
     rows = {}
     columns = []
@@ -94,6 +107,8 @@ def main():
         print('|---' * (len(columns) + 3) + '|')
         for program, (instructions, records, *values) in programs.items():
             print(f'| {program} | {instructions / 1e6:.1f} | {records:,} | {" | ".join(values)} |')
+        if options.svg:
+            draw(options.svg, table, programs, columns)
 
 
 if __name__ == '__main__':

@@ -3,7 +3,7 @@
 // to the start of a function, as its entries and as calls of where they came from (AddCalls).
 #include "export/sample_profile.h"
 
-#include <algorithm>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -13,46 +13,6 @@
 
 namespace hbbp {
 namespace {
-
-// Offsets have as many bits.
-constexpr uint32_t kLineMask = 0xffff;
-
-// Reads one part of a discriminator and removes it. A part is 0 in one bit; up to 31 in 7 bits, the
-// lowest 0 and the highest 0; or up to 4095 in 14 bits.
-uint32_t TakePart(uint32_t* rest) {
-  if ((*rest & 1) != 0) {
-    *rest >>= 1;
-    return 0;
-  }
-  const uint32_t bits = *rest >> 1;
-  const bool is_long = (bits & 0x20) != 0;
-  *rest >>= is_long ? 14 : 7;
-  return is_long ? ((bits >> 1) & 0xfe0) | (bits & 0x1f) : bits & 0x1f;
-}
-
-SampleLocation LocationOf(const LineFrame& frame) {
-  return {(frame.line - frame.function_line) & kLineMask, Split(frame.discriminator).base};
-}
-
-// Returns whether a location in the innermost function is known.
-bool IsUsable(const std::vector<LineFrame>& frames) {
-  return !frames.empty() && std::all_of(frames.begin(), frames.end(), [](const LineFrame& frame) {
-    return !frame.function.empty() && frame.line != 0 && frame.function_line != 0;
-  });
-}
-
-// Returns the innermost function, and adds `instructions` to it and to those around it.
-SampledFunction* FunctionAt(const std::vector<LineFrame>& frames, double instructions,
-                            SampleProfile* profile) {
-  SampledFunction* function = &profile->functions[std::string(frames.back().function)];
-  function->total += instructions;
-  for (size_t i = frames.size() - 1; i > 0; --i) {
-    const SampleLocation call = LocationOf(frames[i]);
-    function = &function->inlined[call][std::string(frames[i - 1].function)];
-    function->total += instructions;
-  }
-  return function;
-}
 
 class Maker {
  public:
@@ -105,9 +65,7 @@ class Maker {
         without_lines += count;
         continue;
       }
-      SampledFunction* const function = FunctionAt(frames, count, &profile_);
-      double* const counted = &function->lines[LocationOf(frames.front())].count;
-      *counted = std::max(*counted, count * Split(frames.front().discriminator).copies);
+      AddInstruction(frames, count, &profile_);
     }
     return without_lines;
   }
@@ -142,9 +100,7 @@ class Maker {
       if (!table.ok()) continue;
       const LineRange caller = (*table)->Find(branch.from);
       if (!IsUsable(caller.frames)) continue;
-      const LineFrame& innermost = caller.frames.front();
-      FunctionAt(caller.frames, 0, &profile_)->lines[LocationOf(innermost)].calls[*callee] +=
-          branch.count;
+      SampledLineAt(caller.frames, 0, &profile_)->calls[*callee] += branch.count;
     }
   }
 
@@ -183,14 +139,6 @@ class Maker {
 };
 
 }  // namespace
-
-SplitDiscriminator Split(uint32_t discriminator) {
-  SplitDiscriminator split;
-  split.base = TakePart(&discriminator);
-  const uint32_t copies = TakePart(&discriminator);
-  if (copies != 0) split.copies = copies;
-  return split;
-}
 
 std::optional<std::string> FindSymbolAtStart(const Analysis& analysis, uint32_t module,
                                              ModuleAddress address) {

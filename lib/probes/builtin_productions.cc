@@ -41,12 +41,29 @@ constexpr std::string_view kStrides = R"(use framework
 strides: load && addressing != stack && sample_flag => count(pc, stride), null
 )";
 
+constexpr std::string_view kReuseDistances = R"(use framework
+reuse-distances: load && addressing != stack && sample_flag => count(pc, reuse), null
+)";
+
 constexpr std::string_view kTripCounts = R"(use framework
 trip-counts: conditional && backward && !taken && sample_flag => count(pc, trips), null
 )";
 
+constexpr std::string_view kPathProfile = R"(use framework
+paths: path_end && sample_flag => count(path_start, pc, path), null
+)";
+
 constexpr std::string_view kCopySizes = R"(use framework
 copy-sizes: entry && name ~ "*memcpy*", "*memmove*" && sample_flag => count(rdx), null
+)";
+
+constexpr std::string_view kDivisors = R"(use framework
+divisors: mnemonic in (div, idiv) && sample_flag => count(pc, divisor), null
+)";
+
+constexpr std::string_view kSampleProfile = R"(use framework
+instructions: sample_flag => count(pc), null
+calls: proc_call && sample_flag => count(pc, target), null
 )";
 
 constexpr std::string_view kDataStreams = R"(use framework
@@ -61,8 +78,13 @@ constexpr BuiltinProductions kBuiltins[] = {
     {"edges", "branches and where they went", kEdges},
     {"indirect-targets", "indirect calls and jumps and where they went", kIndirectTargets},
     {"strides", "loads and how far each went from its last address", kStrides},
+    {"reuse-distances", "loads and the cache lines since the last access to theirs",
+     kReuseDistances},
     {"trip-counts", "loops and how often each iterated", kTripCounts},
+    {"paths", "acyclic paths through functions", kPathProfile},
     {"copy-sizes", "sizes of memcpy and memmove", kCopySizes},
+    {"divisors", "integer divisions and their divisors", kDivisors},
+    {"sample-profile", "all instructions and calls, for --sample-profile", kSampleProfile},
     {"data-streams", "sequences of loads and stores that recur", kDataStreams},
 };
 

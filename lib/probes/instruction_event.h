@@ -12,6 +12,7 @@
 
 #include "isa/branch_kind.h"
 #include "isa/instruction_properties.h"
+#include "probes/divisor_operand.h"
 
 namespace hbbp {
 
@@ -31,6 +32,7 @@ struct ProbedInstruction : InstructionSite {
   ControlFlow flow;
   std::array<uint8_t, kMaxInstructionLength> bytes{};
   InstructionProperties properties;
+  DivisorOperand divisor;
   // A bit for each production that fires at every execution in this state of the flags, and for
   // each that depends on the execution. BurstState::Flags() is the index.
   std::array<uint64_t, kFlagStates> fires{};
@@ -48,8 +50,16 @@ struct InstructionEvent {
   uint64_t size = 0;
   uint64_t value = 0;   // of the first eight bytes: as loaded, or as stored
   uint64_t stride = 0;  // from the address of the execution before it; 0 of the first one
+  // How many other cache lines the thread accessed since its last access to that of the address,
+  // rounded down to a power of two; ReuseDistances::kFirst of the first one.
+  uint64_t reuse = 0;
   // Of a backward conditional branch: how often it was executed since it was last not taken.
   uint64_t trips = 0;
+  // Where the current path through the function began, and how its conditional branches went: bits
+  // behind a leading 1, which are 1 if they were taken.
+  uint64_t path_start = 0;
+  uint64_t path = 1;
+  bool ends_path = false;
   uint64_t caller = 0;  // start of the function that called this one; 0 if that is unknown
   // Before the execution, in the order of their numbers: rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8
   // to r15. Null if the stream does not have them.

@@ -22,11 +22,15 @@ constexpr NamedKey kKeys[] = {
     {"next", "", KeyType::kNumber},
     {"function", "", KeyType::kNumber},
     {"caller", "", KeyType::kNumber},
+    {"path_start", "", KeyType::kNumber},
     {"address", "", KeyType::kNumber},
     {"size", "", KeyType::kNumber},
     {"value", "", KeyType::kNumber},
+    {"divisor", "", KeyType::kNumber},
     {"stride", "", KeyType::kNumber},
+    {"reuse", "", KeyType::kNumber},
     {"trips", "", KeyType::kNumber},
+    {"path", "", KeyType::kNumber},
     {"sample_counter", "", KeyType::kNumber},
     {"burst_counter", "", KeyType::kNumber},
     {"rax", "", KeyType::kNumber},
@@ -57,6 +61,7 @@ constexpr NamedKey kKeys[] = {
     {"indirect", "", KeyType::kFlag},
     {"backward", "", KeyType::kFlag},
     {"taken", "", KeyType::kFlag},
+    {"path_end", "", KeyType::kFlag},
     {"mem_op", "", KeyType::kFlag},
     {"load", "", KeyType::kFlag},
     {"store", "", KeyType::kFlag},
@@ -141,6 +146,10 @@ std::optional<bool> StaticFlag(const ProbedInstruction& instruction, ProbeKey ke
       if (!IsTransfer(kind)) return false;
       if (kind != BranchKind::kConditional) return true;
       return std::nullopt;
+    case ProbeKey::kPathEnd:
+      if (kind == BranchKind::kConditional) return std::nullopt;
+      if (kind == BranchKind::kJump) return instruction.flow.target <= instruction.pc;
+      return kind == BranchKind::kReturn || kind == BranchKind::kIndirectJump;
     case ProbeKey::kMemOp:
       return memory != MemoryAccess::kNone;
     case ProbeKey::kLoad:
@@ -168,8 +177,16 @@ uint64_t EventValues::NumberOf(ProbeKey key) const {
       return event_.instruction->function;
     case ProbeKey::kCaller:
       return event_.caller;
+    case ProbeKey::kPathStart:
+      return event_.path_start;
+    case ProbeKey::kPath:
+      return event_.path;
+    case ProbeKey::kPathEnd:
+      return StaticFlag(*event_.instruction, key).value_or(event_.ends_path) ? 1 : 0;
     case ProbeKey::kStride:
       return event_.stride;
+    case ProbeKey::kReuse:
+      return event_.reuse;
     case ProbeKey::kTrips:
       return event_.trips;
     case ProbeKey::kAddress:
@@ -178,6 +195,9 @@ uint64_t EventValues::NumberOf(ProbeKey key) const {
       return event_.size;
     case ProbeKey::kValue:
       return event_.value;
+    case ProbeKey::kDivisor:
+      if (event_.registers == nullptr) return 0;
+      return event_.instruction->divisor.Value(*event_.registers, event_.value);
     case ProbeKey::kSampleCounter:
       return state_.sample_counter;
     case ProbeKey::kBurstCounter:

@@ -26,11 +26,15 @@ enum class ProbeKey : uint8_t {
   kNext,
   kFunction,
   kCaller,
+  kPathStart,
   kAddress,
   kSize,
   kValue,
+  kDivisor,
   kStride,
+  kReuse,
   kTrips,
+  kPath,
   kSampleCounter,
   kBurstCounter,
   // General-purpose registers, in the order of their numbers.
@@ -64,6 +68,7 @@ enum class ProbeKey : uint8_t {
   kIndirect,
   kBackward,
   kTaken,
+  kPathEnd,
   kMemOp,
   kLoad,
   kStore,
@@ -83,8 +88,13 @@ constexpr ProbeKeySet SetOf(ProbeKey key) { return ProbeKeySet{1} << static_cast
 static_assert(static_cast<size_t>(ProbeKey::kCount) <= 64);
 // The operands that only some streams have.
 inline constexpr ProbeKeySet kMemoryOperands = SetOf(ProbeKey::kAddress) | SetOf(ProbeKey::kSize) |
-                                               SetOf(ProbeKey::kValue) | SetOf(ProbeKey::kStride);
-inline constexpr ProbeKeySet kRegisters = (SetOf(ProbeKey::kR15) << 1) - SetOf(ProbeKey::kRax);
+                                               SetOf(ProbeKey::kValue) | SetOf(ProbeKey::kDivisor) |
+                                               SetOf(ProbeKey::kStride) | SetOf(ProbeKey::kReuse);
+inline constexpr ProbeKeySet kValues = SetOf(ProbeKey::kValue) | SetOf(ProbeKey::kDivisor);
+inline constexpr ProbeKeySet kRegisters =
+    ((SetOf(ProbeKey::kR15) << 1) - SetOf(ProbeKey::kRax)) | SetOf(ProbeKey::kDivisor);
+inline constexpr ProbeKeySet kPaths =
+    SetOf(ProbeKey::kPathStart) | SetOf(ProbeKey::kPath) | SetOf(ProbeKey::kPathEnd);
 
 // Properties have the ids of PropertyKeys, then follow those of ProbeKey, then taxonomies.
 inline constexpr uint32_t kFirstProbeKeyId = static_cast<uint32_t>(Property::kCount);
@@ -94,7 +104,7 @@ inline constexpr uint32_t kFirstTaxonomyId =
 constexpr uint32_t IdOf(ProbeKey key) { return kFirstProbeKeyId + static_cast<uint32_t>(key); }
 constexpr bool IsProbeKeyId(uint32_t id) { return id >= kFirstProbeKeyId && id < kFirstTaxonomyId; }
 // Returns whether a number is an address of code: of an instruction, or the start of a function.
-constexpr bool IsCodeAddress(ProbeKey key) { return key <= ProbeKey::kCaller; }
+constexpr bool IsCodeAddress(ProbeKey key) { return key <= ProbeKey::kPathStart; }
 constexpr bool IsText(ProbeKey key) {
   return key == ProbeKey::kInsn || key == ProbeKey::kName || key == ProbeKey::kModule;
 }

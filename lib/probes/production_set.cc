@@ -14,6 +14,9 @@ bool ProductionSet::Prepare(std::span<const uint8_t> code, const InstructionSite
       !DecodeControlFlow(code, site.pc, &instruction->flow)) {
     return false;
   }
+  if (instruction->properties.category == InstructionCategory::kDivide) {
+    instruction->divisor = FindDivisorOperand(code);
+  }
   std::copy_n(code.begin(), instruction->flow.length, instruction->bytes.begin());
   InstructionEvent event;
   event.instruction = instruction;

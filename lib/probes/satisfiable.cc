@@ -16,7 +16,9 @@ struct Trial {
   const EventValues* flags;
 
   bool Knows(uint32_t id) const { return !IsProbeKeyId(id) || IsKnown(ProbeKeyFromId(id)); }
-  static bool IsKnown(ProbeKey key) { return !IsText(key) && key != ProbeKey::kEntry; }
+  static bool IsKnown(ProbeKey key) {
+    return !IsText(key) && key != ProbeKey::kEntry && key != ProbeKey::kPathEnd;
+  }
   uint64_t NumberOf(uint32_t id) const {
     const auto found = numbers->find(id);
     return found != numbers->end() ? found->second : flags->NumberOf(id);

@@ -1,5 +1,7 @@
 #include "probes/thread_history.h"
 
+#include <bit>
+
 namespace hbbp {
 
 void ThreadHistory::Complete(ProbeKeySet keys, InstructionEvent* event) {
@@ -9,6 +11,7 @@ void ThreadHistory::Complete(ProbeKeySet keys, InstructionEvent* event) {
     event->stride = event->address - last->second;
     last->second = event->address;
   }
+  if ((keys & SetOf(ProbeKey::kReuse)) != 0 && event->size != 0) AccessLines(event);
   if ((keys & SetOf(ProbeKey::kCaller)) != 0 && !calls_.empty() && calls_without_frame_ == 0) {
     event->caller = calls_.back().caller;
   }
@@ -19,22 +22,48 @@ void ThreadHistory::Complete(ProbeKeySet keys, InstructionEvent* event) {
     event->trips = ++trips;
     if (!event->is_taken()) trips = 0;
   }
+  if ((keys & kPaths) != 0) AddOutcome(event);
+}
+
+void ThreadHistory::AccessLines(InstructionEvent* event) {
+  const uint64_t first = event->address >> kLineBits;
+  const uint64_t last = (event->address + event->size - 1) >> kLineBits;
+  const uint64_t distance = reuse_.Access(first);
+  event->reuse = distance == ReuseDistances::kFirst ? distance : std::bit_floor(distance);
+  for (uint64_t line = first + 1; line <= last; ++line) reuse_.Access(line);
+}
+
+void ThreadHistory::AddOutcome(InstructionEvent* event) {
+  const ProbedInstruction& instruction = *event->instruction;
+  if (path_.start == 0) path_.start = instruction.pc;
+  bool ends = StaticFlag(instruction, ProbeKey::kPathEnd).value_or(false);
+  if (instruction.flow.kind == BranchKind::kConditional) {
+    const bool is_taken = event->is_taken();
+    path_.outcomes = path_.outcomes << 1 | (is_taken ? 1 : 0);
+    ends = (is_taken && instruction.flow.target <= instruction.pc) ||
+           path_.outcomes >> kMaxOutcomes != 0;
+  }
+  event->path_start = path_.start;
+  event->path = path_.outcomes;
+  event->ends_path = ends;
 }
 
 void ThreadHistory::Follow(ProbeKeySet keys, const InstructionEvent& event) {
-  if ((keys & SetOf(ProbeKey::kCaller)) == 0) return;
+  if ((keys & (SetOf(ProbeKey::kCaller) | kPaths)) == 0) return;
   const ProbedInstruction& instruction = *event.instruction;
   switch (instruction.flow.kind) {
     case BranchKind::kCall:
     case BranchKind::kIndirectCall:
       if (calls_.size() < kMaxCallDepth) {
-        calls_.push_back({instruction.end(), instruction.function});
+        calls_.push_back({instruction.end(), instruction.function, path_});
         ++frames_of_[instruction.end()];
       } else {
         ++calls_without_frame_;
       }
+      path_ = {event.next};
       break;
     case BranchKind::kReturn:
+      path_ = {event.next};
       if (calls_without_frame_ != 0) {
         --calls_without_frame_;
       } else {
@@ -42,6 +71,7 @@ void ThreadHistory::Follow(ProbeKeySet keys, const InstructionEvent& event) {
       }
       break;
     default:
+      if (event.ends_path) path_ = {event.next};
       break;
   }
 }
@@ -53,6 +83,7 @@ void ThreadHistory::ReturnTo(uint64_t address) {
   uint64_t left = 0;
   do {
     left = calls_.back().return_address;
+    path_ = calls_.back().path;
     calls_.pop_back();
     const auto frames = frames_of_.find(left);
     if (--frames->second == 0) frames_of_.erase(frames);

@@ -8,6 +8,7 @@
 #include "isa/taxonomy.h"
 #include "probes/production_engine.h"
 #include "probes/production_set.h"
+#include "probes/thread_history.h"
 
 namespace {
 
@@ -17,6 +18,7 @@ const std::vector<std::vector<uint8_t>> kCode = {
     {0x75, 0xf0},                    // jne, backward
     {0xff, 0xe0},                    // jmp rax
     {0xf0, 0x0f, 0xc1, 0x01},        // lock xadd [rcx], eax
+    {0xf7, 0x39},                    // idiv [rcx]
     {0xc3},                          // ret
 };
 
@@ -38,6 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     hbbp::ProductionEngine engine(
         &*set, {.is_exhaustive = is_exhaustive, .max_rows = 8, .max_symbols = 8});
     hbbp::BurstState state = engine.StartThread();
+    hbbp::ThreadHistory history;
     uint64_t firings = 0;
     for (uint64_t i = 0; i < 60; ++i) {
       const std::vector<uint8_t>& code = kCode[i % kCode.size()];
@@ -47,7 +50,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       event.instruction = &instruction;
       event.next = 0x1000 + i * 7 % 60;
       event.address = i * i;
+      event.size = instruction.properties.read_bytes;
+      history.Complete(set->keys(), &event);
       engine.Run(event, i % 3, &state);
+      history.Follow(set->keys(), event);
     }
     for (size_t i = 0; i < set->productions().size(); ++i) firings += engine.firings(i);
     if (firings > 60 * set->productions().size()) std::abort();

@@ -109,6 +109,12 @@ g: insn = 0f05 => null, null
         message = self.refused('probe', '--stream', 'valgrind', '-p', file, '--', program('probed'))
         self.assertIn("use 'value', which valgrind's stream does not have", message)
 
+    def test_divisors(self):
+        found = self.probe('--exhaustive', '-p', 'divisors')
+        self.assertEqual(self.counts(found['rows'], 'divisor'), {('-7',): 1, ('1',): 1})
+        self.assertIn("use 'divisor', which valgrind's stream does not have",
+                      self.refused('probe', '--stream', 'valgrind', '-p', 'divisors', '--', program('probed')))
+
     def test_callers_strides_names_and_registers(self):
         file = self.productions('''
 a: proc_call => count contexts(caller, function, target), null
@@ -133,6 +139,26 @@ e: !taken && backward && conditional => count trips(function, trips), null
         self.assertEqual(self.counts(found['rows'], 'rbx'), {(hex(n),): 1 for n in range(1, 21)})
         self.assertIn("use 'rbx', which valgrind's stream does not have",
                       self.refused('probe', '--stream', 'valgrind', '-p', registers, '--', program('probed')))
+
+    def test_reuse_distances(self):
+        # `once` loads from the line that it stores to; in between calls and returns access a line of the stack.
+        file = self.productions('r: name = once && load && addressing = rip-relative => count(reuse), null\n')
+        for stream in self.streams():
+            with self.subTest(stream=stream):
+                found = self.probe('--stream', stream, '--exhaustive', '-p', file)
+                self.assertEqual(self.counts(found['rows'], 'reuse'), {('first',): 1, ('1',): 59})
+
+    def test_paths(self):
+        file = self.productions('use paths\nt: path_end && name ~ on* => trace sequence(path), null\n')
+        for stream in self.streams():
+            with self.subTest(stream=stream):
+                found = self.probe('--stream', stream, '--exhaustive', '-p', file, '--min-length', '2')
+                rows = [row for row in found['rows'] if row['table'] == 'paths']
+                self.assertEqual(self.counts(rows, 'path_start', 'pc', 'path'),
+                                 {('once', 'once+0xd', '-'): 60, ('twice', 'twice+0xa', '-'): 20,
+                                  ('_start+0x5', '_start+0x15', 'T'): 18, ('_start', '_start+0x15', 'T'): 1})
+                streams = [row['stream'] for row in found['rows'] if row['table'] == 'sequence']
+                self.assertEqual({element for stream in streams for element in stream.split()}, {'-'})
 
     def test_threads_have_a_history_of_their_own(self):
         file = self.productions('a: name = Loop && conditional => count iterations(function), null\n'

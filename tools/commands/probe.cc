@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/files.h"
 #include "base/quantity.h"
 #include "command.h"
 #include "format.h"
@@ -18,6 +19,7 @@
 #include "probe/probe_by_valgrind.h"
 #include "probe/probe_report.h"
 #include "probe/probed_program.h"
+#include "probe/sample_profile.h"
 #include "progress.h"
 
 namespace hbbp::tools {
@@ -114,7 +116,7 @@ StatusOr<RunResult> RunStream(StepRequest request, const std::string& stream,
           "the program had " + FormatCount(ran.threads) +
           " threads, which valgrind's stream does not distinguish: their bursts are mixed, and "
           "where it switches from one to another, next, taken, the targets of indirect branches, "
-          "caller, stride and trips are wrong; --stream step does distinguish them");
+          "caller, stride, reuse, trips and paths are wrong; --stream step does distinguish them");
     }
     if (ran.executed_another) {
       result.notes.push_back(
@@ -131,12 +133,21 @@ StatusOr<RunResult> RunStream(StepRequest request, const std::string& stream,
   return result;
 }
 
+Status WriteSampleProfile(const ProbedProgram& program, const std::string& module,
+                          const std::string& path, std::vector<std::string>* notes) {
+  HBBP_ASSIGN_OR_RETURN(const std::string text,
+                        MakeSampleProfile(program, program.engines().front(), module, notes));
+  return WriteFileAtomically(path, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+}
+
 }  // namespace
 
 int RunProbe(int argc, char** argv) {
   std::string output = kStandardOutput;
   std::vector<std::string> words;
   std::string groups;
+  std::string sample_profile;
+  std::string module;
   std::string stream = kStep;
   Choices choices;
   StepRequest request;
@@ -160,6 +171,10 @@ int RunProbe(int argc, char** argv) {
                  "where instructions come from: single steps, or valgrind --tool=lackey (step)");
   options.Value("--groups", &groups, "FILE", "groups of instructions that conditions may name");
   options.Value("-o,--output", &output, "FILE", "where the tables go (standard output)");
+  options.Value("--sample-profile", &sample_profile, "FILE",
+                "write lines and calls that were counted by pc as text for clang "
+                "(-fprofile-sample-use)");
+  options.Value("--module", &module, "FILE", "only this file, in the sample profile");
   options.Count("--top", &top, "only the first N of each table; with --format table 20 by default");
   options.Value("--min-length", &min_length, "N", "shortest hot stream (10)");
   options.Value("--max-length", &max_length, "N", "longest hot stream (100)");
@@ -185,6 +200,13 @@ int RunProbe(int argc, char** argv) {
     const Status fits = CheckForValgrind(*set);
     if (!fits.ok()) return Fail(kName, fits.message());
   }
+  if (!module.empty() && sample_profile.empty()) {
+    return Fail(kName, "--module chooses the file of --sample-profile, which is not there");
+  }
+  if (!sample_profile.empty()) {
+    const Status fits = CheckForSampleProfile(*set);
+    if (!fits.ok()) return Fail(kName, fits.message());
+  }
   StatusOr<std::vector<ProductionEngineOptions>> engines = MakeEngines(choices);
   if (!engines.ok()) return Fail(kName, engines.status().message());
   if (min_length < 2 || min_length > max_length) {
@@ -196,12 +218,16 @@ int RunProbe(int argc, char** argv) {
   report.top = top == 0 && print.is_table() ? kTableRows : top;
 
   ProbedProgram program(&*set, *std::move(engines));
-  const StatusOr<RunResult> result = RunStream(request, stream, &program);
+  StatusOr<RunResult> result = RunStream(request, stream, &program);
   if (!result.ok()) return Fail(kName, result.status().message());
   Table table = choices.compares ? ListOverlaps(program, report)
                                  : ListProbes(program, program.engines().front(), report);
+  const Status profiled = sample_profile.empty()
+                              ? OkStatus()
+                              : WriteSampleProfile(program, module, sample_profile, &result->notes);
   for (const std::string& note : result->notes) table.AddNote(note);
   const int written = print.Print(kName, table, output);
+  if (!profiled.ok()) return Fail(kName, "no sample profile: " + profiled.message());
   return written != kExitSuccess ? written : result->exit_status;
 }
 

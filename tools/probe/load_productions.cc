@@ -52,7 +52,7 @@ StatusOr<ProductionSet> LoadProductions(const std::vector<std::string>& words,
 }
 
 Status CheckForValgrind(const ProductionSet& set) {
-  const ProbeKeySet missing = set.keys() & (kRegisters | SetOf(ProbeKey::kValue));
+  const ProbeKeySet missing = set.keys() & (kRegisters | kValues);
   if (missing == 0) return OkStatus();
   const auto key = static_cast<ProbeKey>(std::countr_zero(missing));
   return Status(StatusCode::kUnsupported,

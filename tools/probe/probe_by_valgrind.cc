@@ -5,11 +5,11 @@
 // the process executes afterwards valgrind has no instructions.
 #include "probe/probe_by_valgrind.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -54,12 +54,11 @@ constexpr uint32_t kThread = 1;  // all of them
 }
 
 uint64_t CountThreads(pid_t pid) {
-  DIR* const directory = ::opendir(("/proc/" + std::to_string(pid) + "/task").c_str());
-  if (directory == nullptr) return 1;
-  uint64_t threads = 0;
-  while (const dirent* entry = ::readdir(directory)) threads += entry->d_name[0] != '.' ? 1 : 0;
-  ::closedir(directory);
-  return threads;
+  // The directory has a link from that of each thread, one from that of the process, and its own.
+  constexpr uint64_t kOtherLinks = 2;
+  struct stat tasks = {};
+  if (::stat(("/proc/" + std::to_string(pid) + "/task").c_str(), &tasks) != 0) return 1;
+  return std::max<uint64_t>(tasks.st_nlink, kOtherLinks + 1) - kOtherLinks;
 }
 
 // Returns whether valgrind runs the process, and neither its launcher nor another program.

@@ -5,6 +5,7 @@
 #include "probe/probe_report.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <optional>
 #include <string>
@@ -37,6 +38,30 @@ bool IsAnyNumber(ProbeKey field) {
   return field == ProbeKey::kValue || (field >= ProbeKey::kRax && field <= ProbeKey::kR15);
 }
 
+// Returns "TNT" of a path with three conditional branches, of which the second one was not taken.
+std::string PathText(uint64_t path) {
+  std::string text;
+  for (int bit = static_cast<int>(std::bit_width(path)) - 2; bit >= 0; --bit) {
+    text += (path >> bit & 1) != 0 ? 'T' : 'N';
+  }
+  return text.empty() ? "-" : text;
+}
+
+// Returns the text of a number that has one in all formats.
+std::optional<std::string> NumberText(ProbeKey field, uint64_t value) {
+  switch (field) {
+    case ProbeKey::kDivisor:
+    case ProbeKey::kStride:
+      return std::to_string(static_cast<int64_t>(value));
+    case ProbeKey::kPath:
+      return PathText(value);
+    case ProbeKey::kReuse:
+      return value == ReuseDistances::kFirst ? "first" : std::to_string(value);
+    default:
+      return std::nullopt;
+  }
+}
+
 Column::Kind FindKind(ProbeKey field, bool is_table) {
   if (IsCodeAddress(field)) return Column::kFunction;
   if (is_table && IsAnyNumber(field)) return Column::kText;
@@ -46,6 +71,9 @@ Column::Kind FindKind(ProbeKey field, bool is_table) {
     case ProbeKey::kSampleCounter:
     case ProbeKey::kBurstCounter:
       return Column::kCount;
+    case ProbeKey::kDivisor:
+    case ProbeKey::kPath:
+    case ProbeKey::kReuse:
     case ProbeKey::kStride:
       return Column::kText;
     default:
@@ -58,7 +86,7 @@ Cell MakeCell(const ProbedProgram& program, ProbeKey field, uint64_t value, bool
   if (is_table && IsAnyNumber(field)) {
     return value <= UINT32_MAX ? std::to_string(value) : FormatAddress(value);
   }
-  if (field == ProbeKey::kStride) return std::to_string(static_cast<int64_t>(value));
+  if (const auto text = NumberText(field, value)) return *text;
   if (!IsCodeAddress(field)) return value;
   // A function that is not known has the number 0.
   if (value == 0) return std::monostate();
@@ -88,8 +116,12 @@ std::string ElementText(const ProbedProgram& program, const ProbeTable& table,
   std::string text;
   for (size_t i = 0; i < table.fields.size(); ++i) {
     if (i != 0) text += ":";
-    const bool is_code = IsCodeAddress(table.fields[i]);
-    text += is_code ? NameOfCode(program.code().LocationOf(row[i])) : FormatAddress(row[i]);
+    const ProbeKey field = table.fields[i];
+    if (IsCodeAddress(field)) {
+      text += NameOfCode(program.code().LocationOf(row[i]));
+    } else {
+      text += NumberText(field, row[i]).value_or(FormatAddress(row[i]));
+    }
   }
   return text;
 }

@@ -34,7 +34,7 @@ class ProbedProgram {
   const ProbedCode& code() const { return *code_; }
   const ProductionSet& set() const { return set_; }
   bool needs_registers() const { return (set_.keys() & kRegisters) != 0; }
-  bool needs_value() const { return (set_.keys() & SetOf(ProbeKey::kValue)) != 0; }
+  bool needs_value() const { return (set_.keys() & kValues) != 0; }
 
   // Executes the instruction that `code()` has at `pc`. The event lacks the instruction and
   // what ThreadHistory has.

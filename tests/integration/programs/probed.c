@@ -3,7 +3,8 @@
 // _start iterates 20 times: it calls `twice` directly and `once` by a register. `twice` calls
 // `once` two times, `once` loads 42. So there are 20 + 20 + 40 calls, and 20 backward branches, of
 // which 19 are taken: 100 boundaries. A rep movsb of 50 bytes follows. A branch to `never` is not
-// taken, and a jump enters `never` behind its first instruction, where the program ends.
+// taken, and a jump enters `never` behind its first instruction, where the program divides by -7
+// and by argc, 1, and ends.
 __asm__(
     ".globl _start\n"
     ".type _start, @function\n"
@@ -27,6 +28,12 @@ __asm__(
     "never:\n"
     "  ud2\n"
     "inside:\n"
+    "  xor %edx, %edx\n"
+    "  mov $100, %eax\n"
+    "  mov $-7, %ecx\n"
+    "  idiv %ecx\n"
+    "  xor %edx, %edx\n"
+    "  divq (%rsp)\n"
     "  mov $60, %eax\n"
     "  mov $3, %edi\n"
     "  syscall\n"

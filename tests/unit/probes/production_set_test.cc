@@ -48,6 +48,13 @@ TEST_CASE("productions: a backward branch has a target at or before its own addr
   CHECK_FALSE(Holds("taken || backward", kNop));
 }
 
+TEST_CASE("productions: where a path ends, as far as the instruction says") {
+  for (const Code& end : {kReturn, kJumpBack, kJumpRax}) CHECK(Holds("path_end", end));
+  for (const Code& other : {kNop, kCallForward, kCallRax, kJneForward}) {
+    CHECK_FALSE(Holds("path_end", other));
+  }
+}
+
 TEST_CASE("productions: classes of memory") {
   CHECK(Holds("mem_op && load && !store", kLoad));
   CHECK(Holds("mem_op && store && !load", kStore));
@@ -83,6 +90,9 @@ TEST_CASE("productions: where the instruction is, who called, and registers") {
   CHECK(Holds("caller = 0x77 && stride = 0x20", kLoad, 0, {0x30, 4, 0}));
   CHECK(Holds("rax = 100 && rsp = 104 && rdi = 107 && r8 = 108 && r15 = 115", kNop));
   CHECK_FALSE(Holds("rcx != 101", kNop));
+  CHECK(Holds("divisor = 101", kDiv));
+  CHECK(Holds("divisor = 0x34", {0xf6, 0x31}, 0, {0x80, 1, 0x1234}));  // div byte [rcx]
+  CHECK(Holds("divisor = 0", kLoad, 0, {0x80, 4, 7}));
 }
 
 TEST_CASE("productions: settings, comments, continuation lines, tables") {

@@ -1,4 +1,5 @@
-// Tests what follows from the earlier instructions of a thread: strides, callers, trip counts.
+// Tests what follows from the earlier instructions of a thread: strides, reuse distances, callers,
+// trip counts, paths.
 #include "probes/thread_history.h"
 
 #include "support/catch.h"
@@ -7,8 +8,8 @@
 namespace hbbp {
 namespace {
 
-constexpr ProbeKeySet kAll =
-    SetOf(ProbeKey::kStride) | SetOf(ProbeKey::kCaller) | SetOf(ProbeKey::kTrips);
+constexpr ProbeKeySet kAll = SetOf(ProbeKey::kStride) | SetOf(ProbeKey::kCaller) |
+                             SetOf(ProbeKey::kTrips) | SetOf(ProbeKey::kReuse) | kPaths;
 
 class History {
  public:
@@ -38,6 +39,21 @@ TEST_CASE("history: strides are of one instruction") {
   CHECK(history.Execute(kLoad, 0x1010, 0, 0x900).stride == 0);
   CHECK(history.Execute(kLoad, 0x1000, 0, 0x540).stride == 0x40);
   CHECK(history.Execute(kLoad, 0x1010, 0, 0x8f8).stride == static_cast<uint64_t>(-8));
+}
+
+TEST_CASE("history: reuse distances are of lines, rounded down to a power of two") {
+  History history;
+  CHECK(history.Execute(kLoad, 0x1000, 0, 0x500).reuse == ReuseDistances::kFirst);
+  CHECK(history.Execute(kStore, 0x1010, 0, 0x538).reuse == 0);
+  CHECK(history.Execute(kStore, 0x1010, 0, 0x53c).reuse == 0);  // and in the next line
+  CHECK(history.Execute(kLoad, 0x1000, 0, 0x540).reuse == 0);
+  CHECK(history.Execute(kLoad, 0x1000, 0, 0x500).reuse == 1);
+  for (uint64_t address = 0x600; address < 0x600 + 4 * 64; address += 64) {
+    history.Execute(kLoad, 0x1000, 0, address);
+  }
+  CHECK(history.Execute(kLoad, 0x1000, 0, 0x540).reuse == 4);  // 5
+  CHECK(history.Execute(kNop, 0x1000, 0).reuse == 0);
+  CHECK(history.Execute(kLoad, 0x1000, 0, ~uint64_t{0}).reuse == ReuseDistances::kFirst);
 }
 
 TEST_CASE("history: callers follow calls and returns") {
@@ -88,6 +104,55 @@ TEST_CASE("history: trips are counted until the branch is not taken") {
   CHECK(history.Execute(kJumpBack, 0x1000, 0xff2).trips == 0);
 }
 
+bool HasPath(const InstructionEvent& event, uint64_t start, uint64_t path, bool ends) {
+  INFO(event.path_start << " " << event.path << " " << event.ends_path);
+  return event.path_start == start && event.path == path && event.ends_path == ends;
+}
+
+TEST_CASE("history: a path has the outcomes of conditional branches up to a backward one") {
+  History history;
+  CHECK(HasPath(history.Execute(kNop, 0x1000, 0x1001), 0x1000, 0b1, false));
+  CHECK(HasPath(history.Execute(kJneForward, 0x1001, 0x1013), 0x1000, 0b11, false));
+  CHECK(HasPath(history.Execute(kJneForward, 0x1013, 0x1015), 0x1000, 0b110, false));
+  CHECK(HasPath(history.Execute(kJneBack, 0x1015, 0x1017), 0x1000, 0b1100, false));
+  CHECK(HasPath(history.Execute(kJneBack, 0x1017, 0x1009), 0x1000, 0b11001, true));
+  CHECK(HasPath(history.Execute(kNop, 0x1009, 0x100a), 0x1009, 0b1, false));
+  CHECK(HasPath(history.Execute(kJumpBack, 0x1010, 0x1002), 0x1009, 0b1, true));
+  CHECK(HasPath(history.Execute(kJumpRax, 0x1002, 0x1800), 0x1002, 0b1, true));
+  CHECK(HasPath(history.Execute(kNop, 0x1800, 0x1801), 0x1800, 0b1, false));
+}
+
+TEST_CASE("history: a call interrupts a path") {
+  History history;
+  history.Execute(kJneForward, 0x1000, 0x1012);
+  CHECK(HasPath(history.Execute(kCallRax, 0x1012, 0x2000), 0x1000, 0b11, false));
+  CHECK(HasPath(history.Execute(kJneForward, 0x2000, 0x2002), 0x2000, 0b10, false));
+  CHECK(HasPath(history.Execute(kCallRax, 0x2002, 0x3000), 0x2000, 0b10, false));
+  SECTION("and returns resume it") {
+    CHECK(HasPath(history.Execute(kReturn, 0x3000, 0x2004), 0x3000, 0b1, true));
+    CHECK(HasPath(history.Execute(kReturn, 0x2004, 0x1014), 0x2000, 0b10, true));
+    CHECK(HasPath(history.Execute(kJneForward, 0x1014, 0x1016), 0x1000, 0b110, false));
+  }
+  SECTION("also a return over several calls") {
+    CHECK(HasPath(history.Execute(kReturn, 0x3000, 0x1014), 0x3000, 0b1, true));
+    CHECK(HasPath(history.Execute(kNop, 0x1014, 0x1015), 0x1000, 0b11, false));
+  }
+  SECTION("but one that fits no call begins another path") {
+    CHECK(HasPath(history.Execute(kReturn, 0x3000, 0x7777), 0x3000, 0b1, true));
+    CHECK(HasPath(history.Execute(kNop, 0x7777, 0x7778), 0x7777, 0b1, false));
+  }
+}
+
+TEST_CASE("history: a path ends behind 63 outcomes") {
+  History history;
+  for (int i = 1; i < ThreadHistory::kMaxOutcomes; ++i) {
+    CHECK_FALSE(history.Execute(kJneForward, 0x1000, 0x1012).ends_path);
+  }
+  const uint64_t all_taken = ~uint64_t{0};
+  CHECK(HasPath(history.Execute(kJneForward, 0x1000, 0x1012), 0x1000, all_taken, true));
+  CHECK(HasPath(history.Execute(kJneForward, 0x1012, 0x1014), 0x1012, 0b10, false));
+}
+
 TEST_CASE("history: what no production uses is not kept") {
   History history;
   history.keys = 0;
@@ -95,7 +160,9 @@ TEST_CASE("history: what no production uses is not kept") {
   history.Execute(kLoad, 0x2000, 0, 0x500);
   const InstructionEvent event = history.Execute(kLoad, 0x2000, 0, 0x540);
   CHECK(event.stride == 0);
+  CHECK(event.reuse == 0);
   CHECK(event.caller == 0);
+  CHECK(HasPath(history.Execute(kJneBack, 0x1000, 0xff2), 0, 1, false));
   CHECK(history.Execute(kJneBack, 0x1000, 0xff2).trips == 0);
 }
 
