@@ -168,6 +168,15 @@ class StaticValues : public EventValues {
   bool Knows(uint32_t id) const;
 };
 
+// The values of an execution of which the stream does not know all.
+class KnownValues : public EventValues {
+ public:
+  using EventValues::EventValues;
+  bool Knows(uint32_t id) const {
+    return !IsProbeKeyId(id) || (event_.unknown & SetOf(ProbeKeyFromId(id))) == 0;
+  }
+};
+
 }  // namespace hbbp
 
 #endif  // HBBP_LIB_PROBES_PRODUCTION_KEYS_H_

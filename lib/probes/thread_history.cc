@@ -5,19 +5,34 @@ namespace hbbp {
 void ThreadHistory::Complete(ProbeKeySet keys, InstructionEvent* event) {
   const ProbedInstruction& instruction = *event->instruction;
   if ((keys & SetOf(ProbeKey::kStride)) != 0 && event->size != 0) {
-    const auto [last, is_first] = last_addresses_.try_emplace(instruction.pc, event->address);
-    event->stride = event->address - last->second;
-    last->second = event->address;
+    if ((event->unknown & SetOf(ProbeKey::kAddress)) != 0) {
+      event->unknown |= SetOf(ProbeKey::kStride);
+      last_addresses_.erase(instruction.pc);
+    } else {
+      const auto [last, is_first] = last_addresses_.try_emplace(instruction.pc, event->address);
+      event->stride = event->address - last->second;
+      last->second = event->address;
+      if (is_first) MarkUnknown(ProbeKey::kStride, event);
+    }
   }
-  if ((keys & SetOf(ProbeKey::kCaller)) != 0 && !calls_.empty() && calls_without_frame_ == 0) {
-    event->caller = calls_.back().caller;
+  if ((keys & SetOf(ProbeKey::kCaller)) != 0) {
+    if (!calls_.empty() && calls_without_frame_ == 0) {
+      event->caller = calls_.back().caller;
+    } else {
+      MarkUnknown(ProbeKey::kCaller, event);
+    }
   }
   const ControlFlow& flow = instruction.flow;
   if ((keys & SetOf(ProbeKey::kTrips)) != 0 && flow.kind == BranchKind::kConditional &&
       flow.target <= instruction.pc) {
-    uint64_t& trips = trips_[instruction.pc];
-    event->trips = ++trips;
-    if (!event->is_taken()) trips = 0;
+    const auto [trips, is_first] = trips_.try_emplace(instruction.pc, 0);
+    event->trips = ++trips->second;
+    if (is_first) MarkUnknown(ProbeKey::kTrips, event);
+    if (!event->is_taken()) {
+      trips->second = 0;
+    } else if (is_first && extent_ == Extent::kPart) {
+      trips_.erase(trips);
+    }
   }
 }
 

@@ -6,6 +6,10 @@
 //   history.Complete(keys, &event);   // fills in stride, caller and trips
 //   engine.Run(event, thread, &state);
 //   history.Follow(keys, event);
+//
+// A stream that has only parts of a thread keeps one for each part (kPart). What depends on what
+// was before is unknown then, and not 0: the caller until the part has its call, the stride of the
+// first execution, the iterations of a loop until the part has seen it end once.
 #ifndef HBBP_LIB_PROBES_THREAD_HISTORY_H_
 #define HBBP_LIB_PROBES_THREAD_HISTORY_H_
 
@@ -24,7 +28,12 @@ class ThreadHistory {
   // Deeper calls have no frame, and the functions that they call no known caller.
   static constexpr size_t kMaxCallDepth = 1 << 16;
 
-  // `keys` are those that productions use; the others cost nothing.
+  enum class Extent : uint8_t { kWholeThread, kPart };
+
+  explicit ThreadHistory(Extent extent = Extent::kWholeThread) : extent_(extent) {}
+
+  // `keys` are those that productions use; the others cost nothing. Of a part it also adds to the
+  // numbers of the event that are unknown.
   void Complete(ProbeKeySet keys, InstructionEvent* event);
   void Follow(ProbeKeySet keys, const InstructionEvent& event);
 
@@ -35,7 +44,11 @@ class ThreadHistory {
   };
 
   void ReturnTo(uint64_t address);
+  void MarkUnknown(ProbeKey key, InstructionEvent* event) const {
+    if (extent_ == Extent::kPart) event->unknown |= SetOf(key);
+  }
 
+  Extent extent_;
   std::vector<CallFrame> calls_;
   std::unordered_map<uint64_t, uint32_t> frames_of_;       // their number, by return address
   uint64_t calls_without_frame_ = 0;                       // that have not returned

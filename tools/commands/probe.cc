@@ -1,6 +1,7 @@
-// hbbp probe: profiles by productions on the instructions of a whole run. ReadRequest checks the
-// options; RunStream takes the instructions of the program by single steps or from valgrind; then
-// the tables are printed.
+// hbbp probe: profiles by productions on the instructions of a whole run, or on the bursts of a
+// profile. RunProbe reads the options and checks that they go together; RunStream takes the
+// instructions of the program by single steps or from valgrind, ProbedBursts those of a profile;
+// then the tables are printed.
 #include <signal.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include "probe/probe_by_steps.h"
 #include "probe/probe_by_valgrind.h"
 #include "probe/probe_report.h"
+#include "probe/probed_bursts.h"
 #include "probe/probed_program.h"
 #include "progress.h"
 
@@ -93,6 +95,18 @@ StatusOr<std::vector<ProductionEngineOptions>> MakeEngines(const Choices& choice
   return engines;
 }
 
+// Checks that the options go with --profile.
+Status CheckForProfile(const StepRequest& request, const std::string& stream, bool compares) {
+  const char* conflict = nullptr;
+  if (!request.command.empty()) conflict = "a command";
+  if (request.max_instructions != 0) conflict = "--max-instructions";
+  if (!stream.empty()) conflict = "--stream";
+  if (compares) conflict = "--compare-exhaustive";
+  if (conflict == nullptr) return OkStatus();
+  return Status(StatusCode::kInvalidArgument,
+                std::string("--profile probes the bursts of a recording, without ") + conflict);
+}
+
 struct RunResult {
   int exit_status = 0;
   std::vector<std::string> notes;
@@ -137,7 +151,8 @@ int RunProbe(int argc, char** argv) {
   std::string output = kStandardOutput;
   std::vector<std::string> words;
   std::string groups;
-  std::string stream = kStep;
+  std::string stream;
+  std::string profile;
   Choices choices;
   StepRequest request;
   ProbeReportOptions report;
@@ -145,7 +160,9 @@ int RunProbe(int argc, char** argv) {
   uint64_t min_length = report.streams.min_length;
   uint64_t max_length = report.streams.max_length;
   PrintOptions print;
-  Options options(kName, "Profile by productions on the executed instructions, exactly and slowly");
+  Options options(kName,
+                  "Profile by productions on the executed instructions, exactly and slowly, or on "
+                  "the bursts of a profile");
   options.Values("-p,--productions", &words, "NAME|FILE",
                  "built-in productions, or a file of them (hot-methods)");
   options.Value("--sample-freq", &choices.sample_freqs, "N",
@@ -158,6 +175,9 @@ int RunProbe(int argc, char** argv) {
                "each N of --sample-freq and --burst-length, which may be lists");
   options.Choice("--stream", &stream, {kStep, kValgrind},
                  "where instructions come from: single steps, or valgrind --tool=lackey (step)");
+  options.Value("--profile", &profile, "FILE",
+                "instead of CMD: estimate from the whole bursts of a profile, recorded or imported "
+                "with --keep-bursts");
   options.Value("--groups", &groups, "FILE", "groups of instructions that conditions may name");
   options.Value("-o,--output", &output, "FILE", "where the tables go (standard output)");
   options.Count("--top", &top, "only the first N of each table; with --format table 20 by default");
@@ -169,7 +189,8 @@ int RunProbe(int argc, char** argv) {
   options.Value("--max-instructions", &request.max_instructions, "N",
                 "kill a program that executes more, and fail");
   print.AddTo(&options);
-  options.Command(&request.command, "CMD ARG...", "the program to profile");
+  options.Command(&request.command, "CMD ARG...", "the program to profile",
+                  [&profile] { return !profile.empty(); });
   options.Footer(
       "Built-in productions:\n" + DescribeBuiltins() +
       "\nSingle steps are some ten thousand instructions a second, valgrind some hundred "
@@ -181,6 +202,10 @@ int RunProbe(int argc, char** argv) {
   if (words.empty()) words = {"hot-methods"};
   const StatusOr<ProductionSet> set = LoadProductions(words, groups);
   if (!set.ok()) return Fail(kName, set.status().message());
+  if (!profile.empty()) {
+    const Status fits = CheckForProfile(request, stream, choices.compares);
+    if (!fits.ok()) return Fail(kName, fits.message());
+  }
   if (stream == kValgrind) {
     const Status fits = CheckForValgrind(*set);
     if (!fits.ok()) return Fail(kName, fits.message());
@@ -194,6 +219,13 @@ int RunProbe(int argc, char** argv) {
   report.streams.max_length = max_length;
   report.format = print.format();
   report.top = top == 0 && print.is_table() ? kTableRows : top;
+
+  if (!profile.empty()) {
+    const auto probe = ProbeBursts(profile, &*set, engines->front());
+    if (!probe.ok()) return Fail(kName, probe.status().message());
+    return print.Print(kName, ListProbes(ProbedBursts(probe->get()), (*probe)->engine(), report),
+                       output);
+  }
 
   ProbedProgram program(&*set, *std::move(engines));
   const StatusOr<RunResult> result = RunStream(request, stream, &program);
