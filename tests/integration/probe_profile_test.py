@@ -2,6 +2,7 @@
 """Tests hbbp probe on profiles: what productions estimate from whole bursts, recorded and imported."""
 import collections
 import json
+import os
 import re
 
 import record_support
@@ -53,21 +54,24 @@ class ProbeProfileTest(record_support.RecordTest):
 
     def test_shares_are_those_of_the_exhaustive_profile(self):
         self.record_rounds()
-        profiles = {'hot-methods': ('function',), 'call-pairs': ('function', 'target'), 'edges': ('pc', 'next'),
-                    'indirect-targets': ('pc', 'target')}
-        for name, fields in profiles.items():
-            exact = self.run_tool('probe', '--exhaustive', '-p', name, '--format', 'json', '-o', self.directory / 'exact',
-                                  '--', program('rounds'), 50)
-            self.assertEqual(exact.returncode, 0, exact)
-            expected = shares(json.loads((self.directory / 'exact').read_text())['rows'], *fields)
-            # What happens once in 50 rounds never happens in the bursts.
-            expected = {key: share for key, share in expected.items() if share > 0.01}
-            for options in [], ['--exhaustive'], ['--burst-length', '50']:
-                with self.subTest(name=name, options=options):
-                    found = self.probe('-p', name, *options)
-                    self.assert_shares({key: share for key, share in shares(found['rows'], *fields).items() if share > 0.01},
-                                       expected)
-                    self.assertEqual(found['exhaustive'], 'true' if options == ['--exhaustive'] else 'false')
+        tables = {'methods': ('function',), 'call-pairs': ('function', 'target'), 'edges': ('pc', 'next'),
+                  'indirect-targets': ('pc', 'target')}
+        productions = [word for name in ('hot-methods', 'call-pairs', 'edges', 'indirect-targets') for word in ('-p', name)]
+        exact = self.directory / 'exact'
+        result = self.run_tool('probe', '--exhaustive', *productions, '--format', 'json', '-o', exact, '--', program('rounds'), 50)
+        self.assertEqual(result.returncode, 0, result)
+        exact = json.loads(exact.read_text())
+        for options in [], ['--exhaustive'], ['--burst-length', '50']:
+            found = self.probe(*productions, *options)
+            self.assertEqual(found['exhaustive'], 'true' if options == ['--exhaustive'] else 'false')
+            for table, fields in tables.items():
+                with self.subTest(table=table, options=options):
+                    # What happens once in 50 rounds never happens in the bursts.
+                    expected, estimated = (
+                        {key: share for key, share in
+                         shares([row for row in profile['rows'] if row['table'] == table], *fields).items() if share > 0.01}
+                        for profile in (exact, found))
+                    self.assert_shares(estimated, expected)
 
     def test_known_numbers(self):
         self.record_rounds()
@@ -111,11 +115,72 @@ class ProbeProfileTest(record_support.RecordTest):
         self.assertEqual({(row['pc_address'], row['next_address']): row['records'] for row in found['rows']},
                          {tuple(f'0x{address}' for address in branch): count for branch, count in expected.items()})
 
+    def probe_live(self, *options, command, status=0):
+        """Returns the JSON of a program that is recorded for it, and what hbbp record printed."""
+        reason = record_support.why_not_permitted()
+        if reason:
+            self.skipTest(reason)
+        output = self.directory / 'live.json'
+        result = self.run_tool('probe', '--live', '-e', 'task-clock', '-c', 500_000, '--format', 'json', '-o', output, *options,
+                               '--', *command, env={**os.environ, 'TMPDIR': str(self.directory)})
+        self.assertEqual(result.returncode, status, result)
+        self.assertEqual(list(self.directory.glob('hbbp-*')), [])
+        return json.loads(output.read_text()), result.stderr
+
+    def test_live(self):
+        found, printed = self.probe_live('-p', 'call-pairs', command=[program('rounds'), ROUNDS])
+        calls = sum(PAIRS.values())
+        self.assert_shares(shares(found['rows'], 'function', 'target'), {key: n / calls for key, n in PAIRS.items()})
+        self.assertIn('hbbp record: ', printed)
+        self.assertNotIn('wrote', printed)
+
+    def test_live_has_the_processes_of_a_program_and_its_exit_status(self):
+        found, _ = self.probe_live('-p', 'call-pairs', command=['sh', '-c', f'{program("rounds")} {ROUNDS}; exit 3'], status=3)
+        self.assertGreater(sum(row['records'] for row in found['rows'] if row['target'] == 'once'), 0)
+
+    def test_live_without_bursts(self):
+        reason = record_support.why_not_permitted()
+        if reason:
+            self.skipTest(reason)
+        result = self.run_tool('probe', '--live', '-c', '1G', '--', program('rounds'), 1)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn('hbbp probe: the recording has no bursts: the program ran too briefly', result.stderr)
+        result = self.run_tool('probe', '--live', '--', '/does/not/exist')
+        self.assertEqual(result.returncode, 2)
+        self.assertNotIn('hbbp probe: ', result.stderr)
+
+    def test_overlap_with_the_exact_profile(self):
+        file = self.productions('use framework\n'
+                                'pairs: proc_call && sample_flag && name = Rounds, twice => count(function, target), null\n'
+                                'loops: branch && backward && sample_flag && name = Rounds => count(pc, next), null\n'
+                                'd: mem_op && sample_flag => trace(pc), null\n')
+        exact = self.directory / 'exact.json'
+        result = self.run_tool('probe', '--exhaustive', '-p', file, '--format', 'json', '-o', exact, '--', program('rounds'), 50)
+        self.assertEqual(result.returncode, 0, result)
+        found, _ = self.probe_live('-p', file, '--compare', exact, command=[program('rounds'), ROUNDS])
+        rows = {row['table']: row for row in found['rows']}
+        self.assertEqual(rows.keys(), {'pairs', 'loops'})
+        for row in rows.values():
+            self.assertGreater(row['overlap'], 0.95)
+            self.assertGreater(row['records'], 0)
+        self.assertEqual((rows['pairs']['exhaustive'], rows['pairs']['exhaustive_rows']), (50 * sum(PAIRS.values()), 3))
+        self.record_rounds()
+        compare = ['probe', '--profile', self.file, '--compare']
+        self.assertIn('no table of counts that the bursts recorded in', self.refused(*compare, exact))
+        self.assertIn(f'{file}: not a table of productions in JSON', self.refused(*compare, file))
+        self.assertIn('/does/not/exist', self.refused(*compare, '/does/not/exist'))
+
     def test_errors(self):
         self.file.write_text('')
         profile = ['probe', '--profile', self.file]
         self.assertIn('--profile probes the bursts of a recording, without a command',
                       self.refused(*profile, '--', 'true'))
+        self.assertIn('without --live', self.refused(*profile, '--live', '--', 'true'))
+        self.assertIn('without --period', self.refused(*profile, '-c', '1M'))
+        self.assertIn('--live probes the bursts that it records, without --stream',
+                      self.refused('probe', '--live', '--stream', 'step', '--', 'true'))
+        self.assertIn('--source goes with --live, not with', self.refused('probe', '--source', 'swbt', '--', 'true'))
+        self.assertIn('--compare goes with --live or --profile', self.refused('probe', '--compare', 'x', '--', 'true'))
         self.assertIn('without --stream', self.refused(*profile, '--stream', 'step'))
         self.assertIn('without --compare-exhaustive', self.refused(*profile, '--compare-exhaustive'))
         self.assertIn('without --max-instructions', self.refused(*profile, '--max-instructions', '9'))

@@ -41,6 +41,8 @@ struct RecordOptions {
   uint64_t kept_burst_bytes = 0;
   uint64_t pid = 0;         // a running process; 0: `command` is run
   bool is_outside = false;  // `command` is observed from outside
+  // The caller reads the profile and removes it, so that the summary does not name it.
+  bool is_temporary = false;
   std::vector<std::string> command;
 };
 
