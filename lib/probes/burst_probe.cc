@@ -4,6 +4,7 @@
 #include "probes/burst_probe.h"
 
 #include <bit>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -11,6 +12,7 @@
 
 #include "analysis/analyze.h"
 #include "estimate/family_choice.h"
+#include "probes/access_cursor.h"
 #include "probes/thread_history.h"
 #include "profile/profile_file.h"
 
@@ -48,7 +50,7 @@ class BurstProbe::Replay {
     ThreadHistory history(ThreadHistory::Extent::kPart);
     uint64_t instructions = 0;
     uint64_t in_burst = 0;
-    access_ = 0;
+    AccessCursor accesses(burst.accesses);
     for (uint32_t i = 0; i + 1 < burst.branches.size(); ++i) {
       const BurstStream& stream = FindStream(burst.branches[i], burst.branches[i + 1]);
       ++probe_.totals_.streams;
@@ -66,8 +68,13 @@ class BurstProbe::Replay {
         event.instruction = &entry->instruction;
         event.next = is_last ? end : entry->instruction.end();
         if (event.next == kNoCodeNumber) MarkUnknownNext(&event);
-        AddAccess(burst, i, static_cast<uint32_t>(event.instruction->pc - start), entry->memory,
-                  &event);
+        if (entry->memory.size != 0) {
+          event.size = entry->memory.size;
+          const auto offset = static_cast<uint32_t>(event.instruction->pc - start);
+          const std::optional<uint64_t> address = accesses.Find(i, offset);
+          event.address = address.value_or(0);
+          if (!address) event.unknown |= SetOf(ProbeKey::kAddress);
+        }
         history.Complete(probe_.set_.keys(), &event);
         ++instructions;
         if (state.sample_flag) ++in_burst;
@@ -107,28 +114,9 @@ class BurstProbe::Replay {
     }
   }
 
-  void AddAccess(const KeptBurst& burst, uint32_t branch, uint32_t offset,
-                 const MemoryOperand& memory, InstructionEvent* event) {
-    if (memory.size == 0) return;
-    event->size = memory.size;
-    const auto& accesses = burst.accesses;
-    while (access_ < accesses.size() &&
-           std::pair(accesses[access_].branch, accesses[access_].offset) <
-               std::pair(branch, offset)) {
-      ++access_;
-    }
-    if (access_ < accesses.size() && accesses[access_].branch == branch &&
-        accesses[access_].offset == offset) {
-      event->address = accesses[access_].address;
-    } else {
-      event->unknown |= SetOf(ProbeKey::kAddress);
-    }
-  }
-
   BurstProbe& probe_;
   std::vector<Ends> ends_;  // by branch
   std::unordered_map<uint64_t, BurstStream> streams_;
-  size_t access_ = 0;  // the next one of the burst
 };
 
 Status BurstProbe::CheckKeys(const KeptBursts& bursts) const {
