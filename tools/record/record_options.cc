@@ -230,7 +230,7 @@ std::optional<int> ParseRecordOptions(int argc, char** argv, RecordOptions* reco
                 "keep counts by slices of time, such as 100ms or 1s, for hbbp phases");
   options.Value("--keep-bursts", &record->keep_bursts, "BYTES",
                 "swbt, lbr: keep whole bursts in so much memory of each process, such as 64M, for "
-                "hbbp export --format brstack");
+                "hbbp export --format brstack and hbbp probe --profile");
   options.Seconds("--duration", &record->duration_s, "TIME",
                   "stop profiling after that time, such as 10 (seconds), 500ms or 5m; the program "
                   "goes on to its end");
