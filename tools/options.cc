@@ -110,7 +110,7 @@ struct Options::Impl {
   CLI::App app;
   std::string command;
   std::vector<std::string>* rest = nullptr;
-  const uint64_t* instead_of_rest = nullptr;
+  std::function<bool()> may_rest_be_empty;
   std::map<std::string, std::string> refused;  // what to say of options
   std::string rest_placeholder;
 };
@@ -189,9 +189,9 @@ void Options::Profiles(std::vector<std::string>* paths, const std::string& help)
 }
 
 void Options::Command(std::vector<std::string>* words, const std::string& placeholder,
-                      const std::string& help, const uint64_t* instead) {
+                      const std::string& help, std::function<bool()> may_be_empty) {
   impl_->rest = words;
-  impl_->instead_of_rest = instead;
+  impl_->may_rest_be_empty = std::move(may_be_empty);
   impl_->rest_placeholder = placeholder;
   impl_->app.prefix_command();
   // CLI11 does not show what follows the options in its usage line.
@@ -243,7 +243,7 @@ std::optional<int> Options::Parse(int argc, char** argv) {
   // In `hbbp record make -- x` the dashes belong to make.
   if (!rest.empty() && has_dashes) rest.push_back("--");
   rest.insert(rest.end(), after_dashes.begin(), after_dashes.end());
-  const bool may_be_empty = impl_->instead_of_rest != nullptr && *impl_->instead_of_rest != 0;
+  const bool may_be_empty = impl_->may_rest_be_empty && impl_->may_rest_be_empty();
   if (rest.empty() && !may_be_empty) {
     return Fail(impl_->command, impl_->rest_placeholder + " is missing" + see_help);
   }

@@ -12,6 +12,7 @@
 #define HBBP_TOOLS_OPTIONS_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -69,9 +70,9 @@ class Options {
   // Takes any number of paths of profiles; kDefaultProfile if there is none.
   void Profiles(std::vector<std::string>* paths, const std::string& help);
   // Takes the rest of the line, from "--" or the first word without a dash on. At least one word is
-  // required unless the option that sets `instead` was given.
+  // required unless `may_be_empty`, which is called when the options are known, returns true.
   void Command(std::vector<std::string>* words, const std::string& placeholder,
-               const std::string& help, const uint64_t* instead = nullptr);
+               const std::string& help, std::function<bool()> may_be_empty = nullptr);
   // Adds text at the end of --help.
   void Footer(const std::string& text);
 

@@ -39,7 +39,7 @@ std::vector<CountTable::Entry> CountTable::Sorted() const {
   std::ranges::copy_if(slots_, std::back_inserter(entries),
                        [](const Entry& entry) { return entry.count != 0; });
   std::ranges::sort(entries, [](const Entry& a, const Entry& b) {
-    return std::tie(b.count, a.row) < std::tie(a.count, b.row);
+    return std::tie(b.estimate, a.row) < std::tie(a.estimate, b.row);
   });
   return entries;
 }

@@ -1,4 +1,5 @@
-// CountTable counts rows of up to kMaxFields numbers, up to a maximum number of different rows.
+// CountTable counts rows of up to kMaxFields numbers, up to a maximum number of different rows. A
+// row of a sample counts by its weight as well.
 #ifndef HBBP_LIB_PROBES_COUNT_TABLE_H_
 #define HBBP_LIB_PROBES_COUNT_TABLE_H_
 
@@ -21,28 +22,33 @@ class CountTable {
  public:
   struct Entry {
     ProbeRow row{};
-    uint64_t count = 0;  // 0: the slot is free
+    uint64_t count = 0;   // 0: the slot is free
+    double estimate = 0;  // the sum of weights: the count itself where nothing is sampled
   };
 
   explicit CountTable(size_t max_rows) : max_rows_(max_rows) {}
 
-  void Add(const ProbeRow& row) {
+  void Add(const ProbeRow& row, double weight = 1) {
     Entry* entry = Find(row);
     if (entry == nullptr || entry->count == 0) entry = Insert(row, entry);
     if (entry == nullptr) {
       ++dropped_;
     } else {
       ++entry->count;
+      entry->estimate += weight;
     }
     ++total_;
+    total_estimate_ += weight;
   }
 
   size_t rows() const { return rows_; }
   // Returns the number of calls of Add, and of those that found the table full.
   uint64_t total() const { return total_; }
   uint64_t dropped() const { return dropped_; }
+  // Returns the sum of all weights.
+  double total_estimate() const { return total_estimate_; }
 
-  // Returns the rows with the largest counts first, those of equal counts by their numbers.
+  // Returns the rows with the largest estimates first, equal ones by their numbers.
   std::vector<Entry> Sorted() const;
 
  private:
@@ -61,6 +67,7 @@ class CountTable {
   size_t rows_ = 0;
   uint64_t total_ = 0;
   uint64_t dropped_ = 0;
+  double total_estimate_ = 0;
   std::vector<Entry> slots_;  // their number is a power of two, at least half of them free
 };
 

@@ -44,6 +44,9 @@ struct ProbedInstruction : InstructionSite {
 
 struct InstructionEvent {
   const ProbedInstruction* instruction = nullptr;
+  // The numbers below that the stream does not know, as a ProbeKeySet (production_keys.h). Nothing
+  // is recorded of them, and no condition that they decide holds.
+  uint64_t unknown = 0;
   uint64_t next = 0;  // address of the instruction that the thread executed afterwards
   // Of the first access to memory; 0 if there is none, or the stream does not have it.
   uint64_t address = 0;

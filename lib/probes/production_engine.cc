@@ -12,7 +12,8 @@ ProductionEngine::ProductionEngine(const ProductionSet* set, const ProductionEng
       sample_freq_(options.sample_freq != 0 ? options.sample_freq : set->settings().sample_freq),
       burst_length_(options.burst_length != 0 ? options.burst_length
                                               : set->settings().burst_length),
-      firings_(set->productions().size()) {
+      firings_(set->productions().size()),
+      unknown_(set->tables().size()) {
   for (const ProbeTable& table : set->tables()) {
     const bool is_count = table.kind == TableKind::kCount;
     counts_.emplace_back(is_count ? options.max_rows : 0);
@@ -30,34 +31,64 @@ ProductionEngine::ProductionEngine(const ProductionSet* set, const ProductionEng
 
 void ProductionEngine::Match(const InstructionEvent& event, uint64_t fires, uint64_t may_fire,
                              uint32_t thread, BurstState* state) {
-  const EventValues values(set_.taxonomies(), event, *state);
+  const KnownValues values(set_.taxonomies(), event, *state);
   uint64_t fired = fires;
   for (uint64_t rest = may_fire; rest != 0; rest &= rest - 1) {
     const int production = std::countr_zero(rest);
-    if (set_.productions()[production].condition.Matches(values)) {
-      fired |= uint64_t{1} << production;
-    }
+    const Expression& condition = set_.productions()[production].condition;
+    const bool holds = event.unknown == 0 ? condition.Matches(values)
+                                          : condition.Decide(values) == Expression::Decision::kYes;
+    if (holds) fired |= uint64_t{1} << production;
   }
+  const ProbedInstruction& instruction = *event.instruction;
+  const size_t without_flag = BurstState::FlagsFrom(false, state->burst_flag);
+  const uint64_t fires_without_flag =
+      instruction.fires[without_flag] | instruction.may_fire[without_flag];
   for (uint64_t rest = fired; rest != 0; rest &= rest - 1) {
     const int production = std::countr_zero(rest);
     ++firings_[production];
     for (const ProbeAction& action : set_.productions()[production].actions) {
-      Record(action, event, *state, thread);
+      Record(action, event, *state, thread, (fires_without_flag >> production & 1) == 0);
     }
   }
   if ((fired & control_) != 0) Advance(fired & control_, state);
 }
 
 void ProductionEngine::Record(const ProbeAction& action, const InstructionEvent& event,
-                              const BurstState& state, uint32_t thread) {
+                              const BurstState& state, uint32_t thread, bool needs_flag) {
   const EventValues values(set_.taxonomies(), event, state);
   ProbeRow row{};
-  for (size_t i = 0; i < action.fields.size(); ++i) row[i] = values.NumberOf(action.fields[i]);
-  if (set_.tables()[action.table].kind == TableKind::kCount) {
-    counts_[action.table].Add(row);
-  } else {
-    traces_[action.table].Append(row, thread, state.bursts);
+  ProbeKeySet unknown = 0;
+  for (size_t i = 0; i < action.fields.size(); ++i) {
+    unknown |= event.unknown & SetOf(action.fields[i]);
+    row[i] = values.NumberOf(action.fields[i]);
   }
+  if (unknown != 0) {
+    ++unknown_[action.table].records;
+    unknown_[action.table].fields |= unknown;
+  } else if (set_.tables()[action.table].kind == TableKind::kTrace) {
+    traces_[action.table].Append(row, thread, state.bursts);
+  } else if (is_in_sampled_burst_) {
+    of_burst_.push_back({row, action.table, needs_flag});
+  } else {
+    counts_[action.table].Add(row);
+  }
+}
+
+BurstState ProductionEngine::BeginBurst() {
+  is_in_sampled_burst_ = true;
+  BurstState state;
+  state.sample_flag = true;
+  state.bursts = ++bursts_;
+  return state;
+}
+
+void ProductionEngine::EndBurst(const RecordWeights& weights) {
+  for (const WeightlessRecord& record : of_burst_) {
+    counts_[record.table].Add(record.row, record.needs_flag ? weights.in_burst : weights.always);
+  }
+  of_burst_.clear();
+  is_in_sampled_burst_ = false;
 }
 
 void ProductionEngine::Advance(uint64_t fired, BurstState* state) {

@@ -9,6 +9,14 @@
 // All productions see the state before the instruction; what they change holds from the next one
 // on. So a cycle of the framework has sample_freq + burst_length + 1 boundaries, and a profile
 // production that depends on sample_flag sees burst_length + 1 of them: the last one resets.
+//
+// A stream of sampled bursts has no thread that goes on, and what it records counts by weight:
+//
+//   BurstState state = engine.BeginBurst();                  // for each burst
+//   engine.Run(event, thread, &state);                       // for each instruction in it
+//   engine.EndBurst({.always = weight, .in_burst = weight * instructions / instructions_in_burst});
+//
+// burst_probe.h explains these weights.
 #ifndef HBBP_LIB_PROBES_PRODUCTION_ENGINE_H_
 #define HBBP_LIB_PROBES_PRODUCTION_ENGINE_H_
 
@@ -30,6 +38,12 @@ struct ProductionEngineOptions {
   uint64_t burst_length = 0;             // 0: that of the set
   size_t max_rows = size_t{1} << 20;     // of each table of counts
   size_t max_symbols = size_t{1} << 24;  // of each trace
+};
+
+// How much each record of a burst counts.
+struct RecordWeights {
+  double always = 1;    // of productions that fire without sample_flag as well
+  double in_burst = 1;  // of the others
 };
 
 class ProductionEngine {
@@ -58,6 +72,11 @@ class ProductionEngine {
     }
   }
 
+  // Begins a burst with sample_flag set and counters that are 0, because the sample began it. What
+  // is recorded waits for EndBurst.
+  BurstState BeginBurst();
+  void EndBurst(const RecordWeights& weights);
+
   void EndThread(uint32_t thread) {
     for (TraceBuffer& trace : traces_) trace.EndThread(thread);
   }
@@ -70,12 +89,26 @@ class ProductionEngine {
   // By index of ProductionSet::tables(), for tables of the kind.
   const CountTable& counts(size_t table) const { return counts_[table]; }
   const TraceBuffer& trace(size_t table) const { return traces_[table]; }
+  // Of any table: what was not recorded because a field was unknown, and which fields were.
+  uint64_t unknown_records(size_t table) const { return unknown_[table].records; }
+  ProbeKeySet unknown_fields(size_t table) const { return unknown_[table].fields; }
 
  private:
+  // A record of the current burst, which has no weight yet.
+  struct WeightlessRecord {
+    ProbeRow row;
+    uint32_t table = 0;
+    bool needs_flag = false;
+  };
+  struct UnknownRecords {
+    uint64_t records = 0;
+    ProbeKeySet fields = 0;
+  };
+
   void Match(const InstructionEvent& event, uint64_t fires, uint64_t may_fire, uint32_t thread,
              BurstState* state);
   void Record(const ProbeAction& action, const InstructionEvent& event, const BurstState& state,
-              uint32_t thread);
+              uint32_t thread, bool needs_flag);
   void Advance(uint64_t fired, BurstState* state);
 
   const ProductionSet& set_;
@@ -85,6 +118,9 @@ class ProductionEngine {
   std::vector<uint64_t> firings_;
   std::vector<CountTable> counts_;
   std::vector<TraceBuffer> traces_;
+  std::vector<UnknownRecords> unknown_;  // by table
+  std::vector<WeightlessRecord> of_burst_;
+  bool is_in_sampled_burst_ = false;
   uint64_t control_ = 0;  // a bit for each production that changes the state
   uint64_t bursts_ = 0;
 };

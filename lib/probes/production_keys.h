@@ -90,6 +90,9 @@ static_assert(static_cast<size_t>(ProbeKey::kCount) <= 64);
 inline constexpr ProbeKeySet kMemoryOperands = SetOf(ProbeKey::kAddress) | SetOf(ProbeKey::kSize) |
                                                SetOf(ProbeKey::kValue) | SetOf(ProbeKey::kDivisor) |
                                                SetOf(ProbeKey::kStride) | SetOf(ProbeKey::kReuse);
+// Those that depend on where an instruction accessed memory.
+inline constexpr ProbeKeySet kAddresses =
+    SetOf(ProbeKey::kAddress) | SetOf(ProbeKey::kStride) | SetOf(ProbeKey::kReuse);
 inline constexpr ProbeKeySet kValues = SetOf(ProbeKey::kValue) | SetOf(ProbeKey::kDivisor);
 inline constexpr ProbeKeySet kRegisters =
     ((SetOf(ProbeKey::kR15) << 1) - SetOf(ProbeKey::kRax)) | SetOf(ProbeKey::kDivisor);
@@ -176,6 +179,15 @@ class StaticValues : public EventValues {
  public:
   using EventValues::EventValues;
   bool Knows(uint32_t id) const;
+};
+
+// The values of an execution of which the stream does not know all.
+class KnownValues : public EventValues {
+ public:
+  using EventValues::EventValues;
+  bool Knows(uint32_t id) const {
+    return !IsProbeKeyId(id) || (event_.unknown & SetOf(ProbeKeyFromId(id))) == 0;
+  }
 };
 
 }  // namespace hbbp

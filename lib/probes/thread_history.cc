@@ -7,35 +7,55 @@ namespace hbbp {
 void ThreadHistory::Complete(ProbeKeySet keys, InstructionEvent* event) {
   const ProbedInstruction& instruction = *event->instruction;
   if ((keys & SetOf(ProbeKey::kStride)) != 0 && event->size != 0) {
-    const auto [last, is_first] = last_addresses_.try_emplace(instruction.pc, event->address);
-    event->stride = event->address - last->second;
-    last->second = event->address;
+    if ((event->unknown & SetOf(ProbeKey::kAddress)) != 0) {
+      event->unknown |= SetOf(ProbeKey::kStride);
+      last_addresses_.erase(instruction.pc);
+    } else {
+      const auto [last, is_first] = last_addresses_.try_emplace(instruction.pc, event->address);
+      event->stride = event->address - last->second;
+      last->second = event->address;
+      if (is_first) MarkUnknown(ProbeKey::kStride, event);
+    }
   }
   if ((keys & SetOf(ProbeKey::kReuse)) != 0 && event->size != 0) AccessLines(event);
-  if ((keys & SetOf(ProbeKey::kCaller)) != 0 && !calls_.empty() && calls_without_frame_ == 0) {
-    event->caller = calls_.back().caller;
+  if ((keys & SetOf(ProbeKey::kCaller)) != 0) {
+    if (!calls_.empty() && calls_without_frame_ == 0) {
+      event->caller = calls_.back().caller;
+    } else {
+      MarkUnknown(ProbeKey::kCaller, event);
+    }
   }
   const ControlFlow& flow = instruction.flow;
   if ((keys & SetOf(ProbeKey::kTrips)) != 0 && flow.kind == BranchKind::kConditional &&
       flow.target <= instruction.pc) {
-    uint64_t& trips = trips_[instruction.pc];
-    event->trips = ++trips;
-    if (!event->is_taken()) trips = 0;
+    const auto [trips, is_first] = trips_.try_emplace(instruction.pc, 0);
+    event->trips = ++trips->second;
+    if (is_first) MarkUnknown(ProbeKey::kTrips, event);
+    if (!event->is_taken()) {
+      trips->second = 0;
+    } else if (is_first && extent_ == Extent::kPart) {
+      trips_.erase(trips);
+    }
   }
   if ((keys & kPaths) != 0) AddOutcome(event);
 }
 
 void ThreadHistory::AccessLines(InstructionEvent* event) {
+  if ((event->unknown & SetOf(ProbeKey::kAddress)) != 0) {
+    event->unknown |= SetOf(ProbeKey::kReuse);
+    return;
+  }
   const uint64_t first = event->address >> kLineBits;
   const uint64_t last = (event->address + event->size - 1) >> kLineBits;
   const uint64_t distance = reuse_.Access(first);
+  if (distance == ReuseDistances::kFirst) MarkUnknown(ProbeKey::kReuse, event);
   event->reuse = distance == ReuseDistances::kFirst ? distance : std::bit_floor(distance);
   for (uint64_t line = first + 1; line <= last; ++line) reuse_.Access(line);
 }
 
 void ThreadHistory::AddOutcome(InstructionEvent* event) {
   const ProbedInstruction& instruction = *event->instruction;
-  if (path_.start == 0) path_.start = instruction.pc;
+  if (path_.start == 0 && extent_ == Extent::kWholeThread) path_.start = instruction.pc;
   bool ends = StaticFlag(instruction, ProbeKey::kPathEnd).value_or(false);
   if (instruction.flow.kind == BranchKind::kConditional) {
     const bool is_taken = event->is_taken();
@@ -43,6 +63,7 @@ void ThreadHistory::AddOutcome(InstructionEvent* event) {
     ends = (is_taken && instruction.flow.target <= instruction.pc) ||
            path_.outcomes >> kMaxOutcomes != 0;
   }
+  if (path_.start == 0) event->unknown |= SetOf(ProbeKey::kPath) | SetOf(ProbeKey::kPathStart);
   event->path_start = path_.start;
   event->path = path_.outcomes;
   event->ends_path = ends;
@@ -63,7 +84,8 @@ void ThreadHistory::Follow(ProbeKeySet keys, const InstructionEvent& event) {
       path_ = {event.next};
       break;
     case BranchKind::kReturn:
-      path_ = {event.next};
+      // Of a part, the path of the caller began before.
+      path_ = {extent_ == Extent::kWholeThread ? event.next : 0};
       if (calls_without_frame_ != 0) {
         --calls_without_frame_;
       } else {

@@ -11,6 +11,11 @@
 //   history.Complete(keys, &event);   // fills in stride, reuse, trips, caller and path
 //   engine.Run(event, thread, &state);
 //   history.Follow(keys, event);
+//
+// A stream that has only parts of a thread keeps one for each part (kPart). What depends on what
+// was before is unknown then, and not 0: the caller until the part has its call, the stride of the
+// first execution, the reuse distance of a first access to a line, the iterations of a loop until
+// the part has seen it end once, the path until the part has its start.
 #ifndef HBBP_LIB_PROBES_THREAD_HISTORY_H_
 #define HBBP_LIB_PROBES_THREAD_HISTORY_H_
 
@@ -32,7 +37,12 @@ class ThreadHistory {
   static constexpr int kMaxOutcomes = 63;
   static constexpr int kLineBits = 6;  // a cache line has 64 bytes
 
-  // `keys` are those that productions use; the others cost nothing.
+  enum class Extent : uint8_t { kWholeThread, kPart };
+
+  explicit ThreadHistory(Extent extent = Extent::kWholeThread) : extent_(extent) {}
+
+  // `keys` are those that productions use; the others cost nothing. Of a part it also adds to the
+  // numbers of the event that are unknown.
   void Complete(ProbeKeySet keys, InstructionEvent* event);
   void Follow(ProbeKeySet keys, const InstructionEvent& event);
 
@@ -50,7 +60,11 @@ class ThreadHistory {
   void AccessLines(InstructionEvent* event);
   void AddOutcome(InstructionEvent* event);
   void ReturnTo(uint64_t address);
+  void MarkUnknown(ProbeKey key, InstructionEvent* event) const {
+    if (extent_ == Extent::kPart) event->unknown |= SetOf(key);
+  }
 
+  Extent extent_;
   std::vector<CallFrame> calls_;
   std::unordered_map<uint64_t, uint32_t> frames_of_;  // their number, by return address
   Path path_;

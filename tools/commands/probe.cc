@@ -1,6 +1,7 @@
-// hbbp probe: profiles by productions on the instructions of a whole run. ReadRequest checks the
-// options; RunStream takes the instructions of the program by single steps or from valgrind; then
-// the tables are printed.
+// hbbp probe: profiles by productions on the instructions of a whole run, or on whole bursts.
+// RunProbe reads the options and checks that they go together. Then RunStream takes the
+// instructions of the program by single steps or from valgrind, or RunOnBursts those of a profile,
+// which it records if that is asked for, and the tables are printed.
 #include <signal.h>
 
 #include <algorithm>
@@ -14,13 +15,17 @@
 #include "format.h"
 #include "options.h"
 #include "print_options.h"
+#include "probe/compare_probes.h"
 #include "probe/load_productions.h"
 #include "probe/probe_by_steps.h"
 #include "probe/probe_by_valgrind.h"
 #include "probe/probe_report.h"
+#include "probe/probed_bursts.h"
 #include "probe/probed_program.h"
 #include "probe/sample_profile.h"
 #include "progress.h"
+#include "record/record_options.h"
+#include "record/temporary_recording.h"
 
 namespace hbbp::tools {
 namespace {
@@ -28,6 +33,7 @@ namespace {
 constexpr char kName[] = "probe";
 constexpr char kStep[] = "step";
 constexpr char kValgrind[] = "valgrind";
+constexpr char kKeptBytes[] = "64M";
 constexpr uint64_t kTableRows = 20;
 constexpr size_t kMaxEngines = 100;
 
@@ -95,6 +101,69 @@ StatusOr<std::vector<ProductionEngineOptions>> MakeEngines(const Choices& choice
   return engines;
 }
 
+// What to do with whole bursts instead of all instructions of a run.
+struct BurstRequest {
+  std::string profile;
+  bool is_live = false;
+  std::string compared;  // the file of --compare
+  RecordOptions record;  // of --live
+
+  bool is_wanted() const { return is_live || !profile.empty(); }
+  // Returns the name of an option of --live that was given, or nothing.
+  std::string GivenOption() const {
+    const RecordOptions defaults;
+    if (record.event != defaults.event) return "--event";
+    if (record.period != defaults.period) return "--period";
+    if (record.frequency_hz != defaults.frequency_hz) return "--freq";
+    if (record.source != defaults.source) return "--source";
+    return record.keep_bursts.empty() ? "" : "--keep-bursts";
+  }
+};
+
+// Checks that the options go together.
+Status CheckBursts(const BurstRequest& bursts, const StepRequest& steps, const std::string& stream,
+                   bool compares) {
+  std::string conflict;
+  if (!bursts.is_wanted()) {
+    if (!bursts.compared.empty()) conflict = "--compare";
+    if (!bursts.GivenOption().empty()) conflict = bursts.GivenOption();
+    if (conflict.empty()) return OkStatus();
+    return Status(StatusCode::kInvalidArgument,
+                  conflict + " goes with --live" +
+                      (conflict == "--compare" ? " or --profile" : "") +
+                      ", not with all instructions of a run");
+  }
+  if (steps.max_instructions != 0) conflict = "--max-instructions";
+  if (!stream.empty()) conflict = "--stream";
+  if (compares) conflict = "--compare-exhaustive";
+  if (!bursts.profile.empty()) {
+    if (!bursts.GivenOption().empty()) conflict = bursts.GivenOption();
+    if (!steps.command.empty()) conflict = "a command";
+    if (bursts.is_live) conflict = "--live";
+  }
+  if (conflict.empty()) return OkStatus();
+  return Status(StatusCode::kInvalidArgument,
+                std::string(bursts.profile.empty() ? "--live probes the bursts that it records"
+                                                   : "--profile probes the bursts of a recording") +
+                    ", without " + conflict);
+}
+
+// Returns the rows of the bursts, or their overlaps with those of the file of --compare.
+StatusOr<Table> ProbeProfile(const BurstRequest& bursts, const std::string& profile,
+                             const ProductionSet& set, const ProductionEngineOptions& engine,
+                             ProbeReportOptions report) {
+  HBBP_ASSIGN_OR_RETURN(const auto probe, ProbeBursts(profile, &set, engine));
+  const ProbedBursts probed(probe.get());
+  if (bursts.compared.empty()) return ListProbes(probed, probe->engine(), report);
+  HBBP_ASSIGN_OR_RETURN(const std::string reference, ReadTextFile(bursts.compared));
+  report.top = 0;
+  report.format = Format::kJson;
+  const std::string estimate = ListProbes(probed, probe->engine(), report).ToJson();
+  HBBP_ASSIGN_OR_RETURN(Table table, CompareProbes(reference, bursts.compared, estimate));
+  for (const std::string& note : probed.Notes()) table.AddNote(note);
+  return table;
+}
+
 struct RunResult {
   int exit_status = 0;
   std::vector<std::string> notes;
@@ -140,6 +209,37 @@ Status WriteSampleProfile(const ProbedProgram& program, const std::string& modul
   return WriteFileAtomically(path, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
 }
 
+// Returns the exit status of the process.
+int RunOnBursts(BurstRequest bursts, const ProductionSet& set,
+                const ProductionEngineOptions& engine, const ProbeReportOptions& report,
+                const PrintOptions& print, const std::string& output) {
+  std::optional<TemporaryRecording> recording;
+  int status = kExitSuccess;
+  if (bursts.is_live) {
+    StatusOr<TemporaryRecording> created = TemporaryRecording::Create();
+    if (!created.ok()) return Fail(kName, created.status().message());
+    recording.emplace(*std::move(created));
+    if ((set.keys() & kAddresses) != 0) {
+      if (bursts.record.source == "auto") bursts.record.source = "swbt";
+      bursts.record.keep_accesses = true;
+    }
+    if (bursts.record.keep_bursts.empty()) bursts.record.keep_bursts = kKeptBytes;
+    status = recording->Run(bursts.record);
+    if (!recording->has_profile()) return status;
+  }
+  const StatusOr<Table> table =
+      ProbeProfile(bursts, recording ? recording->profile() : bursts.profile, set, engine, report);
+  if (recording && table.status().code() == StatusCode::kNotFound) {
+    return Fail(
+        kName,
+        "the recording has no bursts: the program ran too briefly for the period (-c N), or "
+        "branches could not be observed ('hbbp doctor' says why)");
+  }
+  if (!table.ok()) return Fail(kName, table.status().message());
+  const int written = print.Print(kName, *table, output);
+  return written != kExitSuccess ? written : status;
+}
+
 }  // namespace
 
 int RunProbe(int argc, char** argv) {
@@ -148,7 +248,8 @@ int RunProbe(int argc, char** argv) {
   std::string groups;
   std::string sample_profile;
   std::string module;
-  std::string stream = kStep;
+  std::string stream;
+  BurstRequest bursts;
   Choices choices;
   StepRequest request;
   ProbeReportOptions report;
@@ -156,7 +257,9 @@ int RunProbe(int argc, char** argv) {
   uint64_t min_length = report.streams.min_length;
   uint64_t max_length = report.streams.max_length;
   PrintOptions print;
-  Options options(kName, "Profile by productions on the executed instructions, exactly and slowly");
+  Options options(kName,
+                  "Profile by productions on the executed instructions, exactly and slowly, or on "
+                  "the bursts of a profile");
   options.Values("-p,--productions", &words, "NAME|FILE",
                  "built-in productions, or a file of them (hot-methods)");
   options.Value("--sample-freq", &choices.sample_freqs, "N",
@@ -169,6 +272,24 @@ int RunProbe(int argc, char** argv) {
                "each N of --sample-freq and --burst-length, which may be lists");
   options.Choice("--stream", &stream, {kStep, kValgrind},
                  "where instructions come from: single steps, or valgrind --tool=lackey (step)");
+  options.Flag("--live", &bursts.is_live,
+               "let CMD run as fast as hbbp record does, and estimate from its whole bursts");
+  options.Value("--profile", &bursts.profile, "FILE",
+                "instead of CMD: estimate from the whole bursts of a profile, recorded or imported "
+                "with --keep-bursts");
+  options.Value("--compare", &bursts.compared, "FILE",
+                "with these, list how far the estimate overlaps with an exact profile: the JSON of "
+                "--exhaustive with the same productions");
+  options.Value("-e,--event", &bursts.record.event, "EVENT",
+                "--live: what begins bursts (hbbp record -e)");
+  options.Value("-c,--period", &bursts.record.period, "N",
+                "--live: events between bursts (hbbp record -c)");
+  options.Value("-F,--freq", &bursts.record.frequency_hz, "HZ",
+                "--live: bursts a second, instead of a period (hbbp record -F)");
+  options.Choice("--source", &bursts.record.source, {"auto", "lbr", "swbt"},
+                 "--live: what records bursts (hbbp record --source)");
+  options.Value("--keep-bursts", &bursts.record.keep_bursts, "BYTES",
+                "--live: memory for bursts in each process (64M)");
   options.Value("--groups", &groups, "FILE", "groups of instructions that conditions may name");
   options.Value("-o,--output", &output, "FILE", "where the tables go (standard output)");
   options.Value("--sample-profile", &sample_profile, "FILE",
@@ -184,18 +305,21 @@ int RunProbe(int argc, char** argv) {
   options.Value("--max-instructions", &request.max_instructions, "N",
                 "kill a program that executes more, and fail");
   print.AddTo(&options);
-  options.Command(&request.command, "CMD ARG...", "the program to profile");
+  options.Command(&request.command, "CMD ARG...", "the program to profile",
+                  [&bursts] { return !bursts.profile.empty(); });
   options.Footer(
       "Built-in productions:\n" + DescribeBuiltins() +
       "\nSingle steps are some ten thousand instructions a second, valgrind some hundred "
       "thousand;\nit has no values and registers, and does not distinguish threads. Processes that "
-      "the program\nstarts are not profiled. The exit status is the program's. "
+      "the program\nstarts are profiled with --live only. The exit status is the program's. "
       "docs/guide/productions.md explains\nproductions.");
   if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
 
   if (words.empty()) words = {"hot-methods"};
   const StatusOr<ProductionSet> set = LoadProductions(words, groups);
   if (!set.ok()) return Fail(kName, set.status().message());
+  const Status are_compatible = CheckBursts(bursts, request, stream, choices.compares);
+  if (!are_compatible.ok()) return Fail(kName, are_compatible.message());
   if (stream == kValgrind) {
     const Status fits = CheckForValgrind(*set);
     if (!fits.ok()) return Fail(kName, fits.message());
@@ -216,6 +340,11 @@ int RunProbe(int argc, char** argv) {
   report.streams.max_length = max_length;
   report.format = print.format();
   report.top = top == 0 && print.is_table() ? kTableRows : top;
+
+  if (bursts.is_wanted()) {
+    bursts.record.command = request.command;
+    return RunOnBursts(bursts, *set, engines->front(), report, print, output);
+  }
 
   ProbedProgram program(&*set, *std::move(engines));
   StatusOr<RunResult> result = RunStream(request, stream, &program);

@@ -1,12 +1,15 @@
 // hbbp record: profiles a program, and keeps what was counted. RunRecord chooses whether the
 // program loads libhbbp-preload.so or is observed from outside, starts a keeper that finishes the
 // work if this process is killed, runs the program, and stores the profiles of its processes.
+#include "commands/record.h"
+
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/own_status.h"
@@ -248,6 +251,10 @@ int RecordOutside(const RecordOptions& record) {
 int RunRecord(int argc, char** argv) {
   RecordOptions record;
   if (std::optional<int> status = ParseRecordOptions(argc, argv, &record)) return *status;
+  return Record(std::move(record));
+}
+
+int Record(RecordOptions record) {
   Status status = FindEventOf(&record);
   if (status.ok()) status = FindSlices(&record);
   if (status.ok()) status = FindBudgets(&record);

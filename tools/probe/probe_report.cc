@@ -1,13 +1,14 @@
 // ListProbes has a row for each row of a table of counts, with a column for each field that some
 // table has, and one for each hot stream. Fields that are addresses of code have the name of the
-// function and, in CSV and JSON, the address in the module. ListOverlaps has a row for each engine
-// and table.
+// function and, in CSV and JSON, the module and the address in it. ListOverlaps has a row for each
+// engine and table.
 #include "probe/probe_report.h"
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <map>
-#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,18 +21,14 @@ namespace {
 constexpr size_t kMaxShownElements = 4;  // of a stream, in a table
 
 // Returns "sort", "sort+0x1a", "libc.so.6+0x1234" or "0x401000".
-std::string NameOfCode(const CodeLocation& location) {
-  if (location.module == nullptr) return FormatAddress(location.address);
-  std::string name;
-  if (location.module->image != nullptr) {
-    name = location.module->image->FunctionName(ModuleAddress{location.address});
+std::string NameOfCode(const CodeDescription& code) {
+  if (!code.is_in_module) return FormatAddress(code.address);
+  if (code.function.empty()) {
+    return std::string(BaseName(code.module)) + "+" + FormatAddress(code.address);
   }
-  if (name.empty()) {
-    return std::string(BaseName(location.module->path)) + "+" + FormatAddress(location.address);
-  }
-  name = Demangle(name.c_str());
-  const bool has_start = location.function != 0 && location.function < location.address;
-  return has_start ? name + "+" + FormatAddress(location.address - location.function) : name;
+  const std::string name = Demangle(code.function.c_str());
+  const bool has_start = code.function_start != 0 && code.function_start < code.address;
+  return has_start ? name + "+" + FormatAddress(code.address - code.function_start) : name;
 }
 
 bool IsAnyNumber(ProbeKey field) {
@@ -81,7 +78,7 @@ Column::Kind FindKind(ProbeKey field, bool is_table) {
   }
 }
 
-Cell MakeCell(const ProbedProgram& program, ProbeKey field, uint64_t value, bool is_table) {
+Cell MakeCell(const ProbedStream& probed, ProbeKey field, uint64_t value, bool is_table) {
   // A table has sizes in decimal and addresses in hexadecimal.
   if (is_table && IsAnyNumber(field)) {
     return value <= UINT32_MAX ? std::to_string(value) : FormatAddress(value);
@@ -90,13 +87,17 @@ Cell MakeCell(const ProbedProgram& program, ProbeKey field, uint64_t value, bool
   if (!IsCodeAddress(field)) return value;
   // A function that is not known has the number 0.
   if (value == 0) return std::monostate();
-  return NameOfCode(program.code().LocationOf(value));
+  return NameOfCode(probed.Describe(value));
 }
 
-Cell AddressCell(const ProbedProgram& program, uint64_t value) {
-  const CodeLocation location = program.code().LocationOf(value);
-  if (location.module == nullptr) return std::monostate();
-  return location.address;
+// The module and the address in it.
+void AppendLocation(const ProbedStream& stream, uint64_t value, std::vector<Cell>* cells) {
+  const CodeDescription code = stream.Describe(value);
+  if (!code.is_in_module) {
+    cells->insert(cells->end(), 2, Cell());
+  } else {
+    cells->insert(cells->end(), {Cell(code.module), Cell(code.address)});
+  }
 }
 
 // The fields of all tables, each once.
@@ -111,14 +112,13 @@ std::vector<ProbeKey> FieldsOf(const ProductionSet& set) {
   return fields;
 }
 
-std::string ElementText(const ProbedProgram& program, const ProbeTable& table,
-                        const ProbeRow& row) {
+std::string ElementText(const ProbedStream& probed, const ProbeTable& table, const ProbeRow& row) {
   std::string text;
   for (size_t i = 0; i < table.fields.size(); ++i) {
     if (i != 0) text += ":";
     const ProbeKey field = table.fields[i];
     if (IsCodeAddress(field)) {
-      text += NameOfCode(program.code().LocationOf(row[i]));
+      text += NameOfCode(probed.Describe(row[i]));
     } else {
       text += NumberText(field, row[i]).value_or(FormatAddress(row[i]));
     }
@@ -126,29 +126,29 @@ std::string ElementText(const ProbedProgram& program, const ProbeTable& table,
   return text;
 }
 
-std::string StreamText(const ProbedProgram& program, const ProbeTable& table,
+std::string StreamText(const ProbedStream& probed, const ProbeTable& table,
                        const TraceBuffer& trace, const HotStream& stream, Format format) {
   std::string text;
   const size_t shown = format == Format::kTable ? std::min(kMaxShownElements, stream.symbols.size())
                                                 : stream.symbols.size();
   for (size_t i = 0; i < shown; ++i) {
     if (i != 0) text += " ";
-    text += ElementText(program, table, trace.rows()[stream.symbols[i]]);
+    text += ElementText(probed, table, trace.rows()[stream.symbols[i]]);
   }
   if (shown < stream.symbols.size()) text += " ...";
   return text;
 }
 
-void AddEngineFields(const ProbedProgram& program, const ProductionEngine& engine, Table* table) {
-  table->AddField("instructions", program.instructions());
+void AddEngineFields(const ProbedStream& probed, const ProductionEngine& engine, Table* table) {
+  table->AddField("instructions", probed.instructions());
   table->AddField("exhaustive", engine.is_exhaustive() ? "true" : "false");
   if (!engine.is_exhaustive()) {
     table->AddField("sample_freq", engine.sample_freq());
     table->AddField("burst_length", engine.burst_length());
     table->AddField("bursts", engine.bursts());
   }
-  for (size_t i = 0; i < program.set().productions().size(); ++i) {
-    table->AddField("fired_" + program.set().productions()[i].name, engine.firings(i));
+  for (size_t i = 0; i < probed.set().productions().size(); ++i) {
+    table->AddField("fired_" + probed.set().productions()[i].name, engine.firings(i));
   }
 }
 
@@ -169,7 +169,7 @@ Weights FindWeights(const ProductionEngine& engine, size_t table, const HotStrea
   Weights weights;
   if (engine.set().tables()[table].kind == TableKind::kCount) {
     for (const CountTable::Entry& entry : engine.counts(table).Sorted()) {
-      weights[entry.row] = static_cast<double>(entry.count);
+      weights[entry.row] = entry.estimate;
     }
     return weights;
   }
@@ -199,31 +199,41 @@ uint64_t CountDropped(const ProductionEngine& engine, size_t table) {
   return is_count ? engine.counts(table).dropped() : engine.trace(table).dropped();
 }
 
-void AddNotes(const ProbedProgram& program, Table* table) {
-  for (size_t i = 0; i < program.set().tables().size(); ++i) {
+// Returns "stride" or "caller, stride".
+std::string NamesOf(ProbeKeySet keys) {
+  std::string names;
+  for (ProbeKeySet rest = keys; rest != 0; rest &= rest - 1) {
+    if (!names.empty()) names += ", ";
+    names += NameOf(static_cast<ProbeKey>(std::countr_zero(rest)));
+  }
+  return names;
+}
+
+void AddNotes(const ProbedStream& probed, std::span<const ProductionEngine> engines, Table* table) {
+  for (size_t i = 0; i < probed.set().tables().size(); ++i) {
+    const std::string& name = probed.set().tables()[i].name;
     uint64_t dropped = 0;
-    for (const ProductionEngine& engine : program.engines()) {
+    for (const ProductionEngine& engine : engines) {
       dropped = std::max(dropped, CountDropped(engine, i));
+      if (const uint64_t unknown = engine.unknown_records(i); unknown != 0) {
+        table->AddNote(
+            FormatCount(unknown) + " of " + FormatCount(unknown + CountRecords(engine, i)) +
+            " records of " + name +
+            " are left out, as the bursts do not know: " + NamesOf(engine.unknown_fields(i)));
+      }
     }
     if (dropped == 0) continue;
-    table->AddNote(FormatCount(dropped) + " records of " + program.set().tables()[i].name +
+    table->AddNote(FormatCount(dropped) + " records of " + name +
                    " were dropped, because it was full; --max-rows N allows more");
   }
-  if (program.undecodable() != 0) {
-    table->AddNote(FormatCount(program.undecodable()) +
-                   " instructions could not be decoded, and no production saw them");
-  }
-  if (program.dropped_programs() != 0) {
-    table->AddNote("the process executed another program; only the last one is listed");
-  }
-  for (const std::string& problem : program.modules().problems()) table->AddNote(problem);
+  for (const std::string& note : probed.Notes()) table->AddNote(note);
 }
 
 }  // namespace
 
-Table ListProbes(const ProbedProgram& program, const ProductionEngine& engine,
+Table ListProbes(const ProbedStream& probed, const ProductionEngine& engine,
                  const ProbeReportOptions& options) {
-  const ProductionSet& set = program.set();
+  const ProductionSet& set = probed.set();
   const bool is_table = options.format == Format::kTable;
   const std::vector<ProbeKey> fields = FieldsOf(set);
   const bool has_traces =
@@ -232,8 +242,10 @@ Table ListProbes(const ProbedProgram& program, const ProductionEngine& engine,
   for (const ProbeKey field : fields) {
     const std::string name(NameOf(field));
     columns.push_back({name, name, FindKind(field, is_table)});
-    if (IsCodeAddress(field) && !is_table)
+    if (IsCodeAddress(field) && !is_table) {
+      columns.push_back({name + "_module", "", Column::kPath});
       columns.push_back({name + "_address", "", Column::kAddress});
+    }
   }
   if (has_traces) {
     columns.push_back({"stream", "stream"});
@@ -241,8 +253,9 @@ Table ListProbes(const ProbedProgram& program, const ProductionEngine& engine,
   }
   columns.push_back({"count", "count", Column::kCount});
   columns.push_back({"share", "share", Column::kShare});
+  if (probed.is_sample()) columns.push_back({"records", "records", Column::kCount});
   Table table(std::move(columns));
-  AddEngineFields(program, engine, &table);
+  AddEngineFields(probed, engine, &table);
 
   const auto is_full = [&options](uint64_t rows) {
     return options.top != 0 && rows >= options.top;
@@ -259,12 +272,13 @@ Table ListProbes(const ProbedProgram& program, const ProductionEngine& engine,
           const auto found = std::ranges::find(probe_table.fields, field);
           const bool has_field = found != probe_table.fields.end();
           const uint64_t value = has_field ? entry.row[found - probe_table.fields.begin()] : 0;
-          cells.push_back(has_field ? MakeCell(program, field, value, is_table) : Cell());
-          if (IsCodeAddress(field) && !is_table) cells.push_back(AddressCell(program, value));
+          cells.push_back(has_field ? MakeCell(probed, field, value, is_table) : Cell());
+          if (IsCodeAddress(field) && !is_table) AppendLocation(probed, value, &cells);
         }
         if (has_traces) cells.insert(cells.end(), 2, Cell());
-        cells.push_back(entry.count);
-        cells.push_back(static_cast<double>(entry.count) / static_cast<double>(counts.total()));
+        cells.push_back(static_cast<uint64_t>(std::llround(entry.estimate)));
+        cells.push_back(entry.estimate / counts.total_estimate());
+        if (probed.is_sample()) cells.push_back(entry.count);
         table.AddRow(std::move(cells));
       }
       if (is_full(counts.rows()) && counts.rows() > options.top) {
@@ -279,12 +293,13 @@ Table ListProbes(const ProbedProgram& program, const ProductionEngine& engine,
       if (is_full(rows++)) break;
       std::vector<Cell> cells = {probe_table.name};
       for (const ProbeKey field : fields) {
-        cells.insert(cells.end(), IsCodeAddress(field) && !is_table ? 2 : 1, Cell());
+        cells.insert(cells.end(), IsCodeAddress(field) && !is_table ? 3 : 1, Cell());
       }
-      cells.push_back(StreamText(program, probe_table, trace, stream, options.format));
+      cells.push_back(StreamText(probed, probe_table, trace, stream, options.format));
       cells.push_back(uint64_t{stream.symbols.size()});
       cells.push_back(stream.frequency);
       cells.push_back(static_cast<double>(stream.heat()) / static_cast<double>(streams.length));
+      if (probed.is_sample()) cells.emplace_back();
       table.AddRow(std::move(cells));
     }
     table.AddField("coverage_" + probe_table.name, streams.Coverage());
@@ -292,7 +307,7 @@ Table ListProbes(const ProbedProgram& program, const ProductionEngine& engine,
                      probe_table.name + " with " + FormatShare(streams.Coverage()) + " of " +
                      FormatCount(streams.length) + " elements");
   }
-  AddNotes(program, &table);
+  AddNotes(probed, {&engine, 1}, &table);
   return table;
 }
 
@@ -322,7 +337,7 @@ Table ListOverlaps(const ProbedProgram& program, const ProbeReportOptions& optio
                     engine.bursts()});
     }
   }
-  AddNotes(program, &table);
+  AddNotes(program, program.engines(), &table);
   return table;
 }
 

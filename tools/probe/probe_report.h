@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "probe/probed_program.h"
+#include "probe/probed_stream.h"
 #include "probes/hot_streams.h"
 #include "table.h"
 
@@ -17,7 +18,7 @@ struct ProbeReportOptions {
 };
 
 // Returns the rows of all tables that the engine filled, and the hot streams of its traces.
-Table ListProbes(const ProbedProgram& program, const ProductionEngine& engine,
+Table ListProbes(const ProbedStream& probed, const ProductionEngine& engine,
                  const ProbeReportOptions& options);
 
 // Compares each engine with the first one, which is exhaustive: the overlap of what it recorded.

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "format.h"
+
 namespace hbbp::tools {
 
 void ProbedProgram::Reset() {
@@ -42,6 +44,33 @@ void ProbedProgram::Execute(uint32_t thread_id, uint64_t pc, InstructionEvent ev
 void ProbedProgram::EndThread(uint32_t thread) {
   threads_.erase(thread);
   for (ProductionEngine& engine : engines_) engine.EndThread(thread);
+}
+
+CodeDescription ProbedProgram::Describe(uint64_t code) const {
+  const CodeLocation location = code_->LocationOf(code);
+  CodeDescription description;
+  description.address = location.address;
+  description.function_start = location.function;
+  if (location.module == nullptr) return description;
+  description.is_in_module = true;
+  description.module = location.module->path;
+  if (location.module->image != nullptr) {
+    description.function = location.module->image->FunctionName(ModuleAddress{location.address});
+  }
+  return description;
+}
+
+std::vector<std::string> ProbedProgram::Notes() const {
+  std::vector<std::string> notes;
+  if (undecodable_ != 0) {
+    notes.push_back(FormatCount(undecodable_) +
+                    " instructions could not be decoded, and no production saw them");
+  }
+  if (dropped_programs_ != 0) {
+    notes.push_back("the process executed another program; only the last one is listed");
+  }
+  notes.insert(notes.end(), modules_.problems().begin(), modules_.problems().end());
+  return notes;
 }
 
 }  // namespace hbbp::tools

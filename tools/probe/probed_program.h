@@ -13,12 +13,13 @@
 
 #include "count/counted_modules.h"
 #include "probe/probed_code.h"
+#include "probe/probed_stream.h"
 #include "probes/production_engine.h"
 #include "probes/thread_history.h"
 
 namespace hbbp::tools {
 
-class ProbedProgram {
+class ProbedProgram : public ProbedStream {
  public:
   // The set must outlive this object.
   ProbedProgram(const ProductionSet* set, std::vector<ProductionEngineOptions> options)
@@ -31,8 +32,6 @@ class ProbedProgram {
   void Start(pid_t pid, std::function<bool()> is_current = nullptr);
 
   ProbedCode& code() { return *code_; }
-  const ProbedCode& code() const { return *code_; }
-  const ProductionSet& set() const { return set_; }
   bool needs_registers() const { return (set_.keys() & kRegisters) != 0; }
   bool needs_value() const { return (set_.keys() & kValues) != 0; }
 
@@ -44,11 +43,12 @@ class ProbedProgram {
   void EndThread(uint32_t thread);
 
   const std::vector<ProductionEngine>& engines() const { return engines_; }
-  uint64_t instructions() const { return instructions_; }
-  uint64_t undecodable() const { return undecodable_; }
-  // Returns how many programs were dropped because the process executed another one.
-  uint64_t dropped_programs() const { return dropped_programs_; }
-  const CountedModules& modules() const { return modules_; }
+
+  const ProductionSet& set() const override { return set_; }
+  bool is_sample() const override { return false; }
+  uint64_t instructions() const override { return instructions_; }
+  CodeDescription Describe(uint64_t code) const override;
+  std::vector<std::string> Notes() const override;
 
  private:
   struct Thread {
@@ -66,7 +66,7 @@ class ProbedProgram {
   std::unordered_map<uint32_t, Thread> threads_;
   uint64_t instructions_ = 0;
   uint64_t undecodable_ = 0;
-  uint64_t dropped_programs_ = 0;
+  uint64_t dropped_programs_ = 0;  // because the process executed another one
 };
 
 }  // namespace hbbp::tools

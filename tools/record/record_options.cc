@@ -256,7 +256,8 @@ std::optional<int> ParseRecordOptions(int argc, char** argv, RecordOptions* reco
       "--outside", &record->is_outside,
       "observe CMD from outside: nothing is loaded into it, so it may be static or setuid; "
       "not its children");
-  options.Command(&record->command, "CMD ARG...", "the program to profile", &record->pid);
+  options.Command(&record->command, "CMD ARG...", "the program to profile",
+                  [record] { return record->pid != 0; });
   options.Refuse("-g,--call-graph",
                  "callers are not recorded; hbbp import reads recordings of perf record -g");
   options.Refuse("-a,--all-cpus,-C,--cpu",

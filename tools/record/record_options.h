@@ -42,6 +42,8 @@ struct RecordOptions {
   bool keep_accesses = false;
   uint64_t pid = 0;         // a running process; 0: `command` is run
   bool is_outside = false;  // `command` is observed from outside
+  // The caller reads the profile and removes it, so that the summary does not name it.
+  bool is_temporary = false;
   std::vector<std::string> command;
 };
 

@@ -333,9 +333,12 @@ void PrintRecordSummary(const RecordOptions& record, const ProgramEnd& end,
   ReportDebugRegisters(sources);
   ReportFewBursts(record, sources);
   std::error_code ignored;
-  PrintLine("wrote " + record.output + " (" +
-            FormatCount(static_cast<uint64_t>(fs::file_size(record.output, ignored))) + " bytes)");
-  PrintLine("next: hbbp mix " + (run.merged ? record.output : BusiestProfile(run.processes)));
+  if (!record.is_temporary) {
+    PrintLine("wrote " + record.output + " (" +
+              FormatCount(static_cast<uint64_t>(fs::file_size(record.output, ignored))) +
+              " bytes)");
+    PrintLine("next: hbbp mix " + (run.merged ? record.output : BusiestProfile(run.processes)));
+  }
   if (record.per_thread) {
     for (const hbbp_thread& thread : threads) {
       PrintLine("thread " + std::to_string(thread.tid) + " " + thread.name + ": " +

@@ -203,5 +203,54 @@ TEST_CASE("engine: bytes that are not an instruction are not prepared") {
   CHECK_FALSE(set.Prepare(Code{0xe8, 0x00}, {0x1000}, &instruction));
 }
 
+TEST_CASE("engine: records of a sampled burst get their weights at its end") {
+  const ProductionSet set =
+      ParseProductions(kBursts + std::string("in: return && sample_flag => count(pc), null\n"
+                                             "always: return => count any(pc), null\n"
+                                             "order: return => trace(pc), null\n"));
+  ProductionEngine engine(&set, {});
+  ProbedInstruction instruction;
+  REQUIRE(set.Prepare(kReturn, {0x1000}, &instruction));
+  InstructionEvent event;
+  event.instruction = &instruction;
+  for (const double weight : {10, 20}) {
+    BurstState state = engine.BeginBurst();
+    CHECK(state.sample_flag);
+    engine.Run(event, 0, &state);
+    engine.Run(event, 0, &state);
+    engine.EndBurst({.always = weight, .in_burst = 3 * weight});
+  }
+  CHECK(engine.bursts() == 2);
+  CHECK(engine.counts(0).total() == 4);
+  CHECK(engine.counts(0).total_estimate() == 2 * 3 * 30);
+  CHECK(engine.counts(1).total_estimate() == 2 * 30);
+  CHECK(engine.trace(2).sequences().size() == 2);
+}
+
+TEST_CASE("engine: what is unknown is not recorded, and decides no condition") {
+  const ProductionSet set = ParseProductions(
+      "all: load => count(pc), null\nstrides: load => count(pc, stride), null\n"
+      "small: load && stride < 8 => null, null\nnot-small: load && !(stride < 8) => null, null\n"
+      "any: load && (stride < 8 || size = 4) => null, null\n");
+  ProductionEngine engine(&set, {});
+  ProbedInstruction instruction;
+  REQUIRE(set.Prepare(kLoad, {0x1000}, &instruction));
+  InstructionEvent event;
+  event.instruction = &instruction;
+  event.size = 4;
+  event.unknown = SetOf(ProbeKey::kStride);
+  BurstState state = engine.StartThread();
+  engine.Run(event, 0, &state);
+  CHECK(engine.counts(0).total() == 1);
+  CHECK(engine.unknown_records(0) == 0);
+  CHECK(engine.counts(1).total() == 0);
+  CHECK(engine.unknown_records(1) == 1);
+  CHECK(engine.unknown_fields(1) == SetOf(ProbeKey::kStride));
+  CHECK(engine.firings(1) == 1);
+  CHECK(engine.firings(2) == 0);
+  CHECK(engine.firings(3) == 0);
+  CHECK(engine.firings(4) == 1);
+}
+
 }  // namespace
 }  // namespace hbbp

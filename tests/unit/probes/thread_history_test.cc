@@ -13,6 +13,9 @@ constexpr ProbeKeySet kAll = SetOf(ProbeKey::kStride) | SetOf(ProbeKey::kCaller)
 
 class History {
  public:
+  explicit History(ThreadHistory::Extent extent = ThreadHistory::Extent::kWholeThread)
+      : history_(extent) {}
+
   InstructionEvent Execute(const Code& code, uint64_t pc, uint64_t next, uint64_t address = 0) {
     REQUIRE(set_.Prepare(code, {pc, pc & ~uint64_t{0xfff}}, &instruction_));
     InstructionEvent event;
@@ -164,6 +167,24 @@ TEST_CASE("history: what no production uses is not kept") {
   CHECK(event.caller == 0);
   CHECK(HasPath(history.Execute(kJneBack, 0x1000, 0xff2), 0, 1, false));
   CHECK(history.Execute(kJneBack, 0x1000, 0xff2).trips == 0);
+}
+
+TEST_CASE("history: a part of a thread does not know what was before") {
+  constexpr ProbeKeySet kStride = SetOf(ProbeKey::kStride), kCaller = SetOf(ProbeKey::kCaller),
+                        kTrips = SetOf(ProbeKey::kTrips);
+  History history(ThreadHistory::Extent::kPart);
+  CHECK(history.Execute(kLoad, 0x1000, 0, 0x500).unknown == (kStride | kCaller));
+  CHECK(history.Execute(kLoad, 0x1000, 0, 0x540).unknown == kCaller);
+  CHECK(history.Execute(kCallRax, 0x1010, 0x2000, 0x700).unknown == (kStride | kCaller));
+  CHECK(history.Execute(kNop, 0x2000, 0).unknown == 0);
+  CHECK(history.Execute(kJneBack, 0x2010, 0x2002).unknown == kTrips);
+  CHECK(history.Execute(kJneBack, 0x2010, 0x2012).unknown == kTrips);
+  const InstructionEvent second = history.Execute(kJneBack, 0x2010, 0x2012);
+  CHECK(second.unknown == 0);
+  CHECK(second.trips == 1);
+  history.Execute(kReturn, 0x2020, 0x1012);
+  CHECK(history.Execute(kNop, 0x1012, 0).unknown == kCaller);
+  CHECK(History().Execute(kLoad, 0x1000, 0, 0x500).unknown == 0);
 }
 
 }  // namespace

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Compares estimates of productions from whole bursts with exhaustive profiles of the same programs, by valgrind's stream.
+
+usage: live_productions.py HBBP [--only PROGRAM,...] [--productions NAME,...] [--period NS,...] [--runs N] [--exact DIRECTORY]
+
+The bursts of several runs are added up. Exhaustive profiles take minutes; those in --exact are used again. The C library
+must choose the same variants of its functions in both, and valgrind has no AVX-512. Prints a table of overlaps for each
+profile: a row for each program, columns for each period, with the numbers of bursts and records.
+"""
+import argparse
+import glob
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import productions
+
+WITHOUT_AVX512 = {'GLIBC_TUNABLES': 'glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX512CD,-AVX512DQ,-ERMS,-FSRM,-RTM'}
+# Ten times as long as those of productions.py.
+PROGRAMS = {
+    'bzip2': ['bzip2', '-kc', 'text600k'],
+    'gzip': ['gzip', '-kc', 'text2500k'],
+    'lua': ['lua5.4', 'long.lua'],
+    'perl': ['perl', '-e', productions.PERL.replace('text60k', 'text600k')],
+}
+
+
+def make_inputs(directory):
+    text = b''.join(pathlib.Path(path).read_bytes() for path in sorted(glob.glob('/usr/include/*.h')))
+    (directory / 'text600k').write_bytes(text[:600000])
+    (directory / 'text2500k').write_bytes(text[:2500000])
+    (directory / 'long.lua').write_text(f'for round = 1, 10 do {productions.LUA} end')
+
+
+class Bench:
+
+    def __init__(self, options, directory):
+        self.options, self.directory = options, directory
+        self.hbbp = pathlib.Path(options.hbbp).resolve()
+        self.names = [word for name in options.productions.split(',') for word in ('-p', name)]
+
+    def run(self, *words, **options):
+        subprocess.run([str(word) for word in words], cwd=self.directory, check=True, stdout=subprocess.DEVNULL, **options)
+
+    def exact(self, program):
+        file = pathlib.Path(self.options.exact or self.directory).resolve() / f'{program}.json'
+        if not file.exists():
+            self.run(self.hbbp, 'probe', '--stream', 'valgrind', '--exhaustive', *self.names, '--format', 'json', '-o', file, '--',
+                     *PROGRAMS[program])
+        return file
+
+    def live(self, program, period, exact):
+        """Returns what `hbbp probe --compare` lists, and the number of bursts."""
+        profiles = []
+        for number in range(self.options.runs):
+            profiles.append(self.directory / f'{number}.data')
+            self.run(self.hbbp, 'record', '-e', 'task-clock', '-c', period, '--keep-bursts', '64M', '-o', profiles[-1], '--',
+                     *PROGRAMS[program], env={**os.environ, **WITHOUT_AVX512}, stderr=subprocess.DEVNULL)
+        self.run(self.hbbp, 'merge', '-o', 'all.data', *profiles, stderr=subprocess.DEVNULL)
+        probe = [self.hbbp, 'probe', '--profile', 'all.data', *self.names, '--format', 'json', '-o', 'probed.json']
+        self.run(*probe)
+        bursts = json.loads((self.directory / 'probed.json').read_text())['bursts']
+        self.run(*probe, '--compare', exact)
+        return json.loads((self.directory / 'probed.json').read_text())['rows'], bursts
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('hbbp')
+    parser.add_argument('--only', default=','.join(PROGRAMS))
+    parser.add_argument('--productions', default='hot-methods,call-pairs')
+    parser.add_argument('--period', default='5000000,1000000,100000')
+    parser.add_argument('--runs', type=int, default=20)
+    parser.add_argument('--exact')
+    options = parser.parse_args()
+    periods = options.period.split(',')
+    rows = {}
+    with tempfile.TemporaryDirectory() as name:
+        directory = pathlib.Path(name)
+        make_inputs(directory)
+        bench = Bench(options, directory)
+        for program in options.only.split(','):
+            exact = bench.exact(program)
+            instructions = json.loads(exact.read_text())['instructions']
+            for period in periods:
+                found, bursts = bench.live(program, period, exact)
+                for row in found:
+                    entry = rows.setdefault(row['table'], {}).setdefault(program, [f'{instructions / 1e6:.0f}'])
+                    entry += [f'{bursts:,}', f'{row["records"]:,}', f'{100 * row["overlap"]:.1f}']
+            print(f'{program} is done', file=sys.stderr)
+    for table, programs in rows.items():
+        print(f'\n{table}\n')
+        columns = [f'{int(period) / 1e6:g} ms: {what}' for period in periods for what in ('bursts', 'records', 'overlap in %')]
+        print(f'| program | million instructions | {" | ".join(columns)} |')
+        print('|---' * (len(columns) + 2) + '|')
+        for program, values in programs.items():
+            print(f'| {program} | {" | ".join(values)} |')
+
+
+if __name__ == '__main__':
+    main()

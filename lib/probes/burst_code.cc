@@ -1,0 +1,108 @@
+#include "probes/burst_code.h"
+
+#include <optional>
+
+#include "symbols/demangle.h"
+
+namespace hbbp {
+namespace {
+
+constexpr int kAddressBits = 48;
+constexpr uint64_t kAddressMask = (uint64_t{1} << kAddressBits) - 1;
+constexpr uint32_t kMaxModules = (1u << (64 - kAddressBits)) - 1;
+// Real code does not run so far without a taken branch.
+constexpr uint64_t kMaxStreamBytes = 1 << 20;
+
+uint64_t MakeNumber(uint32_t module, uint64_t address) {
+  return (uint64_t{module} + 1) << kAddressBits | (address & kAddressMask);
+}
+
+// Both are of a number that is not kNoCodeNumber. Addresses of kernels are negative.
+uint32_t ModuleFrom(uint64_t number) { return static_cast<uint32_t>(number >> kAddressBits) - 1; }
+ModuleAddress AddressFrom(uint64_t number) {
+  constexpr int kShift = 64 - kAddressBits;
+  return {static_cast<uint64_t>(static_cast<int64_t>(number << kShift) >> kShift)};
+}
+
+bool MayPass(BranchKind kind) {
+  return kind == BranchKind::kNone || kind == BranchKind::kConditional ||
+         kind == BranchKind::kSystem;
+}
+
+std::string_view LastPart(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+}  // namespace
+
+uint64_t BurstCode::Number(uint32_t module, uint64_t offset) const {
+  if (module == kNoModule || module >= kMaxModules) return kNoCodeNumber;
+  const ResolvedModules::Use use = modules_.Open(module);
+  const std::optional<ModuleAddress> address =
+      use->code == nullptr ? std::nullopt : use->AddressOf(offset);
+  return MakeNumber(module, address ? address->value : offset);
+}
+
+BurstCodeLocation BurstCode::Locate(uint64_t number) const {
+  BurstCodeLocation location;
+  if (number == kNoCodeNumber || ModuleFrom(number) >= modules_.data().modules.size()) {
+    return location;
+  }
+  location.module = ModuleFrom(number);
+  location.path = modules_.data().modules[location.module].path;
+  location.address = AddressFrom(number);
+  const ResolvedModules::Use use = modules_.Open(location.module);
+  if (use->code == nullptr) return location;
+  if (const auto range = use->code->FunctionAround(location.address)) {
+    location.function = range->start;
+  }
+  location.function_name = use->code->FunctionName(location.address);
+  return location;
+}
+
+const BurstInstruction& BurstCode::Decode(uint32_t module, uint64_t number) {
+  const auto [found, is_new] = instructions_.try_emplace(number);
+  BurstInstruction& entry = found->second;
+  if (!is_new) return entry;
+  const ResolvedModules::Use use = modules_.Open(module);
+  if (use->code == nullptr) return entry;
+  const ModuleAddress address = AddressFrom(number);
+  InstructionSite site;
+  site.pc = number;
+  site.module = *names_.emplace(LastPart(modules_.data().modules[module].path)).first;
+  if (const auto range = use->code->FunctionAround(address)) {
+    site.function = MakeNumber(module, range->start.value);
+  }
+  if ((set_.keys() & SetOf(ProbeKey::kName)) != 0) {
+    site.name = *names_.insert(Demangle(use->code->FunctionName(address))).first;
+  }
+  const std::span<const uint8_t> code = use->code->CodeAt(address, kMaxInstructionLength);
+  entry.is_instruction = set_.Prepare(code, site, &entry.instruction);
+  if ((set_.keys() & kMemoryOperands) != 0) entry.memory = FindMemoryOperand(code, number);
+  return entry;
+}
+
+BurstStream BurstCode::FindStream(uint64_t start, uint64_t end) {
+  if (start == kNoCodeNumber || end == kNoCodeNumber) return {StreamFault::kNoCode, {}};
+  const uint32_t module = ModuleFrom(start);
+  if (module != ModuleFrom(end)) return {StreamFault::kPassesBranch, {}};
+  if (end < start) return {StreamFault::kBackwards, {}};
+  if (end - start > kMaxStreamBytes) return {StreamFault::kTooLong, {}};
+  BurstStream stream;
+  for (uint64_t next = start;;) {
+    const BurstInstruction& entry = Decode(module, next);
+    if (!entry.is_instruction) {
+      const bool has_code = modules_.CodeAt(module, AddressFrom(next), 1).size() == 1;
+      return {has_code ? StreamFault::kUndecodable : StreamFault::kNoCode, {}};
+    }
+    stream.instructions.push_back(&entry);
+    const BranchKind kind = entry.instruction.flow.kind;
+    if (next == end) {
+      if (EndsBlock(kind)) return stream;
+      return {StreamFault::kNotABranch, {}};
+    }
+    if (!MayPass(kind)) return {StreamFault::kPassesBranch, {}};
+    next = entry.instruction.end();
+    if (next > end) return {StreamFault::kUndecodable, {}};
+  }
+}
+
+}  // namespace hbbp

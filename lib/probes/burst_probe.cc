@@ -1,0 +1,208 @@
+// BurstProbe::Run checks what productions need, and passes each burst that counts to the Replay of
+// its recording: that finds the instructions of each stream, once for each pair of branches, and
+// makes an event of each. The engine gets the weights of the records at the end of the burst.
+#include "probes/burst_probe.h"
+
+#include <bit>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "analysis/analyze.h"
+#include "estimate/family_choice.h"
+#include "probes/access_cursor.h"
+#include "probes/thread_history.h"
+#include "profile/profile_file.h"
+
+namespace hbbp {
+namespace {
+
+// All bursts are one thread after the other for traces.
+constexpr uint32_t kThread = 0;
+
+bool HasAccesses(const KeptBursts& bursts) {
+  KeptBurst burst;
+  for (const RecordedBursts& recording : bursts.recordings) {
+    KeptBurstReader reader(recording);
+    while (reader.Next(&burst)) {
+      if (!burst.accesses.empty()) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+// The bursts of one recording.
+class BurstProbe::Replay {
+ public:
+  Replay(const RecordedBursts& recording, BurstProbe* probe) : probe_(*probe) {
+    for (const KeptBranch& branch : recording.branches) {
+      ends_.push_back({probe_.code_.Number(branch.from_module, branch.from),
+                       probe_.code_.Number(branch.to_module, branch.to)});
+    }
+  }
+
+  void Run(const KeptBurst& burst, double weight) {
+    BurstState state = probe_.engine_.BeginBurst();
+    ThreadHistory history(ThreadHistory::Extent::kPart);
+    uint64_t instructions = 0;
+    uint64_t in_burst = 0;
+    AccessCursor accesses(burst.accesses);
+    for (uint32_t i = 0; i + 1 < burst.branches.size(); ++i) {
+      const BurstStream& stream = FindStream(burst.branches[i], burst.branches[i + 1]);
+      ++probe_.totals_.streams;
+      if (stream.fault != StreamFault::kNone) {
+        ++probe_.totals_.faults;
+        if (stream.fault == StreamFault::kNoCode) ++probe_.totals_.without_code;
+        history = ThreadHistory(ThreadHistory::Extent::kPart);
+        continue;
+      }
+      const uint64_t end = ends_[burst.branches[i + 1]].to;
+      const uint64_t start = stream.instructions.front()->instruction.pc;
+      for (const BurstInstruction* entry : stream.instructions) {
+        const bool is_last = entry == stream.instructions.back();
+        InstructionEvent event;
+        event.instruction = &entry->instruction;
+        event.next = is_last ? end : entry->instruction.end();
+        if (event.next == kNoCodeNumber) MarkUnknownNext(&event);
+        if (entry->memory.size != 0) {
+          event.size = entry->memory.size;
+          const auto offset = static_cast<uint32_t>(event.instruction->pc - start);
+          const std::optional<uint64_t> address = accesses.Find(i, offset);
+          event.address = address.value_or(0);
+          if (!address) event.unknown |= SetOf(ProbeKey::kAddress);
+        }
+        history.Complete(probe_.set_.keys(), &event);
+        ++instructions;
+        if (state.sample_flag) ++in_burst;
+        probe_.engine_.Run(event, kThread, &state);
+        history.Follow(probe_.set_.keys(), event);
+      }
+    }
+    probe_.totals_.instructions += instructions;
+    // The first instruction has the flag.
+    const double share = instructions == 0 ? 1 : Ratio(instructions, in_burst);
+    probe_.engine_.EndBurst({.always = weight, .in_burst = weight * share});
+  }
+
+ private:
+  struct Ends {
+    uint64_t from = kNoCodeNumber;
+    uint64_t to = kNoCodeNumber;
+  };
+
+  static double Ratio(uint64_t a, uint64_t b) {
+    return static_cast<double>(a) / static_cast<double>(b);
+  }
+
+  const BurstStream& FindStream(uint32_t branch, uint32_t next) {
+    const auto [found, is_new] = streams_.try_emplace(uint64_t{branch} << 32 | next);
+    if (is_new) found->second = probe_.code_.FindStream(ends_[branch].to, ends_[next].from);
+    return found->second;
+  }
+
+  // The branch went to code in no known module.
+  static void MarkUnknownNext(InstructionEvent* event) {
+    event->unknown |= SetOf(ProbeKey::kNext);
+    if (event->instruction->flow.has_target) {
+      event->next = event->instruction->flow.target;
+    } else {
+      event->unknown |= SetOf(ProbeKey::kTarget) | SetOf(ProbeKey::kBackward);
+    }
+  }
+
+  BurstProbe& probe_;
+  std::vector<Ends> ends_;  // by branch
+  std::unordered_map<uint64_t, BurstStream> streams_;
+};
+
+Status BurstProbe::CheckKeys(const KeptBursts& bursts) const {
+  const auto name_of = [](ProbeKeySet keys) {
+    return std::string(NameOf(static_cast<ProbeKey>(std::countr_zero(keys))));
+  };
+  const ProbeKeySet never = set_.keys() & (kRegisters | kValues);
+  if (never != 0) {
+    return Status(StatusCode::kUnsupported,
+                  "the productions use '" + name_of(never) +
+                      "', which whole bursts do not have; the exact stream --stream step does");
+  }
+  const ProbeKeySet of_accesses = set_.keys() & kAddresses;
+  if (of_accesses != 0 && !HasAccesses(bursts)) {
+    return Status(StatusCode::kUnsupported,
+                  "the productions use '" + name_of(of_accesses) +
+                      "', but the profile has no accesses to memory; record it with "
+                      "--keep-accesses, or use the exact stream --stream step");
+  }
+  return OkStatus();
+}
+
+Status BurstProbe::NothingToReplay(const KeptBursts& bursts) const {
+  const auto kept = static_cast<unsigned long long>(bursts.number());
+  if (kept == 0 && bursts.not_kept != 0) {
+    return MakeStatus(StatusCode::kNotFound,
+                      "the profile has no whole bursts: there was no room for any of %llu; record "
+                      "it, or import it, with more than --keep-bursts 64M",
+                      static_cast<unsigned long long>(bursts.not_kept));
+  }
+  if (kept == 0) {
+    return MakeStatus(StatusCode::kNotFound,
+                      "the profile has no whole bursts or branch stacks; record it, or import it, "
+                      "with --keep-bursts 64M");
+  }
+  return MakeStatus(StatusCode::kNotFound,
+                    "none of the %llu whole bursts counts: %llu are of another event than blocks "
+                    "are counted by, and the others have no stream",
+                    kept, static_cast<unsigned long long>(totals_.other_sources));
+}
+
+Status BurstProbe::Run() {
+  HBBP_ASSIGN_OR_RETURN(const KeptBursts bursts, ParseKeptBursts(analysis_->data()));
+  totals_.not_kept = bursts.not_kept;
+  if (bursts.number() != 0) HBBP_RETURN_IF_ERROR(CheckKeys(bursts));
+  KeptBurst burst;
+  for (const RecordedBursts& recording : bursts.recordings) {
+    Replay replay(recording, this);
+    KeptBurstReader reader(recording);
+    while (reader.Next(&burst)) {
+      if (!analysis_->IsCounted(burst.source)) {
+        ++totals_.other_sources;
+        continue;
+      }
+      // A burst without a stream has no weight.
+      if (burst.weight <= 0) continue;
+      ++totals_.bursts[burst.source];
+      replay.Run(burst, burst.weight * analysis_->family_scales().streams);
+    }
+    HBBP_RETURN_IF_ERROR(reader.status());
+  }
+  return totals_.bursts.empty() ? NothingToReplay(bursts) : OkStatus();
+}
+
+std::vector<BurstSource> BurstProbe::Sources() const {
+  std::vector<BurstSource> sources;
+  for (const auto& [index, bursts] : totals_.bursts) {
+    const SourceRecord& record = analysis_->data().sources[index];
+    sources.push_back({record.event_name.empty() ? EventName(record.event) : record.event_name,
+                       record.period, record.frequency_hz, bursts,
+                       CountsExecutions(FamilyOf(record.kind), record.event, record.burst_extent)});
+  }
+  return sources;
+}
+
+StatusOr<std::unique_ptr<BurstProbe>> ProbeBursts(const std::string& profile,
+                                                  const ProductionSet* set,
+                                                  const ProductionEngineOptions& options) {
+  HBBP_ASSIGN_OR_RETURN(ProfileData data, LoadProfile(profile));
+  StatusOr<Analysis> analysis = Analyze(std::move(data));
+  if (!analysis.ok()) return analysis.status().Annotate(profile);
+  auto probe = std::make_unique<BurstProbe>(std::make_shared<const Analysis>(*std::move(analysis)),
+                                            set, options);
+  const Status status = probe->Run();
+  if (!status.ok()) return status.Annotate(profile);
+  return probe;
+}
+
+}  // namespace hbbp
