@@ -327,6 +327,11 @@ int RunProbe(int argc, char** argv) {
   if (!module.empty() && sample_profile.empty()) {
     return Fail(kName, "--module chooses the file of --sample-profile, which is not there");
   }
+  if (!sample_profile.empty() && bursts.is_wanted()) {
+    return Fail(kName,
+                "--sample-profile is of exact counts; of a recording, hbbp export --format llvm "
+                "writes one");
+  }
   if (!sample_profile.empty()) {
     const Status fits = CheckForSampleProfile(*set);
     if (!fits.ok()) return Fail(kName, fits.message());

@@ -32,6 +32,7 @@ class ProbedProgram : public ProbedStream {
   void Start(pid_t pid, std::function<bool()> is_current = nullptr);
 
   ProbedCode& code() { return *code_; }
+  const ProbedCode& code() const { return *code_; }
   bool needs_registers() const { return (set_.keys() & kRegisters) != 0; }
   bool needs_value() const { return (set_.keys() & kValues) != 0; }
 

@@ -171,11 +171,13 @@ TEST_CASE("history: what no production uses is not kept") {
 
 TEST_CASE("history: a part of a thread does not know what was before") {
   constexpr ProbeKeySet kStride = SetOf(ProbeKey::kStride), kCaller = SetOf(ProbeKey::kCaller),
-                        kTrips = SetOf(ProbeKey::kTrips);
+                        kTrips = SetOf(ProbeKey::kTrips), kReuse = SetOf(ProbeKey::kReuse),
+                        kPath = SetOf(ProbeKey::kPath) | SetOf(ProbeKey::kPathStart);
   History history(ThreadHistory::Extent::kPart);
-  CHECK(history.Execute(kLoad, 0x1000, 0, 0x500).unknown == (kStride | kCaller));
-  CHECK(history.Execute(kLoad, 0x1000, 0, 0x540).unknown == kCaller);
-  CHECK(history.Execute(kCallRax, 0x1010, 0x2000, 0x700).unknown == (kStride | kCaller));
+  CHECK(history.Execute(kLoad, 0x1000, 0, 0x500).unknown == (kStride | kCaller | kReuse | kPath));
+  CHECK(history.Execute(kLoad, 0x1000, 0, 0x508).unknown == (kCaller | kPath));
+  CHECK(history.Execute(kCallRax, 0x1010, 0x2000, 0x700).unknown ==
+        (kStride | kCaller | kReuse | kPath));
   CHECK(history.Execute(kNop, 0x2000, 0).unknown == 0);
   CHECK(history.Execute(kJneBack, 0x2010, 0x2002).unknown == kTrips);
   CHECK(history.Execute(kJneBack, 0x2010, 0x2012).unknown == kTrips);
@@ -183,7 +185,9 @@ TEST_CASE("history: a part of a thread does not know what was before") {
   CHECK(second.unknown == 0);
   CHECK(second.trips == 1);
   history.Execute(kReturn, 0x2020, 0x1012);
-  CHECK(history.Execute(kNop, 0x1012, 0).unknown == kCaller);
+  CHECK(history.Execute(kNop, 0x1012, 0).unknown == (kCaller | kPath));
+  history.Execute(kReturn, 0x1013, 0x3000);
+  CHECK(history.Execute(kNop, 0x3000, 0).unknown == (kCaller | kPath));
   CHECK(History().Execute(kLoad, 0x1000, 0, 0x500).unknown == 0);
 }
 
