@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """Compares estimates of productions from whole bursts with exhaustive profiles of the same programs, by valgrind's stream.
 
-usage: live_productions.py HBBP [--only PROGRAM,...] [--productions NAME,...] [--period NS,...] [--runs N] [--exact DIRECTORY]
+usage: live_productions.py HBBP [--only PROGRAM,...] [--productions NAME,...] [--keep-accesses] [--period NS,...] [--runs N]
+                           [--exact DIRECTORY]
 
 The bursts of several runs are added up. Exhaustive profiles take minutes; those in --exact are used again. The C library
 must choose the same variants of its functions in both, and valgrind has no AVX-512. Prints a table of overlaps for each
-profile: a row for each program, columns for each period, with the numbers of bursts and records.
+profile: a row for each program, columns for each period, with the numbers of bursts and records. Of traces these are the
+instructions in hot streams, because addresses of data differ from run to run.
 """
 import argparse
+import collections
 import glob
 import json
 import os
@@ -35,6 +38,25 @@ def make_inputs(directory):
     (directory / 'long.lua').write_text(f'for round = 1, 10 do {productions.LUA} end')
 
 
+def hot_instructions(document):
+    """Returns how often the hot streams of each trace have each instruction."""
+    traces = collections.defaultdict(collections.Counter)
+    for row in document['rows']:
+        for element in (row['stream'] or '').split():
+            traces[row['table']][element.rsplit(':', 1)[0]] += row['count']
+    return traces
+
+
+def compare_traces(exact, found):
+    """Yields what `hbbp probe --compare` lists of tables of counts."""
+    estimates = hot_instructions(found)
+    for name, reference in hot_instructions(exact).items():
+        estimate = estimates[name]
+        records = sum(estimate.values())
+        overlap = sum(min(count / sum(reference.values()), estimate[key] / max(1, records)) for key, count in reference.items())
+        yield {'table': f'{name}, instructions', 'records': records, 'overlap': overlap}
+
+
 class Bench:
 
     def __init__(self, options, directory):
@@ -57,14 +79,16 @@ class Bench:
         profiles = []
         for number in range(self.options.runs):
             profiles.append(self.directory / f'{number}.data')
-            self.run(self.hbbp, 'record', '-e', 'task-clock', '-c', period, '--keep-bursts', '64M', '-o', profiles[-1], '--',
-                     *PROGRAMS[program], env={**os.environ, **WITHOUT_AVX512}, stderr=subprocess.DEVNULL)
+            self.run(self.hbbp, 'record', '-e', 'task-clock', '-c', period, '--keep-bursts', '64M',
+                     *(['--keep-accesses'] if self.options.keep_accesses else []), '-o', profiles[-1], '--', *PROGRAMS[program],
+                     env={**os.environ, **WITHOUT_AVX512}, stderr=subprocess.DEVNULL)
         self.run(self.hbbp, 'merge', '-o', 'all.data', *profiles, stderr=subprocess.DEVNULL)
         probe = [self.hbbp, 'probe', '--profile', 'all.data', *self.names, '--format', 'json', '-o', 'probed.json']
         self.run(*probe)
-        bursts = json.loads((self.directory / 'probed.json').read_text())['bursts']
+        found = json.loads((self.directory / 'probed.json').read_text())
+        traces = compare_traces(json.loads(exact.read_text()), found)
         self.run(*probe, '--compare', exact)
-        return json.loads((self.directory / 'probed.json').read_text())['rows'], bursts
+        return [*json.loads((self.directory / 'probed.json').read_text())['rows'], *traces], found['bursts']
 
 
 def main():
@@ -72,6 +96,7 @@ def main():
     parser.add_argument('hbbp')
     parser.add_argument('--only', default=','.join(PROGRAMS))
     parser.add_argument('--productions', default='hot-methods,call-pairs')
+    parser.add_argument('--keep-accesses', action='store_true')
     parser.add_argument('--period', default='5000000,1000000,100000')
     parser.add_argument('--runs', type=int, default=20)
     parser.add_argument('--exact')

@@ -267,7 +267,10 @@ uint32_t BurstRecorder::LocateAccesses(ThreadSlot* slot, const TakenBranch* room
 // branches that follow begins.
 void BurstRecorder::RecordAccesses(ThreadSlot* slot, const TakenBranch* room,
                                    const RunResult& result, RecordedAccess* accesses) {
-  uint32_t left = LocateAccesses(slot, room, result, accesses);
+  // A burst without a stream must leave no part.
+  const bool has_ended_without_stream =
+      slot->earlier_branches + slot->branches < 2 && !slot->has_parts && IsFull(*slot);
+  uint32_t left = has_ended_without_stream ? 0 : LocateAccesses(slot, room, result, accesses);
   uint64_t missed = result.missed_accesses;
   while (left != 0) {
     if (!StartNextPart(slot, PartEnd::kContinues)) {

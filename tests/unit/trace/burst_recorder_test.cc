@@ -213,6 +213,16 @@ TEST_CASE("a burst of one branch makes no stream, and its entries are used again
   CHECK(recording.Drain().empty());
 }
 
+TEST_CASE("a burst whose only branch is behind all instructions has no accesses") {
+  Recording recording({kBranches, 5, kInstructions});
+  REQUIRE(recording->Begin(recording.slot(), 1));
+  recording.Run(0x1000, {{7, 0, 0x900}, {8, 1, 0x1004}});
+  REQUIRE(recording->IsFull(*recording.slot()));
+  recording->Finish(recording.slot());
+  CHECK(recording.Drain().empty());
+  CHECK(recording.slot()->skipped == 0);
+}
+
 TEST_CASE("the next burst stands for those that made no stream") {
   Recording recording;
   for (int i = 0; i < 3; ++i) {
