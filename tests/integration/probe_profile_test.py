@@ -210,6 +210,10 @@ class ProbeProfileTest(record_support.RecordTest):
         self.assertIn('/does/not/exist', self.refused(*compare, '/does/not/exist'))
 
     def test_errors(self):
+        self.assertIn('--keep-accesses goes with --mode lookahead, not with verify',
+                      self.refused('record', '--keep-accesses', '--mode', 'verify', '--', 'true'))
+        self.assertIn('--keep-accesses goes with --source swbt, not with lbr',
+                      self.refused('record', '--keep-accesses', '--source', 'lbr', '--', 'true'))
         self.file.write_text('')
         profile = ['probe', '--profile', self.file]
         self.assertIn('--profile probes the bursts of a recording, without a command',
