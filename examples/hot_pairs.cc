@@ -41,10 +41,10 @@ class Census {
   // Adds the bursts since the last time. Until the first sample there are none.
   void Update(hbbp::session* session) {
     const hbbp::profile profile = session->snapshot();
-    if (profile.info().kept_bursts > 0) next_ = probe_.run(hbbp::analysis(profile), next_);
+    if (profile.info().kept_bursts > 0) probe_.run(hbbp::analysis(profile), probe_.next_burst());
   }
 
-  std::uint64_t bursts() const { return next_; }
+  std::uint64_t bursts() const { return probe_.next_burst(); }
 
   // Prints the most frequent ones.
   void Print(std::size_t count) const {
@@ -67,7 +67,6 @@ class Census {
 
   std::map<Pair, double> calls_;
   hbbp::probe probe_;
-  std::uint64_t next_ = 0;  // the number of the first burst that was not seen
 };
 
 }  // namespace

@@ -917,14 +917,16 @@ class probe {
           return hbbp_probe_create(&sized, made, failure);
         })) {}
 
-  // Returns first_burst for a later snapshot of the same session.
+  // Returns next_burst().
   std::uint64_t run(const analysis& of, std::uint64_t first_burst = 0, const work& how = {}) {
-    std::uint64_t next = first_burst;
     detail::check([&](hbbp_error* failure) {
-      return hbbp_probe_run(get(), of.get(), first_burst, how.get(), &next, failure);
+      return hbbp_probe_run(get(), of.get(), first_burst, how.get(), &next_burst_, failure);
     });
-    return next;
+    return next_burst_;
   }
+  // Returns the number of the first burst that the last run did not take, also if it was cancelled:
+  // first_burst for a later snapshot of the same session.
+  std::uint64_t next_burst() const noexcept { return next_burst_; }
 
   hbbp_probe_info info() const {
     return detail::get_struct<hbbp_probe_info>(get(), &hbbp_probe_get_info);
@@ -977,6 +979,7 @@ class probe {
 
   std::unique_ptr<handler> on_call_;  // which the handle calls
   owner handle_;
+  std::uint64_t next_burst_ = 0;
 };
 
 // What this machine can do; see capabilities.h.

@@ -431,7 +431,10 @@ void TestProbe(const hbbp::profile& profile) {
   });
   hbbp::probe moved = std::move(probe);
   CHECK(moved.run(analysis) == 1 && calls == 10);
-  CHECK(moved.run(analysis, 1) == 1 && calls == 10);
+  CHECK(moved.run(analysis, moved.next_burst()) == 1 && calls == 10);
+  hbbp::cancel_flag flag;
+  flag.set();
+  CHECK_STATUS(HBBP_ERROR_CANCELLED, moved.run(analysis, 0, flag));
   CHECK_STATUS(HBBP_ERROR_INVALID_ARGUMENT, moved.run(analysis, 2));
   CHECK(moved.info().bursts == 1 && moved.productions().at(0).firings == 10);
   CHECK(moved.tables().size() == 3 && moved.fields(0).at(1).kind == HBBP_PROBE_CODE);

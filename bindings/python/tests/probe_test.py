@@ -157,7 +157,8 @@ class ProbeTest(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, 'of the handler'):
                 probe.run(self.both)
             self.assertEqual(len(calls), 1)
-            self.assertEqual(probe.run(self.both, 1), 2)
+            self.assertEqual(probe.next_burst, 1)
+            self.assertEqual(probe.run(self.both, probe.next_burst), 2)
             self.assertEqual(len(calls), 3)
 
     def test_progress_and_cancellation(self):

@@ -39,16 +39,22 @@ class _Calls:
         if not callable(handler):
             raise TypeError(f'handler: {handler!r} cannot be called')
         self._handler = handler
-        self.raised: List[BaseException] = []
+        self._raised: List[BaseException] = []
         self.cancel: Optional[Cancel] = None  # of the current run
 
+    def end_run(self) -> None:
+        self.cancel = None
+        raised, self._raised = self._raised, []
+        if raised:
+            raise raised[0] from None
+
     def take(self, pointer: Any, _: Any) -> int:
-        if self.raised:
+        if self._raised:
             return ProbeAnswer.GO_ON
         try:
             return ProbeAnswer.STOP_BURST if self._handler(_call(pointer[0])) else ProbeAnswer.GO_ON
         except BaseException as error:
-            self.raised.append(error)
+            self._raised.append(error)
             if self.cancel is not None:
                 self.cancel.set()
             return ProbeAnswer.GO_ON
@@ -102,13 +108,14 @@ class Probe(Owner):
             with taxonomy._handle as groups:
                 self._handle = create(groups)
         self._turn = threading.RLock()  # one thread at a time may use the handle
+        self.next_burst = 0  # the first that the last run did not take, also if it was cancelled
 
     def run(self, of: Union[Analysis, Profile], first_burst: int = 0, *,
             progress: Optional[Progress] = None, cancel: Optional[Cancel] = None) -> int:
         """Runs the productions on the bursts of a profile from number `first_burst` on, and adds what
-        they record. Returns first_burst for a later profile of the same session."""
+        they record. Returns first_burst for a later profile of the same session, which is next_burst."""
         analysis = of.analysis() if isinstance(of, Profile) else of
-        following = ctypes.c_uint64()
+        following = ctypes.c_uint64(self.next_burst)
         flag = cancel or Cancel()
 
         def work(how: Any) -> None:
@@ -117,18 +124,15 @@ class Probe(Owner):
                       ctypes.byref(following))
 
         with self._turn:
-            if self._calls is None:
-                run_long(work, progress, flag)
-                return following.value
-            self._calls.cancel = flag
+            if self._calls is not None:
+                self._calls.cancel = flag
             try:
                 run_long(work, progress, flag)
             finally:
-                self._calls.cancel = None
-                raised, self._calls.raised = self._calls.raised, []
-                if raised:
-                    raise raised[0] from None
-        return following.value
+                self.next_burst = following.value
+                if self._calls is not None:
+                    self._calls.end_run()
+        return self.next_burst
 
     def info(self) -> ProbeInfo:
         with self._turn, self._handle as pointer:
