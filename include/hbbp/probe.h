@@ -12,8 +12,9 @@
  * A program that runs takes a snapshot now and then, and runs the bursts that are new in it: what
  * several runs record is added up. Estimates are of executions in the whole run that was profiled.
  *
- * Productions run where hbbp_probe_run is called, behind the program: never in a signal handler,
- * and not in the worker of a session.
+ * Productions run in the thread that is in hbbp_probe_run, after the program has executed the
+ * instructions: never in a signal handler, and not in the worker of a session. No other thread may
+ * use the probe meanwhile.
  */
 #ifndef HBBP_PROBE_H_
 #define HBBP_PROBE_H_
@@ -138,7 +139,7 @@ typedef struct hbbp_probe_info {
   uint64_t sample_freq;
   uint64_t burst_length;
   uint64_t bursts;       /* of the profiles that were run */
-  uint64_t cycles;       /* bursts in the sense of productions: from sample_flag to reset */
+  uint64_t begun_bursts; /* that productions began: each time that sample_flag was set */
   uint64_t instructions; /* in the bursts */
   uint64_t
       streams; /* of instructions between two taken branches, those included that were skipped */

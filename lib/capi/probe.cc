@@ -384,7 +384,7 @@ HBBP_API hbbp_status hbbp_probe_get_info(const hbbp_probe* probe, hbbp_probe_inf
     full.sample_freq = probe->engine().sample_freq();
     full.burst_length = probe->engine().burst_length();
     full.bursts = totals.bursts;
-    full.cycles = probe->engine().bursts();
+    full.begun_bursts = probe->engine().bursts();
     full.instructions = totals.instructions;
     full.streams = totals.streams;
     full.skipped_streams = totals.faults;

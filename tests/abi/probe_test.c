@@ -178,7 +178,7 @@ static void check_info(const hbbp_probe *probe, uint64_t bursts, uint64_t instru
   HBBP_INIT(hbbp_probe_info, info);
   CHECK_OK(hbbp_probe_get_info(probe, &info, &error));
   CHECK(info.is_exhaustive == 0 && info.sample_freq == 1000 && info.burst_length == 100);
-  CHECK(info.bursts == bursts && info.cycles == bursts);
+  CHECK(info.bursts == bursts && info.begun_bursts == bursts);
   CHECK(info.instructions == instructions && info.streams > 0);
   CHECK(info.skipped_streams == 0 && info.streams_without_code == 0);
   CHECK(info.other_bursts == 0 && info.not_kept == 0 && info.counts_executions == 1);

@@ -986,7 +986,7 @@ class hbbp_probe_info(Structure):
         ('sample_freq', c_uint64),
         ('burst_length', c_uint64),
         ('bursts', c_uint64),
-        ('cycles', c_uint64),
+        ('begun_bursts', c_uint64),
         ('instructions', c_uint64),
         ('streams', c_uint64),
         ('skipped_streams', c_uint64),

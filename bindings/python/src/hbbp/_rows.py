@@ -382,7 +382,7 @@ class ProbeInfo(NamedTuple):
     sample_freq: int
     burst_length: int
     bursts: int
-    cycles: int
+    begun_bursts: int
     instructions: int
     streams: int
     skipped_streams: int

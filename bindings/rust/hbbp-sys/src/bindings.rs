@@ -2577,8 +2577,8 @@ pub struct hbbp_probe_info {
     pub burst_length: u64,
     /// of the profiles that were run
     pub bursts: u64,
-    /// bursts in the sense of productions: from sample_flag to reset
-    pub cycles: u64,
+    /// that productions began: each time that sample_flag was set
+    pub begun_bursts: u64,
     /// in the bursts
     pub instructions: u64,
     /// of instructions between two taken branches, those included that were skipped

@@ -56,8 +56,8 @@ records! {
         burst_length: u64 = raw.burst_length,
         /// Bursts of the profiles that were run.
         bursts: u64 = raw.bursts,
-        /// Bursts in the sense of productions: from `sample_flag` to `reset`.
-        cycles: u64 = raw.cycles,
+        /// Bursts that productions began: each time that `sample_flag` was set.
+        begun_bursts: u64 = raw.begun_bursts,
         /// Instructions in the bursts.
         instructions: u64 = raw.instructions,
         /// Streams of instructions between two taken branches, including those that were skipped.

@@ -49,7 +49,7 @@ declared! {
         hbbp_ratio { struct_size, is_known, group, name, value, unit, standard_error }
         hbbp_probe_call { struct_size, production, table, thread, pc, target, next, flow, taken, value_count, unknown, values, burst, time_ns, weight }
         hbbp_probe_options { struct_size, is_exhaustive, productions, taxonomy, sample_freq, burst_length, max_rows, max_symbols, min_stream_length, max_stream_length, min_stream_heat, handler, user_data }
-        hbbp_probe_info { struct_size, is_exhaustive, sample_freq, burst_length, bursts, cycles, instructions, streams, skipped_streams, streams_without_code, other_bursts, not_kept, counts_executions, reserved }
+        hbbp_probe_info { struct_size, is_exhaustive, sample_freq, burst_length, bursts, begun_bursts, instructions, streams, skipped_streams, streams_without_code, other_bursts, not_kept, counts_executions, reserved }
         hbbp_probe_production { struct_size, reserved, name, firings }
         hbbp_probe_table { struct_size, kind, name, records, dropped, unknown, estimate }
         hbbp_probe_field { struct_size, kind, name }
