@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """Compares estimates of productions from whole bursts with exhaustive profiles of the same programs, by valgrind's stream.
 
-usage: live_productions.py HBBP [--only PROGRAM,...] [--productions NAME,...] [--period NS,...] [--runs N] [--exact DIRECTORY]
+usage: live_productions.py HBBP [--only PROGRAM,...] [--short] [--productions NAME,...] [--keep-accesses] [--period NS,...]
+                           [--runs N] [--exact DIRECTORY]
 
 The bursts of several runs are added up. Exhaustive profiles take minutes; those in --exact are used again. The C library
 must choose the same variants of its functions in both, and valgrind has no AVX-512. Prints a table of overlaps for each
-profile: a row for each program, columns for each period, with the numbers of bursts and records.
+profile: a row for each program, columns for each period, with the numbers of bursts and records. Of traces these are the
+instructions in hot streams, because addresses of data differ from run to run.
 """
 import argparse
+import collections
 import glob
 import json
 import os
@@ -19,8 +22,8 @@ import tempfile
 import productions
 
 WITHOUT_AVX512 = {'GLIBC_TUNABLES': 'glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX512CD,-AVX512DQ,-ERMS,-FSRM,-RTM'}
-# Ten times as long as those of productions.py.
-PROGRAMS = {
+# Ten times as long as those of productions.py, which --short takes: strides and traces of longer ones find no room.
+LONG_PROGRAMS = {
     'bzip2': ['bzip2', '-kc', 'text600k'],
     'gzip': ['gzip', '-kc', 'text2500k'],
     'lua': ['lua5.4', 'long.lua'],
@@ -29,10 +32,30 @@ PROGRAMS = {
 
 
 def make_inputs(directory):
+    productions.make_inputs(directory)
     text = b''.join(pathlib.Path(path).read_bytes() for path in sorted(glob.glob('/usr/include/*.h')))
     (directory / 'text600k').write_bytes(text[:600000])
     (directory / 'text2500k').write_bytes(text[:2500000])
     (directory / 'long.lua').write_text(f'for round = 1, 10 do {productions.LUA} end')
+
+
+def hot_instructions(document):
+    """Returns how often the hot streams of each trace have each instruction."""
+    traces = collections.defaultdict(collections.Counter)
+    for row in document['rows']:
+        for element in (row['stream'] or '').split():
+            traces[row['table']][element.rsplit(':', 1)[0]] += row['count']
+    return traces
+
+
+def compare_traces(exact, found):
+    """Yields what `hbbp probe --compare` lists of tables of counts."""
+    estimates = hot_instructions(found)
+    for name, reference in hot_instructions(exact).items():
+        estimate = estimates[name]
+        records = sum(estimate.values())
+        overlap = sum(min(count / sum(reference.values()), estimate[key] / max(1, records)) for key, count in reference.items())
+        yield {'table': f'{name}, instructions', 'records': records, 'overlap': overlap}
 
 
 class Bench:
@@ -40,6 +63,7 @@ class Bench:
     def __init__(self, options, directory):
         self.options, self.directory = options, directory
         self.hbbp = pathlib.Path(options.hbbp).resolve()
+        self.programs = productions.PROGRAMS if options.short else LONG_PROGRAMS
         self.names = [word for name in options.productions.split(',') for word in ('-p', name)]
 
     def run(self, *words, **options):
@@ -48,8 +72,8 @@ class Bench:
     def exact(self, program):
         file = pathlib.Path(self.options.exact or self.directory).resolve() / f'{program}.json'
         if not file.exists():
-            self.run(self.hbbp, 'probe', '--stream', 'valgrind', '--exhaustive', *self.names, '--format', 'json', '-o', file, '--',
-                     *PROGRAMS[program])
+            self.run(self.hbbp, 'probe', '--stream', 'valgrind', '--exhaustive', '--max-rows', '16M', *self.names,
+                     '--format', 'json', '-o', file, '--', *self.programs[program])
         return file
 
     def live(self, program, period, exact):
@@ -57,21 +81,25 @@ class Bench:
         profiles = []
         for number in range(self.options.runs):
             profiles.append(self.directory / f'{number}.data')
-            self.run(self.hbbp, 'record', '-e', 'task-clock', '-c', period, '--keep-bursts', '64M', '-o', profiles[-1], '--',
-                     *PROGRAMS[program], env={**os.environ, **WITHOUT_AVX512}, stderr=subprocess.DEVNULL)
+            self.run(self.hbbp, 'record', '-e', 'task-clock', '-c', period, '--keep-bursts', '64M',
+                     *(['--keep-accesses'] if self.options.keep_accesses else []), '-o', profiles[-1], '--', *self.programs[program],
+                     env={**os.environ, **WITHOUT_AVX512}, stderr=subprocess.DEVNULL)
         self.run(self.hbbp, 'merge', '-o', 'all.data', *profiles, stderr=subprocess.DEVNULL)
         probe = [self.hbbp, 'probe', '--profile', 'all.data', *self.names, '--format', 'json', '-o', 'probed.json']
         self.run(*probe)
-        bursts = json.loads((self.directory / 'probed.json').read_text())['bursts']
+        found = json.loads((self.directory / 'probed.json').read_text())
+        traces = compare_traces(json.loads(exact.read_text()), found)
         self.run(*probe, '--compare', exact)
-        return json.loads((self.directory / 'probed.json').read_text())['rows'], bursts
+        return [*json.loads((self.directory / 'probed.json').read_text())['rows'], *traces], found['bursts']
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('hbbp')
-    parser.add_argument('--only', default=','.join(PROGRAMS))
+    parser.add_argument('--only', default=','.join(LONG_PROGRAMS))
     parser.add_argument('--productions', default='hot-methods,call-pairs')
+    parser.add_argument('--short', action='store_true')
+    parser.add_argument('--keep-accesses', action='store_true')
     parser.add_argument('--period', default='5000000,1000000,100000')
     parser.add_argument('--runs', type=int, default=20)
     parser.add_argument('--exact')

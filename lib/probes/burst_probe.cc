@@ -23,10 +23,14 @@ namespace {
 
 // All bursts are one thread after the other for traces.
 constexpr uint32_t kThread = 0;
+// Streams are found again when those that are kept take more. Programs have far fewer.
+constexpr size_t kMaxStreamsBytes = size_t{256} << 20;
+constexpr size_t kBytesOfStream = 96;  // in a hash table
 
 bool HasAccesses(const KeptBursts& bursts) {
   KeptBurst burst;
   for (const RecordedBursts& recording : bursts.recordings) {
+    if (recording.access_bytes.empty()) continue;
     KeptBurstReader reader(recording);
     while (reader.Next(&burst)) {
       if (!burst.accesses.empty()) return true;
@@ -101,10 +105,19 @@ class BurstProbe::Replay {
     return static_cast<double>(a) / static_cast<double>(b);
   }
 
+  // Returns a stream that is valid until the next call.
   const BurstStream& FindStream(uint32_t branch, uint32_t next) {
-    const auto [found, is_new] = streams_.try_emplace(uint64_t{branch} << 32 | next);
-    if (is_new) found->second = probe_.code_.FindStream(ends_[branch].to, ends_[next].from);
-    return found->second;
+    const uint64_t pair = uint64_t{branch} << 32 | next;
+    const auto known = streams_.find(pair);
+    if (known != streams_.end()) return known->second;
+    if (streams_bytes_ > kMaxStreamsBytes) {
+      streams_.clear();
+      streams_bytes_ = 0;
+    }
+    BurstStream& stream = streams_[pair];
+    stream = probe_.code_.FindStream(ends_[branch].to, ends_[next].from);
+    streams_bytes_ += kBytesOfStream + stream.instructions.capacity() * sizeof(void*);
+    return stream;
   }
 
   // The branch went to code in no known module.
@@ -120,6 +133,7 @@ class BurstProbe::Replay {
   BurstProbe& probe_;
   std::vector<Ends> ends_;  // by branch
   std::unordered_map<uint64_t, BurstStream> streams_;
+  size_t streams_bytes_ = 0;
 };
 
 BurstProbe::BurstProbe(const ProductionSet* set, const ProductionEngineOptions& options,

@@ -56,6 +56,7 @@ void BurstRecorder::SetLimits(const BurstLimits& limits, bool records_accesses) 
   constexpr uint64_t kMinInstructions = 2048;
   constexpr uint64_t kMaxTimesInstructions = 7;
   limits_ = limits;
+  records_accesses_ = records_accesses;
   if (limits.max_instructions == 0) {
     limits_.max_instructions = limits.instructions != 0
                                    ? limits.instructions * kMaxTimesInstructions
@@ -150,8 +151,10 @@ bool BurstRecorder::Begin(ThreadSlot* slot, uint32_t periods) {
 // Takes a buffer if the current one, with `used` entries, has no room for a header and the rest of
 // the burst, or as much of it as a part must hold. Returns false if no buffer is free.
 bool BurstRecorder::TakeBufferAfter(ThreadSlot* slot, uint32_t used, uint32_t* fresh) {
-  // If bursts end at instructions, most have much fewer branches than they may.
-  const uint32_t limit = limits_.instructions != 0 ? kMinBranchesOfPart : BurstBuffer::kCapacity;
+  // If bursts end at instructions, most have much fewer branches than they may; with accesses, a
+  // part has those of a run.
+  const bool are_parts_small = limits_.instructions != 0 || records_accesses_;
+  const uint32_t limit = are_parts_small ? kMinBranchesOfPart : BurstBuffer::kCapacity;
   const uint32_t branches = BranchesLeft(*slot) < limit ? BranchesLeft(*slot) : limit;
   uint32_t entries = branches + kHeaderEntries;
   if (entries > BurstBuffer::kCapacity) entries = BurstBuffer::kCapacity;
@@ -264,11 +267,15 @@ uint32_t BurstRecorder::LocateAccesses(ThreadSlot* slot, const TakenBranch* room
 // branches that follow begins.
 void BurstRecorder::RecordAccesses(ThreadSlot* slot, const TakenBranch* room,
                                    const RunResult& result, RecordedAccess* accesses) {
-  uint32_t left = LocateAccesses(slot, room, result, accesses);
+  // A burst without a stream must leave no part.
+  const bool has_ended_without_stream =
+      slot->earlier_branches + slot->branches < 2 && !slot->has_parts && IsFull(*slot);
+  uint32_t left = has_ended_without_stream ? 0 : LocateAccesses(slot, room, result, accesses);
   uint64_t missed = result.missed_accesses;
   while (left != 0) {
     if (!StartNextPart(slot, PartEnd::kContinues)) {
-      missed += left;
+      missed += left + slot->accesses;
+      slot->accesses = 0;
       break;
     }
     const uint32_t begin = slot->header + kHeaderEntries;
@@ -280,8 +287,8 @@ void BurstRecorder::RecordAccesses(ThreadSlot* slot, const TakenBranch* room,
     accesses += count;
     left -= count;
     if (left == 0 && !StartNextPart(slot, PartEnd::kContinues)) {
+      missed += slot->accesses;
       slot->accesses = 0;
-      missed += count;
     }
   }
   if (missed != 0) slot->Add(Counter::kMissedAccesses, missed);

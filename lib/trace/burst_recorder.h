@@ -83,8 +83,8 @@ class BurstRecorder {
   TakenBranch* Room(ThreadSlot* slot, uint32_t* capacity);
   // Counts the branches that a run has written to Room.
   void CountRun(ThreadSlot* slot, const RunResult& result);
-  // Records the accesses that a run has logged, whose branches were written to `room` and counted.
-  // Without a free buffer some are dropped, and counted.
+  // Records the accesses that a run has logged, if any. Call it after each run, whose branches were
+  // written to `room` and counted. Without a free buffer some are dropped, and counted.
   void RecordAccesses(ThreadSlot* slot, const TakenBranch* room, const RunResult& result,
                       RecordedAccess* accesses);
   // Records one branch, which is the last of slot->instructions. Returns false if no buffer is
@@ -128,6 +128,7 @@ class BurstRecorder {
 
   ThreadSlots* slots_;
   BurstLimits limits_;
+  bool records_accesses_ = false;
   BurstBufferPool buffers_;
   GrowingMemory buffer_memory_;
   uint32_t free_buffers_ = 0;  // buffers allowed in addition to those of the slots

@@ -37,9 +37,7 @@ WalkEnd LookAheadWalk::Run(LookAhead* look_ahead, ThreadSlot* slot, ucontext_t* 
     result = look_ahead->Run(room, capacity, recorder_->InstructionsLeft(*slot));
     if (result.reason == StopReason::kStackOverflow) return WalkEnd::kStackOverflowed;
     recorder_->CountRun(slot, result);
-    if (result.accesses != 0 || result.missed_accesses != 0) {
-      recorder_->RecordAccesses(slot, room, result, look_ahead->access_log());
-    }
+    recorder_->RecordAccesses(slot, room, result, look_ahead->access_log());
     if (recorder_->IsFull(*slot)) return WalkEnd::kBurstEnds;
   } while (result.reason == StopReason::kFull || (result.reason == StopReason::kInstructionLimit &&
                                                   recorder_->InstructionsLeft(*slot) != 0));

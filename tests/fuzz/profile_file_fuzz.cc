@@ -26,7 +26,7 @@ void Require(bool condition) {
   if (!condition) std::abort();
 }
 
-// Checks that bursts have branches, which are in the profile.
+// Checks that bursts have branches, which are in the profile, and accesses of these in order.
 void CheckBursts(const ProfileData& data) {
   const StatusOr<hbbp::KeptBursts> bursts = hbbp::ParseKeptBursts(data);
   if (!bursts.ok()) return;
@@ -38,6 +38,11 @@ void CheckBursts(const ProfileData& data) {
       Require(burst.thread < data.threads.size());
       Require(!burst.branches.empty());
       for (const uint32_t branch : burst.branches) Require(branch < recording.branches.size());
+      uint32_t last = 0;
+      for (const hbbp::RecordedAccess& access : burst.accesses) {
+        Require(access.branch >= last && access.branch < burst.branches.size());
+        last = access.branch;
+      }
     }
   }
 }

@@ -242,6 +242,10 @@ class RecordSwbtTest(record_support.RecordTest):
             f's += p[i] * {i + 3} ^ (s >> {i % 7}); return s % {i + 11}; }}' for i in range(80)))
         self.check_same(cc1, '-quiet', '-O2', '-o', '/dev/stdout', code, mode=mode)
 
+    def test_vector_code_with_accesses(self):
+        self.check_same(program('vectors'), 12000, options=('--keep-accesses',))
+        self.assertGreater(self.info()['kept_bursts'], 0)
+
     def test_cc1(self):
         self.cc1('lookahead')
 

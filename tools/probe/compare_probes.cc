@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "estimate/error_metrics.h"
+#include "format.h"
 
 namespace hbbp::tools {
 namespace {
@@ -20,7 +21,10 @@ struct ProbedRows {
   uint64_t records = 0;
   double sum = 0;
 };
-using ProbedTables = std::map<std::string, ProbedRows>;
+struct ProbedTables {
+  std::map<std::string, ProbedRows> of;  // by name
+  std::vector<std::string> notes;
+};
 
 // Joins the fields of a row. A name stands for an address, which is unique and the name is not.
 std::string KeyOf(const json& row) {
@@ -47,12 +51,17 @@ std::optional<ProbedTables> ReadTables(const std::string& text) {
       return std::nullopt;
     }
     if (row.contains("stream") && !row["stream"].is_null()) continue;
-    ProbedRows& rows = tables[row["table"].get<std::string>()];
+    ProbedRows& rows = tables.of[row["table"].get<std::string>()];
     const double count = row["count"].get<double>();
     rows.counts[KeyOf(row)] += count;
     rows.sum += count;
     const auto records = row.find("records");
     if (records != row.end() && records->is_number()) rows.records += records->get<uint64_t>();
+  }
+  const auto notes = document.find("notes");
+  if (notes == document.end() || !notes->is_array()) return tables;
+  for (const json& note : *notes) {
+    if (note.is_string()) tables.notes.push_back(note.get<std::string>());
   }
   return tables;
 }
@@ -76,9 +85,9 @@ StatusOr<Table> CompareProbes(const std::string& reference, const std::string& r
                {"rows", "rows", Column::kCount},
                {"exhaustive_rows", "exhaustive rows", Column::kCount}});
   bool has_rows = false;
-  for (const auto& [name, rows] : *exact) {
-    const auto found = estimated.find(name);
-    if (found == estimated.end()) continue;
+  for (const auto& [name, rows] : exact->of) {
+    const auto found = estimated.of.find(name);
+    if (found == estimated.of.end()) continue;
     std::map<std::string, CountPair> pairs;
     for (const auto& [key, count] : rows.counts) pairs[key].reference = count;
     for (const auto& [key, count] : found->second.counts) pairs[key].estimate = count;
@@ -89,6 +98,8 @@ StatusOr<Table> CompareProbes(const std::string& reference, const std::string& r
                   uint64_t{found->second.counts.size()}, uint64_t{rows.counts.size()}});
     has_rows = true;
   }
+  for (const std::string& note : exact->notes)
+    table.AddNote(reference_name + ": " + Printable(note));
   if (has_rows) return table;
   return Status(StatusCode::kNotFound,
                 reference_name +

@@ -10,7 +10,8 @@
 namespace hbbp::tools {
 
 // Both texts are JSON of ListProbes, with all rows; `reference_name` is the file of the reference.
-// Returns a row for each table of counts that both have: the overlap of their shares. Addresses of
+// Returns a row for each table of counts that both have: the overlap of their shares, and the notes
+// of the reference, which say what it lacks. Addresses of
 // code are the same if the path of the module is and the address in it, so that both runs must have
 // had the same files. Errors: kBadFormat (the reference is not such a text), kNotFound (they have
 // no table in common).

@@ -85,6 +85,12 @@ Status CheckTraceOptions(const RecordOptions& record) {
     return MakeStatus(StatusCode::kInvalidArgument, "--burst %llu: at most %d branches",
                       static_cast<unsigned long long>(record.burst), HBBP_MAX_BURST_BRANCHES);
   }
+  const bool looks_ahead = record.trace_mode.empty() || record.trace_mode == "lookahead";
+  if (record.keep_accesses && !looks_ahead) {
+    return MakeStatus(StatusCode::kInvalidArgument,
+                      "--keep-accesses goes with --mode lookahead, not with %s",
+                      record.trace_mode.c_str());
+  }
   return OkStatus();
 }
 

@@ -606,6 +606,7 @@ IntegerLifter::Outcome IntegerLifter::LiftGroup5(uint8_t opcode) {
       if (!HasMemory()) op.a = Read(3, encoding_.rm);
       if (is_call) {
         SetAccess(kRsp, kNoGpr, 0, -8);
+        info().address |= GprBit(kRsp);
         info().reads |= GprBit(kRsp);
         info().writes |= GprBit(kRsp);
       }
@@ -888,8 +889,10 @@ IntegerLifter::Outcome IntegerLifter::LiftString(StringOperation operation, unsi
   op.index = encoding_.segment_word != 0 ? encoding_.segment_word : uint8_t{kNoGpr};
   op.extra = static_cast<uint8_t>(operation);
   if (operation == kStos || operation == kScas) {
+    info().address |= GprBit(kRdi);
     SetAccess(kRdi, kNoGpr, 0, 0);
   } else {
+    info().address |= GprBit(kRsi);
     SetAccess(kRsi, op.index, 0, 0);
   }
   if (operation == kScas || operation == kCmps) {

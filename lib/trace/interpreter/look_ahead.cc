@@ -185,7 +185,7 @@ RunResult RunMachine(Machine* machine, TakenBranch* branches, uint32_t capacity,
     access->branch = (access->branch - first) / uint32_t{sizeof(TakenBranch)};
   }
   result.accesses = static_cast<uint32_t>(m.access_out - machine->access_log);
-  result.missed_accesses = machine->access_capacity == 0 ? 0 : m.missed_accesses;
+  result.missed_accesses = m.missed_accesses;
   machine->stats.instructions += result.instructions;
   machine->stats.decoded_instructions += m.decoded_instructions;
   machine->stats.probed_pages += m.memory.probed_pages;

@@ -28,6 +28,16 @@ TEST_CASE("compare probes: rows with the same addresses are the same, whatever t
         "table,overlap,records,exhaustive,rows,exhaustive_rows\na,0.5,7,40,2,2\n");
 }
 
+TEST_CASE("compare probes: what the exact profile lacks is noted") {
+  const std::string rows = R"("rows":[{"table":"a","count":1}])";
+  const StatusOr<Table> table =
+      CompareProbes("{" + rows + R"(,"notes":["9 records of a were dropped\u001b",1]})",
+                    "exact.json", "{" + rows + "}");
+  REQUIRE(table.ok());
+  CHECK_THAT(table->ToText(), Contains("note: exact.json: 9 records of a were dropped"));
+  CHECK_THAT(table->ToText(), !Contains("\x1b"));
+}
+
 TEST_CASE("compare probes: what is not a table of productions is refused") {
   const std::string row = R"({"table":"a","count":1})";
   for (const char* text : {"", "[]", "{}", R"({"rows":1})", R"({"rows":[1]})",

@@ -22,6 +22,12 @@ struct Part {
   BurstCost cost;
 };
 
+// The branches and accesses of all parts.
+struct Entries {
+  std::vector<uint64_t> targets;
+  std::vector<RecordedAccess> accesses;
+};
+
 // Has a recorder with the slot of this thread.
 class Recording {
  public:
@@ -48,6 +54,38 @@ class Recording {
   void Record(uint64_t source) {
     slot_->instructions += 3;
     REQUIRE(recorder_.Record(slot_, {source, source + 1}));
+  }
+
+  // Records what a run of a branch and these accesses leaves. Returns false if no buffer is free.
+  bool Run(uint64_t target, std::vector<RecordedAccess> accesses) {
+    uint32_t capacity = 0;
+    TakenBranch* room = recorder_.Room(slot_, &capacity);
+    if (room == nullptr) return false;
+    *room = {target - 1, target};
+    RunResult result;
+    result.branches = 1;
+    result.instructions = result.first_branch = result.last_branch = 5;
+    result.accesses = static_cast<uint32_t>(accesses.size());
+    recorder_.CountRun(slot_, result);
+    recorder_.RecordAccesses(slot_, room, result, accesses.data());
+    return true;
+  }
+
+  uint64_t MissedAccesses() const {
+    return slot_->counters[static_cast<int>(Counter::kMissedAccesses)];
+  }
+
+  Entries DrainEntries() {
+    Entries entries;
+    recorder_.Drain(
+        [](const BurstView& view, void* all) {
+          auto* into = static_cast<Entries*>(all);
+          for (uint32_t i = 0; i < view.count; ++i) into->targets.push_back(view.branches[i].to);
+          into->accesses.insert(into->accesses.end(), view.accesses,
+                                view.accesses + view.access_count);
+        },
+        &entries);
+    return entries;
   }
 
   std::vector<Part> Drain() {
@@ -107,39 +145,16 @@ TEST_CASE(
     "accesses are of the streams that branches began, each once, and none is before the first") {
   Recording recording;
   REQUIRE(recording->Begin(recording.slot(), 1));
-  // Two runs: a branch, and then another one.
-  std::vector<std::vector<RecordedAccess>> drained;
-  const auto run = [&](uint64_t target, std::vector<RecordedAccess> accesses) {
-    uint32_t capacity = 0;
-    TakenBranch* room = recording->Room(recording.slot(), &capacity);
-    REQUIRE(room != nullptr);
-    *room = {target - 1, target};
-    RunResult result;
-    result.branches = 1;
-    result.instructions = result.first_branch = result.last_branch = 5;
-    result.accesses = static_cast<uint32_t>(accesses.size());
-    recording->CountRun(recording.slot(), result);
-    recording->RecordAccesses(recording.slot(), room, result, accesses.data());
-  };
-  run(0x1000, {{7, 0, 0x900}, {8, 1, 0x1004}, {8, 1, 0x1004}, {9, 1, 0x1008}});
-  run(0x2000, {{10, 0, 0x1010}, {11, 1, 0x2000}});
+  recording.Run(0x1000, {{7, 0, 0x900}, {8, 1, 0x1004}, {8, 1, 0x1004}, {9, 1, 0x1008}});
+  recording.Run(0x2000, {{10, 0, 0x1010}, {11, 1, 0x2000}});
+  // A run without accesses begins the stream of the next ones.
+  recording.Run(0x3000, {});
+  recording.Run(0x4000, {{12, 0, 0x3002}});
   recording->Finish(recording.slot());
-  std::vector<RecordedAccess> all;
-  size_t branches = 0;
-  struct Sums {
-    std::vector<RecordedAccess>* accesses;
-    size_t* branches;
-  } sums = {&all, &branches};
-  recording->Drain(
-      [](const BurstView& view, void* user) {
-        auto* into = static_cast<Sums*>(user);
-        into->accesses->insert(into->accesses->end(), view.accesses,
-                               view.accesses + view.access_count);
-        *into->branches += view.count;
-      },
-      &sums);
-  CHECK(branches == 2);
-  CHECK(all == std::vector<RecordedAccess>{{8, 0, 4}, {9, 0, 8}, {10, 0, 0x10}, {11, 1, 0}});
+  const Entries entries = recording.DrainEntries();
+  CHECK(entries.targets == std::vector<uint64_t>{0x1000, 0x2000, 0x3000, 0x4000});
+  CHECK(entries.accesses ==
+        std::vector<RecordedAccess>{{8, 0, 4}, {9, 0, 8}, {10, 0, 0x10}, {11, 1, 0}, {12, 2, 2}});
 }
 
 TEST_CASE("more accesses than a buffer has room for go to several") {
@@ -148,28 +163,44 @@ TEST_CASE("more accesses than a buffer has room for go to several") {
   std::vector<RecordedAccess> accesses;
   for (uint32_t i = 0; i < kMany; ++i) accesses.push_back({i, 1, 0x1000 + i});
   REQUIRE(recording->Begin(recording.slot(), 1));
-  uint32_t capacity = 0;
-  TakenBranch* room = recording->Room(recording.slot(), &capacity);
-  REQUIRE(room != nullptr);
-  *room = {1, 0x1000};
-  RunResult result;
-  result.branches = 1;
-  result.accesses = kMany;
-  recording->CountRun(recording.slot(), result);
-  recording->RecordAccesses(recording.slot(), room, result, accesses.data());
+  recording.Run(0x1000, accesses);
   recording->Finish(recording.slot());
-  std::vector<uint64_t> addresses;
-  recording->Drain(
-      [](const BurstView& view, void* all) {
-        for (uint32_t i = 0; i < view.access_count; ++i) {
-          static_cast<std::vector<uint64_t>*>(all)->push_back(view.accesses[i].address);
-        }
-      },
-      &addresses);
-  const uint64_t missed = recording.slot()->counters[static_cast<int>(Counter::kMissedAccesses)];
-  CHECK(addresses.size() + missed == kMany);
-  CHECK(addresses.size() >= BurstBuffer::kCapacity);
-  for (size_t i = 0; i < addresses.size(); ++i) REQUIRE(addresses[i] == i);
+  const std::vector<RecordedAccess> recorded = recording.DrainEntries().accesses;
+  CHECK(recorded.size() + recording.MissedAccesses() == kMany);
+  CHECK(recorded.size() >= BurstBuffer::kCapacity);
+  for (size_t i = 0; i < recorded.size(); ++i) REQUIRE(recorded[i].address == i);
+}
+
+TEST_CASE("runs with few accesses share buffers") {
+  constexpr uint32_t kRuns = 500;
+  Recording recording({BurstRecorder::kMaxBurstBranches, 0, 1 << 22});
+  REQUIRE(recording->Begin(recording.slot(), 1));
+  for (uint32_t i = 1; i <= kRuns; ++i) recording.Run(i << 12, {{i, 1, i << 12}});
+  recording->Finish(recording.slot());
+  CHECK(recording.MissedAccesses() == 0);
+  CHECK(recording.DrainEntries().accesses.size() == kRuns);
+}
+
+TEST_CASE("accesses without a buffer are dropped and counted, and the branches go on") {
+  const uint32_t number = GENERATE(1u, 500u, 1000u, 1100u, 2300u, 3000u, 4100u, 5000u, 6200u);
+  Recording recording({BurstRecorder::kMaxBurstBranches, 0, 1 << 22});
+  std::vector<uint64_t> targets;
+  std::vector<RecordedAccess> accesses(number);
+  REQUIRE(recording->Begin(recording.slot(), 1));
+  for (uint64_t i = 1; recording.MissedAccesses() == 0; ++i) {
+    for (uint32_t k = 0; k < number; ++k) accesses[k] = {i << 32 | k, 1, k};
+    if (!recording.Run(i << 12, accesses)) break;
+    targets.push_back(i << 12);
+  }
+  const uint64_t last = targets.back();
+  if (recording.Run(last + 8, {})) targets.push_back(last + 8);
+  recording->Finish(recording.slot());
+  const Entries entries = recording.DrainEntries();
+  CHECK(entries.targets == targets);
+  CHECK(recording.MissedAccesses() != 0);
+  for (const RecordedAccess& access : entries.accesses) {
+    REQUIRE(access.branch == (access.address >> 32) - 1);
+  }
 }
 
 TEST_CASE("a burst of one branch makes no stream, and its entries are used again") {
@@ -180,6 +211,16 @@ TEST_CASE("a burst of one branch makes no stream, and its entries are used again
     recording->Finish(recording.slot());
   }
   CHECK(recording.Drain().empty());
+}
+
+TEST_CASE("a burst whose only branch is behind all instructions has no accesses") {
+  Recording recording({kBranches, 5, kInstructions});
+  REQUIRE(recording->Begin(recording.slot(), 1));
+  recording.Run(0x1000, {{7, 0, 0x900}, {8, 1, 0x1004}});
+  REQUIRE(recording->IsFull(*recording.slot()));
+  recording->Finish(recording.slot());
+  CHECK(recording.Drain().empty());
+  CHECK(recording.slot()->skipped == 0);
 }
 
 TEST_CASE("the next burst stands for those that made no stream") {

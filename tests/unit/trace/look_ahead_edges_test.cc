@@ -153,6 +153,23 @@ TEST_CASE("A store to an unknown address, and a push and a pop of something unkn
   CHECK(snippet.result().gpr[kRsp] == snippet.state().gpr[kRsp] + 8);
 }
 
+TEST_CASE("Accesses at unknown addresses are not recorded") {
+  // rdtsc; mov rdi, rax; scasb; mov rsi, rax; lea rdi, [rbx]; movsb; mov ecx, [rbx]; mov rsp, rax;
+  // mov edx, [rbx + 8]; call rcx
+  Snippet snippet({0x0f, 0x31, 0x48, 0x89, 0xc7, 0xae, 0x48, 0x89, 0xc6, 0x48, 0x8d, 0x3b,
+                   0xa4, 0x8b, 0x0b, 0x48, 0x89, 0xc4, 0x8b, 0x53, 0x08, 0xff, 0xd1});
+  const uint64_t data = Address(snippet.data());
+  snippet.state().gpr[kRbx] = data + 64;
+  RecordedAccess log[8];
+  REQUIRE(snippet.fixture().code_cache()->SetRecordsAccesses(true));
+  snippet.fixture().look_ahead()->SetAccessLog(log, 8);
+  const RunResult run = snippet.Run();
+  CHECK(run.reason == StopReason::kUnknownBranch);
+  REQUIRE(run.accesses == 2);
+  CHECK(log[0] == RecordedAccess{data + 64, 0, static_cast<uint32_t>(snippet.ip() + 13)});
+  CHECK(log[1] == RecordedAccess{data + 72, 0, static_cast<uint32_t>(snippet.ip() + 18)});
+}
+
 TEST_CASE("A push of an unknown word in memory, and an exchange with the address itself") {
   // rdtsc; mov [rdi], rax; push qword [rdi]; pop rcx; xor eax, eax; mov rbx, rsi;
   // xchg [rbx], rbx; mov rdx, [rsi]; ret
