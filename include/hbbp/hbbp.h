@@ -17,6 +17,7 @@
  *                                     v
  *                              hbbp_mix, hbbp_pivot,       rows, cells, ratios, loops
  *                              hbbp_ratios, hbbp_loops       mix.h, pivot.h, loops.h
+ *                              hbbp_probe                  rules on executed instructions: probe.h
  *                              hbbp_export                 the formats of other tools: formats.h
  *
  * api.h states the conventions that hold for all of it, status.h how failure is reported, host.h
@@ -41,6 +42,7 @@
 #include "loops.h"
 #include "mix.h"
 #include "pivot.h"
+#include "probe.h"
 #include "profile.h"
 #include "samples.h"
 #include "session.h"

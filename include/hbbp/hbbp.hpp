@@ -896,6 +896,92 @@ class feed {
   handle handle_;
 };
 
+// Productions on the whole bursts of profiles; see probe.h. A table is called by its index.
+class probe {
+ public:
+  // Gets each call of the action `call`, and returns whether the burst stops. What it throws is
+  // lost, and stops the burst.
+  using handler = std::function<bool(const hbbp_probe_call& call)>;
+
+  explicit probe(const std::string& productions, handler on_call = nullptr)
+      : probe(with_text(productions), std::move(on_call)) {}
+  // `on_call` replaces the handler of the options.
+  explicit probe(const hbbp_probe_options& options, handler on_call = nullptr)
+      : on_call_(on_call ? std::make_unique<handler>(std::move(on_call)) : nullptr),
+        handle_(owner::made_by([&](hbbp_probe** made, hbbp_error* failure) {
+          hbbp_probe_options sized = detail::with_size(options);
+          if (on_call_ != nullptr) {
+            sized.handler = &pass_on;
+            sized.user_data = on_call_.get();
+          }
+          return hbbp_probe_create(&sized, made, failure);
+        })) {}
+
+  // Returns next_burst().
+  std::uint64_t run(const analysis& of, std::uint64_t first_burst = 0, const work& how = {}) {
+    detail::check([&](hbbp_error* failure) {
+      return hbbp_probe_run(get(), of.get(), first_burst, how.get(), &next_burst_, failure);
+    });
+    return next_burst_;
+  }
+  // Returns the number of the first burst that the last run did not take, also if it was cancelled:
+  // first_burst for a later snapshot of the same session.
+  std::uint64_t next_burst() const noexcept { return next_burst_; }
+
+  hbbp_probe_info info() const {
+    return detail::get_struct<hbbp_probe_info>(get(), &hbbp_probe_get_info);
+  }
+  // Strings inside live as long as the probe.
+  std::vector<hbbp_probe_production> productions() const {
+    return detail::copy_list(get(), hbbp_probe_production_count(get()),
+                             &hbbp_probe_copy_productions);
+  }
+  std::vector<hbbp_probe_table> tables() const {
+    return detail::copy_list(get(), hbbp_probe_table_count(get()), &hbbp_probe_copy_tables);
+  }
+  std::vector<hbbp_probe_field> fields(std::size_t table) const {
+    return detail::copy_list_of_source(get(), table, hbbp_probe_field_count(get(), table),
+                                       &hbbp_probe_copy_fields);
+  }
+  std::vector<hbbp_probe_row> rows(std::size_t table) const {
+    return detail::copy_list_of_source(get(), table, hbbp_probe_row_count(get(), table),
+                                       &hbbp_probe_copy_rows);
+  }
+  // The values inside live until the next run.
+  std::vector<hbbp_probe_stream> streams(std::size_t table) const {
+    return detail::copy_list_of_source(get(), table, hbbp_probe_stream_count(get(), table),
+                                       &hbbp_probe_copy_streams);
+  }
+  // Also in the handler.
+  hbbp_probe_location locate(std::uint64_t code) const {
+    auto location = detail::sized<hbbp_probe_location>();
+    detail::check(
+        [&](hbbp_error* failure) { return hbbp_probe_locate(get(), code, &location, failure); });
+    return location;
+  }
+
+  const hbbp_probe* get() const noexcept { return handle_.get(); }
+  hbbp_probe* get() noexcept { return handle_.get(); }
+
+ private:
+  using owner = detail::owner<hbbp_probe, &hbbp_probe_destroy>;
+
+  static hbbp_probe_options with_text(const std::string& productions) {
+    hbbp_probe_options options = {};
+    options.productions = productions.c_str();
+    return options;
+  }
+  static hbbp_probe_answer pass_on(const hbbp_probe_call* call, void* user_data) {
+    bool stops = true;
+    (void)detail::call_for_c([&] { stops = (*static_cast<handler*>(user_data))(*call); });
+    return stops ? HBBP_PROBE_STOP_BURST : HBBP_PROBE_GO_ON;
+  }
+
+  std::unique_ptr<handler> on_call_;  // which the handle calls
+  owner handle_;
+  std::uint64_t next_burst_ = 0;
+};
+
 // What this machine can do; see capabilities.h.
 class capabilities {
  public:

@@ -33,23 +33,30 @@ std::string_view LastPart(std::string_view path) { return path.substr(path.rfind
 
 }  // namespace
 
+void BurstCode::Use(std::shared_ptr<const ResolvedModules> modules) {
+  instructions_.clear();
+  names_.clear();
+  modules_.Use(modules);
+  current_ = std::move(modules);
+}
+
 uint64_t BurstCode::Number(uint32_t module, uint64_t offset) const {
-  if (module == kNoModule || module >= kMaxModules) return kNoCodeNumber;
-  const ResolvedModules::Use use = modules_.Open(module);
+  if (module == kNoModule || modules_.NumberOf(module) >= kMaxModules) return kNoCodeNumber;
+  const ResolvedModules::Use use = current_->Open(module);
   const std::optional<ModuleAddress> address =
       use->code == nullptr ? std::nullopt : use->AddressOf(offset);
-  return MakeNumber(module, address ? address->value : offset);
+  return MakeNumber(modules_.NumberOf(module), address ? address->value : offset);
 }
 
 BurstCodeLocation BurstCode::Locate(uint64_t number) const {
   BurstCodeLocation location;
-  if (number == kNoCodeNumber || ModuleFrom(number) >= modules_.data().modules.size()) {
-    return location;
-  }
-  location.module = ModuleFrom(number);
-  location.path = modules_.data().modules[location.module].path;
+  if (number == kNoCodeNumber || ModuleFrom(number) >= modules_.size()) return location;
+  const BurstModules::Location& module = modules_.Find(ModuleFrom(number));
+  location.is_known = true;
+  if (module.modules == current_) location.module = module.index;
+  location.path = module.modules->data().modules[module.index].path;
   location.address = AddressFrom(number);
-  const ResolvedModules::Use use = modules_.Open(location.module);
+  const ResolvedModules::Use use = module.modules->Open(module.index);
   if (use->code == nullptr) return location;
   if (const auto range = use->code->FunctionAround(location.address)) {
     location.function = range->start;
@@ -58,18 +65,19 @@ BurstCodeLocation BurstCode::Locate(uint64_t number) const {
   return location;
 }
 
-const BurstInstruction& BurstCode::Decode(uint32_t module, uint64_t number) {
+const BurstInstruction& BurstCode::Decode(const BurstModules::Location& module, uint64_t number) {
   const auto [found, is_new] = instructions_.try_emplace(number);
   BurstInstruction& entry = found->second;
   if (!is_new) return entry;
-  const ResolvedModules::Use use = modules_.Open(module);
+  const ResolvedModules::Use use = module.modules->Open(module.index);
   if (use->code == nullptr) return entry;
   const ModuleAddress address = AddressFrom(number);
   InstructionSite site;
   site.pc = number;
-  site.module = *names_.emplace(LastPart(modules_.data().modules[module].path)).first;
+  const std::string& path = module.modules->data().modules[module.index].path;
+  site.module = *names_.emplace(LastPart(path)).first;
   if (const auto range = use->code->FunctionAround(address)) {
-    site.function = MakeNumber(module, range->start.value);
+    site.function = MakeNumber(ModuleFrom(number), range->start.value);
   }
   if ((set_.keys() & SetOf(ProbeKey::kName)) != 0) {
     site.name = *names_.insert(Demangle(use->code->FunctionName(address))).first;
@@ -82,15 +90,15 @@ const BurstInstruction& BurstCode::Decode(uint32_t module, uint64_t number) {
 
 BurstStream BurstCode::FindStream(uint64_t start, uint64_t end) {
   if (start == kNoCodeNumber || end == kNoCodeNumber) return {StreamFault::kNoCode, {}};
-  const uint32_t module = ModuleFrom(start);
-  if (module != ModuleFrom(end)) return {StreamFault::kPassesBranch, {}};
+  if (ModuleFrom(start) != ModuleFrom(end)) return {StreamFault::kPassesBranch, {}};
   if (end < start) return {StreamFault::kBackwards, {}};
   if (end - start > kMaxStreamBytes) return {StreamFault::kTooLong, {}};
+  const BurstModules::Location& module = modules_.Find(ModuleFrom(start));
   BurstStream stream;
   for (uint64_t next = start;;) {
     const BurstInstruction& entry = Decode(module, next);
     if (!entry.is_instruction) {
-      const bool has_code = modules_.CodeAt(module, AddressFrom(next), 1).size() == 1;
+      const bool has_code = module.modules->CodeAt(module.index, AddressFrom(next), 1).size() == 1;
       return {has_code ? StreamFault::kUndecodable : StreamFault::kNoCode, {}};
     }
     stream.instructions.push_back(&entry);

@@ -1,8 +1,10 @@
-// BurstProbe::Run checks what productions need, and passes each burst that counts to the Replay of
-// its recording: that finds the instructions of each stream, once for each pair of branches, and
-// makes an event of each. The engine gets the weights of the records at the end of the burst.
+// BurstProbe::Run checks what productions need, and ReplayAll passes each burst that counts to the
+// Replay of its recording: that finds the instructions of each stream, once for each pair of
+// branches, and makes an event of each. The engine gets the weights of the records at the end of
+// the burst.
 #include "probes/burst_probe.h"
 
+#include <algorithm>
 #include <bit>
 #include <optional>
 #include <string>
@@ -50,6 +52,7 @@ class BurstProbe::Replay {
   }
 
   void Run(const KeptBurst& burst, double weight) {
+    probe_.current_ = {burst.thread, burst.time_ns, weight};
     BurstState state = probe_.engine_.BeginBurst();
     ThreadHistory history(ThreadHistory::Extent::kPart);
     uint64_t instructions = 0;
@@ -133,6 +136,20 @@ class BurstProbe::Replay {
   size_t streams_bytes_ = 0;
 };
 
+BurstProbe::BurstProbe(const ProductionSet* set, const ProductionEngineOptions& options,
+                       BurstHandler handler)
+    : set_(*set),
+      handler_(std::move(handler)),
+      code_(set),
+      engine_(set, handler_ ? WithHandler(options) : options) {}
+
+ProductionEngineOptions BurstProbe::WithHandler(ProductionEngineOptions options) {
+  options.handler = [this](const ProbeCall& call) {
+    return handler_({call, next_, current_.thread, current_.time_ns, current_.weight});
+  };
+  return options;
+}
+
 Status BurstProbe::CheckKeys(const KeptBursts& bursts) const {
   const auto name_of = [](ProbeKeySet keys) {
     return std::string(NameOf(static_cast<ProbeKey>(std::countr_zero(keys))));
@@ -148,62 +165,95 @@ Status BurstProbe::CheckKeys(const KeptBursts& bursts) const {
     return Status(StatusCode::kUnsupported,
                   "the productions use '" + name_of(of_accesses) +
                       "', but the profile has no accesses to memory; record it with "
-                      "--keep-accesses, or use the exact stream --stream step");
+                      "--keep-accesses (keep_accesses), or use the exact stream --stream step");
   }
   return OkStatus();
 }
 
-Status BurstProbe::NothingToReplay(const KeptBursts& bursts) const {
+Status BurstProbe::NothingToReplay(const KeptBursts& bursts, uint64_t others) const {
   const auto kept = static_cast<unsigned long long>(bursts.number());
   if (kept == 0 && bursts.not_kept != 0) {
     return MakeStatus(StatusCode::kNotFound,
                       "the profile has no whole bursts: there was no room for any of %llu; record "
-                      "it, or import it, with more than --keep-bursts 64M",
+                      "it, or import it, with more than --keep-bursts 64M (kept_burst_bytes)",
                       static_cast<unsigned long long>(bursts.not_kept));
   }
   if (kept == 0) {
     return MakeStatus(StatusCode::kNotFound,
                       "the profile has no whole bursts or branch stacks; record it, or import it, "
-                      "with --keep-bursts 64M");
+                      "with --keep-bursts 64M (kept_burst_bytes)");
   }
   return MakeStatus(StatusCode::kNotFound,
                     "none of the %llu whole bursts counts: %llu are of another event than blocks "
                     "are counted by, and the others have no stream",
-                    kept, static_cast<unsigned long long>(totals_.other_sources));
+                    kept, static_cast<unsigned long long>(others));
 }
 
-Status BurstProbe::Run() {
-  HBBP_ASSIGN_OR_RETURN(const KeptBursts bursts, ParseKeptBursts(analysis_->data()));
-  totals_.not_kept = bursts.not_kept;
-  if (bursts.number() != 0) HBBP_RETURN_IF_ERROR(CheckKeys(bursts));
+void BurstProbe::CountBurst(const SourceRecord& record) {
+  ++totals_.bursts;
+  const BurstSource source = {
+      record.event_name.empty() ? EventName(record.event) : record.event_name, record.period,
+      record.frequency_hz, 0,
+      CountsExecutions(FamilyOf(record.kind), record.event, record.burst_extent)};
+  const auto found = std::ranges::find_if(sources_, [&](const BurstSource& known) {
+    return known.event == source.event && known.period == source.period &&
+           known.frequency_hz == source.frequency_hz &&
+           known.counts_executions == source.counts_executions;
+  });
+  ++(found != sources_.end() ? *found : sources_.emplace_back(source)).bursts;
+}
+
+Status BurstProbe::ReplayAll(const KeptBursts& bursts, const Analysis& analysis, uint64_t first,
+                             const Work& work) {
+  const std::vector<SourceRecord>& sources = analysis.data().sources;
+  const uint64_t all = bursts.number() - first;
+  WorkMeter meter(work, all);
   KeptBurst burst;
+  next_ = 0;
   for (const RecordedBursts& recording : bursts.recordings) {
+    if (next_ + recording.number <= first) {
+      next_ += recording.number;
+      continue;
+    }
     Replay replay(recording, this);
     KeptBurstReader reader(recording);
-    while (reader.Next(&burst)) {
-      if (!analysis_->IsCounted(burst.source)) {
+    for (; reader.Next(&burst); ++next_) {
+      if (next_ < first) continue;
+      HBBP_RETURN_IF_ERROR(work.Check());
+      if (!meter.Advance()) return meter.status();
+      if (!analysis.IsCounted(burst.source)) {
         ++totals_.other_sources;
         continue;
       }
       // A burst without a stream has no weight.
       if (burst.weight <= 0) continue;
-      ++totals_.bursts[burst.source];
-      replay.Run(burst, burst.weight * analysis_->family_scales().streams);
+      CountBurst(sources[burst.source]);
+      replay.Run(burst, burst.weight * analysis.family_scales().streams);
     }
     HBBP_RETURN_IF_ERROR(reader.status());
   }
-  return totals_.bursts.empty() ? NothingToReplay(bursts) : OkStatus();
+  return OkStatus();
 }
 
-std::vector<BurstSource> BurstProbe::Sources() const {
-  std::vector<BurstSource> sources;
-  for (const auto& [index, bursts] : totals_.bursts) {
-    const SourceRecord& record = analysis_->data().sources[index];
-    sources.push_back({record.event_name.empty() ? EventName(record.event) : record.event_name,
-                       record.period, record.frequency_hz, bursts,
-                       CountsExecutions(FamilyOf(record.kind), record.event, record.burst_extent)});
+Status BurstProbe::Run(const Analysis& analysis, uint64_t first, const Work& work) {
+  next_ = first;
+  HBBP_RETURN_IF_ERROR(work.Check());
+  HBBP_ASSIGN_OR_RETURN(const KeptBursts bursts, ParseKeptBursts(analysis.data()));
+  if (first > bursts.number()) {
+    return MakeStatus(StatusCode::kInvalidArgument,
+                      "the profile has %llu whole bursts, and none with the number %llu: only a "
+                      "later snapshot of the same session has those of an earlier one",
+                      static_cast<unsigned long long>(bursts.number()),
+                      static_cast<unsigned long long>(first));
   }
-  return sources;
+  if (bursts.number() != 0) HBBP_RETURN_IF_ERROR(CheckKeys(bursts));
+  totals_.not_kept = bursts.not_kept;
+  code_.Use(analysis.shared_modules());
+  const uint64_t bursts_before = totals_.bursts;
+  const uint64_t others_before = totals_.other_sources;
+  HBBP_RETURN_IF_ERROR(ReplayAll(bursts, analysis, first, work));
+  if (first != 0 || totals_.bursts != bursts_before) return OkStatus();
+  return NothingToReplay(bursts, totals_.other_sources - others_before);
 }
 
 StatusOr<std::unique_ptr<BurstProbe>> ProbeBursts(const std::string& profile,
@@ -212,9 +262,8 @@ StatusOr<std::unique_ptr<BurstProbe>> ProbeBursts(const std::string& profile,
   HBBP_ASSIGN_OR_RETURN(ProfileData data, LoadProfile(profile));
   StatusOr<Analysis> analysis = Analyze(std::move(data));
   if (!analysis.ok()) return analysis.status().Annotate(profile);
-  auto probe = std::make_unique<BurstProbe>(std::make_shared<const Analysis>(*std::move(analysis)),
-                                            set, options);
-  const Status status = probe->Run();
+  auto probe = std::make_unique<BurstProbe>(set, options);
+  const Status status = probe->Run(*analysis);
   if (!status.ok()) return status.Annotate(profile);
   return probe;
 }

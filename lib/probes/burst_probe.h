@@ -1,5 +1,6 @@
-// BurstProbe replays the whole bursts of a profile (profile/kept_bursts.h) through a
-// ProductionEngine, so that productions estimate what a whole run executed.
+// BurstProbe replays the whole bursts of profiles (profile/kept_bursts.h) through a
+// ProductionEngine, so that productions estimate what a whole run executed. Of several profiles,
+// such as snapshots of one session, it adds up what is recorded.
 //
 // The sample began each burst: sample_flag is set and the counters are 0 before its first
 // instruction. The framework ends it after burst_length boundaries, unless the recorded burst ends
@@ -33,16 +34,15 @@
 #ifndef HBBP_LIB_PROBES_BURST_PROBE_H_
 #define HBBP_LIB_PROBES_BURST_PROBE_H_
 
-#include <array>
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "analysis/analysis.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "probes/burst_code.h"
 #include "probes/production_engine.h"
 #include "profile/kept_burst_reader.h"
@@ -51,13 +51,13 @@
 namespace hbbp {
 
 struct BurstProbeTotals {
+  uint64_t bursts = 0;  // that were replayed
   uint64_t instructions = 0;
-  uint64_t streams = 0;                 // including those with faults
-  uint64_t faults = 0;                  // streams that were skipped
-  uint64_t without_code = 0;            // those of them whose code is missing
-  uint64_t other_sources = 0;           // bursts of sources by which blocks are not counted
-  uint64_t not_kept = 0;                // bursts for which the profile had no room
-  std::map<uint32_t, uint64_t> bursts;  // that were replayed, by source
+  uint64_t streams = 0;        // including those with faults
+  uint64_t faults = 0;         // streams that were skipped
+  uint64_t without_code = 0;   // those of them whose code is missing
+  uint64_t other_sources = 0;  // bursts of sources by which blocks are not counted
+  uint64_t not_kept = 0;       // bursts for which the last profile had no room
 };
 
 // What began bursts.
@@ -70,38 +70,64 @@ struct BurstSource {
   bool counts_executions = false;
 };
 
+// What an action `call` has of an execution in a burst.
+struct BurstCall {
+  const ProbeCall& call;
+  uint64_t burst = 0;   // its number in the profile
+  uint32_t thread = 0;  // in the profile
+  uint64_t time_ns = 0;
+  double weight = 0;  // of each stream of the burst
+};
+
+// Returns whether it stops the burst, as the step stop_burst does.
+using BurstHandler = std::function<bool(const BurstCall& call)>;
+
 class BurstProbe {
  public:
-  // The set must outlive this object.
-  BurstProbe(std::shared_ptr<const Analysis> analysis, const ProductionSet* set,
-             const ProductionEngineOptions& options)
-      : analysis_(std::move(analysis)),
-        set_(*set),
-        code_(&analysis_->modules(), set),
-        engine_(set, options) {}
+  // The set must outlive this object. `handler` replaces that of the options.
+  BurstProbe(const ProductionSet* set, const ProductionEngineOptions& options,
+             BurstHandler handler = nullptr);
+  BurstProbe(const BurstProbe&) = delete;
+  BurstProbe& operator=(const BurstProbe&) = delete;
 
-  // Replays all bursts. Errors: kNotFound (the profile has no bursts that count), kUnsupported (the
-  // productions use what bursts do not have), kBadFormat (bursts are damaged).
-  Status Run();
+  // Replays the bursts of a profile from number `first` on. Errors: kNotFound (the profile has no
+  // bursts that count), kUnsupported (the productions use what bursts do not have), kBadFormat
+  // (bursts are damaged), kInvalidArgument (there are fewer bursts than `first`), kCancelled
+  // between two bursts.
+  Status Run(const Analysis& analysis, uint64_t first = 0, const Work& work = {});
+  // Returns the number of the first burst that the last Run did not take.
+  uint64_t next() const { return next_; }
 
-  const Analysis& analysis() const { return *analysis_; }
   const ProductionSet& set() const { return set_; }
   const BurstCode& code() const { return code_; }
   const ProductionEngine& engine() const { return engine_; }
   const BurstProbeTotals& totals() const { return totals_; }
-  std::vector<BurstSource> Sources() const;
+  const std::vector<BurstSource>& sources() const { return sources_; }
 
  private:
   class Replay;
+  // The burst that is being replayed, for calls.
+  struct Current {
+    uint32_t thread = 0;
+    uint64_t time_ns = 0;
+    double weight = 0;
+  };
 
+  ProductionEngineOptions WithHandler(ProductionEngineOptions options);
   Status CheckKeys(const KeptBursts& bursts) const;
-  Status NothingToReplay(const KeptBursts& bursts) const;
+  Status ReplayAll(const KeptBursts& bursts, const Analysis& analysis, uint64_t first,
+                   const Work& work);
+  Status NothingToReplay(const KeptBursts& bursts, uint64_t others) const;
+  void CountBurst(const SourceRecord& record);
 
-  const std::shared_ptr<const Analysis> analysis_;
   const ProductionSet& set_;
+  const BurstHandler handler_;
   BurstCode code_;
   ProductionEngine engine_;
   BurstProbeTotals totals_;
+  std::vector<BurstSource> sources_;
+  Current current_;
+  uint64_t next_ = 0;
 };
 
 // Analyses a profile and replays its bursts. Errors are those of LoadProfile and Analyze as well.

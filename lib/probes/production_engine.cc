@@ -13,11 +13,11 @@ ProductionEngine::ProductionEngine(const ProductionSet* set, const ProductionEng
       burst_length_(options.burst_length != 0 ? options.burst_length
                                               : set->settings().burst_length),
       firings_(set->productions().size()),
+      calls_(set->tables().size()),
       unknown_(set->tables().size()) {
   for (const ProbeTable& table : set->tables()) {
-    const bool is_count = table.kind == TableKind::kCount;
-    counts_.emplace_back(is_count ? options.max_rows : 0);
-    traces_.emplace_back(is_count ? 0 : options.max_symbols);
+    counts_.emplace_back(table.kind == TableKind::kCount ? options.max_rows : 0);
+    traces_.emplace_back(table.kind == TableKind::kTrace ? options.max_symbols : 0);
   }
   if (options.is_exhaustive) return;
   for (size_t i = 0; i < set->productions().size(); ++i) {
@@ -44,19 +44,24 @@ void ProductionEngine::Match(const InstructionEvent& event, uint64_t fires, uint
   const size_t without_flag = BurstState::FlagsFrom(false, state->burst_flag);
   const uint64_t fires_without_flag =
       instruction.fires[without_flag] | instruction.may_fire[without_flag];
+  bool stops = false;
   for (uint64_t rest = fired; rest != 0; rest &= rest - 1) {
     const int production = std::countr_zero(rest);
     ++firings_[production];
+    const Firing firing = {event, *state, thread, static_cast<uint32_t>(production),
+                           (fires_without_flag >> production & 1) == 0};
     for (const ProbeAction& action : set_.productions()[production].actions) {
-      Record(action, event, *state, thread, (fires_without_flag >> production & 1) == 0);
+      stops |= Record(action, firing);
     }
   }
-  if ((fired & control_) != 0) Advance(fired & control_, state);
+  stops &= !options_.is_exhaustive;
+  if ((fired & control_) != 0 || stops) Advance(fired & control_, stops, state);
 }
 
-void ProductionEngine::Record(const ProbeAction& action, const InstructionEvent& event,
-                              const BurstState& state, uint32_t thread, bool needs_flag) {
-  const EventValues values(set_.taxonomies(), event, state);
+bool ProductionEngine::Record(const ProbeAction& action, const Firing& firing) {
+  const InstructionEvent& event = firing.event;
+  const EventValues values(set_.taxonomies(), event, firing.state);
+  const TableKind kind = set_.tables()[action.table].kind;
   ProbeRow row{};
   ProbeKeySet unknown = 0;
   for (size_t i = 0; i < action.fields.size(); ++i) {
@@ -66,17 +71,34 @@ void ProductionEngine::Record(const ProbeAction& action, const InstructionEvent&
   if (unknown != 0) {
     ++unknown_[action.table].records;
     unknown_[action.table].fields |= unknown;
-  } else if (set_.tables()[action.table].kind == TableKind::kTrace) {
-    traces_[action.table].Append(row, thread, state.bursts);
+  }
+  if (kind == TableKind::kCall) return Call(action, firing, row);
+  if (unknown != 0) return false;
+  if (kind == TableKind::kTrace) {
+    traces_[action.table].Append(row, firing.thread, firing.state.bursts);
   } else if (is_in_sampled_burst_) {
-    of_burst_.push_back({row, action.table, needs_flag});
+    of_burst_.push_back({row, action.table, firing.needs_flag});
   } else {
     counts_[action.table].Add(row);
   }
+  return false;
+}
+
+bool ProductionEngine::Call(const ProbeAction& action, const Firing& firing, const ProbeRow& row) {
+  if (!options_.handler) return false;
+  ++calls_[action.table];
+  ProbeCall call = {firing.event, firing.production, action.table, row};
+  for (size_t i = 0; i < action.fields.size(); ++i) {
+    if ((firing.event.unknown & SetOf(action.fields[i])) == 0) continue;
+    call.unknown |= 1u << i;
+    call.values[i] = 0;
+  }
+  return options_.handler(call);
 }
 
 BurstState ProductionEngine::BeginBurst() {
   is_in_sampled_burst_ = true;
+  of_burst_.clear();
   BurstState state;
   state.sample_flag = true;
   state.bursts = ++bursts_;
@@ -91,9 +113,8 @@ void ProductionEngine::EndBurst(const RecordWeights& weights) {
   is_in_sampled_burst_ = false;
 }
 
-void ProductionEngine::Advance(uint64_t fired, BurstState* state) {
+void ProductionEngine::Advance(uint64_t fired, bool stops, BurstState* state) {
   bool resets = false;
-  bool stops = false;
   for (uint64_t rest = fired; rest != 0; rest &= rest - 1) {
     const Production& production = set_.productions()[std::countr_zero(rest)];
     if (production.counts_sample && !state->sample_flag) {

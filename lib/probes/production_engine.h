@@ -17,11 +17,14 @@
 //   engine.EndBurst({.always = weight, .in_burst = weight * instructions / instructions_in_burst});
 //
 // burst_probe.h explains these weights.
+//
+// The action `call` calls the handler of the options, in the thread that calls Run.
 #ifndef HBBP_LIB_PROBES_PRODUCTION_ENGINE_H_
 #define HBBP_LIB_PROBES_PRODUCTION_ENGINE_H_
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "probes/count_table.h"
@@ -31,6 +34,18 @@
 
 namespace hbbp {
 
+// What an action `call` has of an execution.
+struct ProbeCall {
+  const InstructionEvent& event;
+  uint32_t production = 0;
+  uint32_t table = 0;
+  ProbeRow values{};     // of the fields; 0 where unknown
+  uint32_t unknown = 0;  // a bit for each field
+};
+
+// Returns whether it stops the burst, as the step stop_burst does.
+using ProbeHandler = std::function<bool(const ProbeCall& call)>;
+
 struct ProductionEngineOptions {
   // sample_flag is always set, burst_flag never, and controls have no effect.
   bool is_exhaustive = false;
@@ -38,6 +53,7 @@ struct ProductionEngineOptions {
   uint64_t burst_length = 0;             // 0: that of the set
   size_t max_rows = size_t{1} << 20;     // of each table of counts
   size_t max_symbols = size_t{1} << 24;  // of each trace
+  ProbeHandler handler = nullptr;        // null: nothing is called
 };
 
 // How much each record of a burst counts.
@@ -89,7 +105,9 @@ class ProductionEngine {
   // By index of ProductionSet::tables(), for tables of the kind.
   const CountTable& counts(size_t table) const { return counts_[table]; }
   const TraceBuffer& trace(size_t table) const { return traces_[table]; }
-  // Of any table: what was not recorded because a field was unknown, and which fields were.
+  uint64_t calls(size_t table) const { return calls_[table]; }
+  // Of any table: what was not recorded because a field was unknown, and which fields were. Calls
+  // are made all the same.
   uint64_t unknown_records(size_t table) const { return unknown_[table].records; }
   ProbeKeySet unknown_fields(size_t table) const { return unknown_[table].fields; }
 
@@ -105,11 +123,21 @@ class ProductionEngine {
     ProbeKeySet fields = 0;
   };
 
+  // A production fires at an execution.
+  struct Firing {
+    const InstructionEvent& event;
+    const BurstState& state;
+    uint32_t thread = 0;
+    uint32_t production = 0;
+    bool needs_flag = false;
+  };
+
   void Match(const InstructionEvent& event, uint64_t fires, uint64_t may_fire, uint32_t thread,
              BurstState* state);
-  void Record(const ProbeAction& action, const InstructionEvent& event, const BurstState& state,
-              uint32_t thread, bool needs_flag);
-  void Advance(uint64_t fired, BurstState* state);
+  // Returns whether the burst stops.
+  bool Record(const ProbeAction& action, const Firing& firing);
+  bool Call(const ProbeAction& action, const Firing& firing, const ProbeRow& row);
+  void Advance(uint64_t fired, bool stops, BurstState* state);
 
   const ProductionSet& set_;
   const ProductionEngineOptions options_;
@@ -118,6 +146,7 @@ class ProductionEngine {
   std::vector<uint64_t> firings_;
   std::vector<CountTable> counts_;
   std::vector<TraceBuffer> traces_;
+  std::vector<uint64_t> calls_;          // by table
   std::vector<UnknownRecords> unknown_;  // by table
   std::vector<WeightlessRecord> of_burst_;
   bool is_in_sampled_burst_ = false;

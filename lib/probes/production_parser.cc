@@ -20,6 +20,8 @@ constexpr std::string_view kSettings[] = {"sample_freq", "burst_length", "max_pa
                                           "max_replacements"};
 constexpr std::string_view kSteps[] = {"count_sample", "count_burst", "reset", "stop_burst",
                                        "extend_burst"};
+// In the order of TableKind.
+constexpr std::string_view kActions[] = {"count", "trace", "call"};
 constexpr size_t kMaxQuoted = 64;
 
 bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
@@ -164,6 +166,11 @@ class ProductionParser {
     const std::string_view token = Next();
     position_ = position;
     return token;
+  }
+
+  bool IsAtWord() {
+    const std::string_view token = Peek();
+    return !token.empty() && IsWordCharacter(token[0]);
   }
 
   Status Expect(std::string_view symbol) {
@@ -315,14 +322,17 @@ class ProductionParser {
   Status ReadAction(Production* production) {
     const std::string_view verb = Next();
     const size_t verb_offset = token_offset_;
-    if (verb != "count" && verb != "trace") {
-      return Error(verb_offset, "'null', 'count' or 'trace' must follow '=>', not " + Quote(verb));
+    const auto kind = std::ranges::find(kActions, verb);
+    if (kind == std::end(kActions)) {
+      return Error(verb_offset,
+                   "'null', 'count', 'trace' or 'call' must follow '=>', not " + Quote(verb));
     }
     ProbeTable table;
-    table.kind = verb == "count" ? TableKind::kCount : TableKind::kTrace;
+    table.kind = static_cast<TableKind>(kind - std::begin(kActions));
     table.name = production->name;
     size_t name_offset = verb_offset;
-    if (Peek() != "(") {
+    const bool needs_fields = table.kind != TableKind::kCall;
+    if (Peek() != "(" && (needs_fields || IsAtWord())) {
       table.name = Next();
       name_offset = token_offset_;
       if (table.name.empty() || !IsWordCharacter(table.name[0])) {
@@ -334,8 +344,10 @@ class ProductionParser {
                      "a name of more than " + std::to_string(kMaxProductionNameBytes) + " bytes");
       }
     }
-    HBBP_RETURN_IF_ERROR(Expect("("));
-    HBBP_RETURN_IF_ERROR(ReadFields(&table));
+    if (needs_fields || Peek() == "(") {
+      HBBP_RETURN_IF_ERROR(Expect("("));
+      HBBP_RETURN_IF_ERROR(ReadFields(&table));
+    }
     ++actions_;
     const auto same = std::ranges::find(set_.tables_, table.name, &ProbeTable::name);
     const auto index = static_cast<uint32_t>(same - set_.tables_.begin());

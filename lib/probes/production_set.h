@@ -9,7 +9,8 @@
 //   file = { SETTING "=" NUMBER | "use" BUILT-IN | production }
 //   production = NAME ":" condition "=>" replacement "," control
 //   replacement = "null" | action { ";" action }
-//   action = ( "count" | "trace" ) [ TABLE ] "(" FIELD { "," FIELD } ")"
+//   action = ( "count" | "trace" ) [ TABLE ] fields | "call" [ TABLE ] [ fields ]
+//   fields = "(" FIELD { "," FIELD } ")"
 //   control = "null" | step { ";" step }
 //   step = "count_sample" | "count_burst" | "reset" | "stop_burst" | "extend_burst" NUMBER
 //
@@ -49,9 +50,10 @@ struct ProductionSettings {
   uint64_t max_replacements = 2048;  // actions of all productions
 };
 
-enum class TableKind : uint8_t { kCount, kTrace };
+enum class TableKind : uint8_t { kCount, kTrace, kCall };
 
-// What actions write to. Actions of several productions can share one.
+// What actions write to; kCall passes it on to a handler and keeps only how often. Actions of
+// several productions can share one.
 struct ProbeTable {
   std::string name;
   TableKind kind = TableKind::kCount;

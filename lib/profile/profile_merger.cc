@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/random_bits.h"
+#include "profile/module_key.h"
 #include "profile/slice_merger.h"
 
 namespace hbbp {
@@ -15,32 +16,6 @@ namespace {
 
 // Counts are added up when there are so many new ones, and as many as there were.
 constexpr size_t kMinAppended = 65536;
-
-uint64_t Mixed(uint64_t sum, uint64_t more) { return RandomBits(sum ^ more).Next(); }
-
-// Process ids are the same on many hosts; in containers most are 1. So the time belongs to it.
-uint64_t ProcessKey(const ProfileData& profile) {
-  return std::max(Mixed(Mixed(profile.start_time_ns, profile.pid), 0), uint64_t{1});
-}
-
-// Returns a text that is the same for the same module: of a file by build ID, or else by path and
-// inode; of a kernel also by boot, from which to which its addresses differ. Build IDs that
-// SameBuildId finds equal are the same.
-std::string ModuleKey(const ModuleRecord& module, uint64_t process) {
-  const bool is_file = module.kind == ModuleKind::kFile;
-  size_t id_size = module.build_id.size();
-  while (id_size > 0 && module.build_id[id_size - 1] == 0) --id_size;
-  const uint64_t numbers[] = {static_cast<uint64_t>(module.kind),
-                              id_size,
-                              process,
-                              module.kernel.reference_address,
-                              is_file && id_size == 0 ? module.device : 0,
-                              is_file && id_size == 0 ? module.inode : 0};
-  std::string key(reinterpret_cast<const char*>(numbers), sizeof(numbers));
-  key.append(reinterpret_cast<const char*>(module.build_id.data()), id_size);
-  if (!is_file || id_size == 0) key += module.path;
-  return key += module.kernel.boot_id;
-}
 
 // Returns whether the counts of two sources can be added up.
 bool CountAlike(const SourceRecord& a, const SourceRecord& b) {
@@ -99,7 +74,7 @@ size_t ReplicateRotation(const ProfileData& recording) {
   for (const BranchCount& branch : recording.branches) {
     drawn += branch.number * (branch.to ^ branch.from);
   }
-  return Mixed(drawn, 0) % kReplicates;
+  return RandomBits(drawn).Next() % kReplicates;
 }
 
 void RotateReplicates(size_t by, ReplicateSums* replicates) {
@@ -145,9 +120,7 @@ MergedIndices ProfileMerger::AddRecords(const ProfileData& profile, CancelCheck*
     indices.threads.push_back(threads_.Add({kept.pid, kept.tid}, kept, &merged_.threads).first);
   }
   for (const ModuleRecord& module : profile.modules) {
-    const bool is_of_profile = module.kind == ModuleKind::kAnonymous && module.process == 0;
-    indices.modules.push_back(
-        AddModule(module, is_of_profile ? ProcessKey(profile) : module.process));
+    indices.modules.push_back(AddModule(module, GeneratingProcess(profile, module)));
   }
   for (const std::string& name : profile.ibs_names) {
     indices.names.push_back(names_.Add(name, name, &merged_.ibs_names).first);

@@ -25,10 +25,12 @@ static_assert(!std::is_copy_constructible_v<hbbp::mix>);
 static_assert(!std::is_copy_constructible_v<hbbp::pivot>);
 static_assert(!std::is_copy_constructible_v<hbbp::ratios>);
 static_assert(!std::is_copy_constructible_v<hbbp::loops>);
+static_assert(!std::is_copy_constructible_v<hbbp::probe>);
 static_assert(std::is_nothrow_move_constructible_v<hbbp::profile>);
 static_assert(std::is_nothrow_move_constructible_v<hbbp::analysis>);
 static_assert(std::is_nothrow_move_constructible_v<hbbp::session>);
 static_assert(std::is_nothrow_move_constructible_v<hbbp::feed>);
+static_assert(std::is_nothrow_move_constructible_v<hbbp::probe>);
 static_assert(std::is_base_of_v<std::runtime_error, hbbp::error>);
 
 namespace {
@@ -415,11 +417,47 @@ void TestLoop(const hbbp::profile& profile) {
   CHECK_STATUS(HBBP_ERROR_UNSUPPORTED, analysis.lines_of(blocks.at(0).module, 0x7000, &range));
 }
 
+// Tests a loop of a jump that was taken ten times.
+void TestProbe(const hbbp::profile& profile) {
+  CHECK_STATUS(HBBP_ERROR_INVALID_ARGUMENT, hbbp::probe("p: proc_cal => null, null"));
+  const hbbp::analysis analysis(profile);
+  int calls = 0;
+  hbbp_probe_options options = {};
+  options.productions = "p: branch => count(pc, next); trace all(pc); call jumps, null";
+  options.min_stream_length = 2;
+  hbbp::probe probe(options, [&](const hbbp_probe_call& call) {
+    ++calls;
+    return call.pc == 0;
+  });
+  hbbp::probe moved = std::move(probe);
+  CHECK(moved.run(analysis) == 1 && calls == 10);
+  CHECK(moved.run(analysis, moved.next_burst()) == 1 && calls == 10);
+  hbbp::cancel_flag flag;
+  flag.set();
+  CHECK_STATUS(HBBP_ERROR_CANCELLED, moved.run(analysis, 0, flag));
+  CHECK_STATUS(HBBP_ERROR_INVALID_ARGUMENT, moved.run(analysis, 2));
+  CHECK(moved.info().bursts == 1 && moved.productions().at(0).firings == 10);
+  CHECK(moved.tables().size() == 3 && moved.fields(0).at(1).kind == HBBP_PROBE_CODE);
+  const hbbp_probe_row row = moved.rows(0).at(0);
+  CHECK(row.records == 10 && moved.rows(1).empty());
+  CHECK(moved.streams(0).empty() && moved.streams(1).at(0).values[0] == row.values[0]);
+  CHECK(moved.locate(row.values[0]).address == 0x7001);
+  CHECK(moved.locate(row.values[1]).address == 0x7000);
+  CHECK_STATUS(HBBP_ERROR_NOT_FOUND, moved.locate(0));
+  CHECK_STATUS(HBBP_ERROR_INVALID_ARGUMENT, moved.rows(3));
+#if defined(__cpp_exceptions)
+  hbbp::probe thrower("use framework\np: branch && sample_flag && !burst_flag => call, null",
+                      [&](const hbbp_probe_call&) -> bool { throw ++calls; });
+  CHECK(thrower.run(analysis) == 1 && calls == 11);
+#endif
+}
+
 void TestFeed() {
   hbbp_feed_options options = {};
   options.slice_ns = 1;
   CHECK_STATUS(HBBP_ERROR_INVALID_ARGUMENT, hbbp::feed{options});
   options.slice_ns = HBBP_MIN_SLICE_NS;
+  options.kept_burst_bytes = HBBP_MIN_KEPT_BURST_BYTES;
   hbbp::feed feed(options);
   CHECK_STATUS(HBBP_ERROR_INVALID_STATE, feed.add_perf_records("", 0));
   hbbp_feed_source source = {};
@@ -449,6 +487,7 @@ void TestFeed() {
   feed.end_round();
   CHECK(feed.info().waiting == 0);
   feed.flush();
+  TestProbe(feed.snapshot());
   hbbp::feed moved = std::move(feed);
   moved.add_samples(index, {sample});
   moved.flush();

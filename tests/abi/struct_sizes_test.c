@@ -68,6 +68,8 @@ static hbbp_analysis *of_loaded;
 static hbbp_loops *loops;
 static hbbp_mix *mix;
 static hbbp_pivot *pivot;
+static hbbp_probe *probe;    /* of `fed` */
+static uint64_t code_number; /* of its loop */
 static hbbp_ratios *ratios;
 static uint32_t code_module; /* of `fed` */
 static hbbp_error error;
@@ -125,6 +127,8 @@ OUTPUT(hbbp_instruction, hbbp_analysis_decode, of_fed, code_module, 0x7000, outp
 OUTPUT(hbbp_disassembly, hbbp_analysis_disassemble, of_fed, code_module, 0x7001, output, &error)
 OUTPUT(hbbp_pivot_label, hbbp_pivot_get_label, pivot, HBBP_PIVOT_ROWS, 0, 0, output, &error)
 OUTPUT(hbbp_pivot_cell, hbbp_pivot_get_cell, pivot, 0, HBBP_PIVOT_ALL, 0, output, &error)
+OUTPUT(hbbp_probe_info, hbbp_probe_get_info, probe, output, &error)
+OUTPUT(hbbp_probe_location, hbbp_probe_locate, probe, code_number, output, &error)
 
 /* Arrays that are filled ------------------------------------------------------------------ */
 
@@ -159,7 +163,7 @@ static void test_output_array(const char *function, size_t known, copy_function 
   }
 }
 
-/* The arguments after the function are the handle, and the source if each source has a list. */
+/* The arguments after the function are the handle, and the source or table if each has a list. */
 #define OUTPUT_ARRAY(type, function, ...)                                                          \
   static hbbp_status copy_by_##function(size_t count, size_t size, void *output, size_t *copied) { \
     return function(__VA_ARGS__, 0, count, size, output, copied, &error);                          \
@@ -188,6 +192,11 @@ OUTPUT_ARRAY(hbbp_ibs_sum, hbbp_analysis_copy_ibs_sums, of_fed)
 OUTPUT_ARRAY(hbbp_mix_row, hbbp_mix_copy_rows, mix)
 OUTPUT_ARRAY(hbbp_ratio, hbbp_ratios_copy, ratios)
 OUTPUT_ARRAY(hbbp_loop, hbbp_loops_copy, loops)
+OUTPUT_ARRAY(hbbp_probe_production, hbbp_probe_copy_productions, probe)
+OUTPUT_ARRAY(hbbp_probe_table, hbbp_probe_copy_tables, probe)
+OUTPUT_ARRAY(hbbp_probe_field, hbbp_probe_copy_fields, probe, 0)
+OUTPUT_ARRAY(hbbp_probe_row, hbbp_probe_copy_rows, probe, 0)
+OUTPUT_ARRAY(hbbp_probe_stream, hbbp_probe_copy_streams, probe, 1)
 
 static hbbp_status copy_by_hbbp_export_copy_formats(size_t count, size_t size, void *output,
                                                     size_t *copied) {
@@ -269,6 +278,8 @@ INPUT_OF_NEW(hbbp_analysis_create, hbbp_analysis, hbbp_analysis_destroy, hbbp_an
              input, NULL, &created, &error)
 INPUT_OF_NEW(hbbp_pivot_create, hbbp_pivot, hbbp_pivot_destroy, hbbp_pivot_create, of_fed, input,
              NULL, &created, &error)
+INPUT_OF_NEW(hbbp_probe_create, hbbp_probe, hbbp_probe_destroy, hbbp_probe_create, input, &created,
+             &error)
 INPUT(hbbp_session_add_code, hbbp_session_add_code, session, input, &error)
 INPUT(hbbp_feed_add_source, hbbp_feed_add_source, feed, input, NULL, &error)
 
@@ -295,6 +306,8 @@ INPUT_OF_NEW(work_of_ratios, hbbp_ratios, hbbp_ratios_destroy, hbbp_ratios_creat
              NULL, input, &created, &error)
 INPUT_OF_NEW(work_of_loops, hbbp_loops, hbbp_loops_destroy, hbbp_loops_create, of_fed, input,
              &created, &error)
+
+INPUT(work_of_probe, hbbp_probe_run, probe, of_fed, 0, input, NULL, &error)
 
 static void test_work(const char *function, read_function read_input) {
   HBBP_INIT(hbbp_work_options, options);
@@ -364,6 +377,8 @@ static void test_hbbp_ratios_create(void) {
 }
 
 static void test_hbbp_loops_create(void) { test_work("hbbp_loops_create", read_by_work_of_loops); }
+
+static void test_hbbp_probe_run(void) { test_work("hbbp_probe_run", read_by_work_of_probe); }
 
 static int32_t write_nothing(const void *bytes, size_t size, void *user_data) {
   (void)bytes;
@@ -540,6 +555,16 @@ static void test_hbbp_pivot_create(void) {
   test_work("hbbp_pivot_create (work)", read_by_work_of_pivot);
 }
 
+static void test_hbbp_probe_create(void) {
+  HBBP_INIT(hbbp_probe_options, options);
+  options.is_exhaustive = 1;
+  options.productions = "use hot-methods";
+  options.max_rows = 7;
+  options.min_stream_heat = 0.5;
+  options.user_data = &options;
+  test_input("hbbp_probe_create", &options, sizeof(options), read_by_hbbp_probe_create);
+}
+
 /* Arrays that are read -------------------------------------------------------------------- */
 
 typedef hbbp_status (*add_function)(const void *input, size_t count, size_t size);
@@ -690,9 +715,24 @@ static uint32_t add_source(hbbp_source_kind kind, hbbp_event event, hbbp_ibs_kin
   return index;
 }
 
+static void make_probe(void) {
+  HBBP_INIT(hbbp_probe_options, options);
+  options.productions = "p: branch => count(pc); trace all(pc), null";
+  options.min_stream_length = 2;
+  require(hbbp_probe_create(&options, &probe, &error), "hbbp_probe_create");
+  require(hbbp_probe_run(probe, of_fed, 0, NULL, NULL, &error), "hbbp_probe_run");
+  hbbp_probe_row row;
+  size_t copied = 0;
+  require(hbbp_probe_copy_rows(probe, 0, 0, 1, sizeof(row), &row, &copied, &error),
+          "hbbp_probe_copy_rows");
+  if (copied != 1) exit(1);
+  code_number = row.values[0];
+}
+
 static void make_objects(const char *path) {
   HBBP_INIT(hbbp_feed_options, options);
   options.order = HBBP_FEED_AS_ADDED;
+  options.kept_burst_bytes = HBBP_MIN_KEPT_BURST_BYTES;
   require(hbbp_capabilities_probe(&capabilities, &error), "hbbp_capabilities_probe");
   require(hbbp_profile_load(path, NULL, &loaded, &error), path);
   require(hbbp_session_create(NULL, &session, &error), "hbbp_session_create");
@@ -704,9 +744,9 @@ static void make_objects(const char *path) {
   const hbbp_feed_event code = {
       .kind = HBBP_FEED_CODE, .pid = 7, .address = 0x7000, .size = 3, .name = "f", .code = loop};
   require(hbbp_feed_add_events(feed, &code, 1, sizeof(code), &error), "code");
-  const hbbp_branch_entry branches[3] = {
-      {0x7001, 0x7000, 0}, {0x7001, 0x7000, 0}, {0x7001, 0x7000, 0}};
-  const hbbp_feed_sample stack = {.pid = 7, .tid = 7, .branches = branches, .branch_count = 3};
+  hbbp_branch_entry branches[32];
+  for (int i = 0; i < 32; ++i) branches[i] = (hbbp_branch_entry){0x7001, 0x7000, 0};
+  const hbbp_feed_sample stack = {.pid = 7, .tid = 7, .branches = branches, .branch_count = 32};
   require(hbbp_feed_add_samples(feed, lbr, &stack, 1, sizeof(stack), &error), "stack");
   /* These are registers of a load that missed the L1 cache. */
   const uint64_t registers[] = {0x2c30006186a, 0x7000, 0x10002550001, 0x13, 0x31960092, 0x1234, 0};
@@ -730,9 +770,11 @@ static void make_objects(const char *path) {
   require(hbbp_pivot_create(of_fed, &any_query, NULL, &pivot, &error), "hbbp_pivot_create");
   require(hbbp_ratios_create(of_fed, NULL, NULL, NULL, &ratios, &error), "hbbp_ratios_create");
   require(hbbp_loops_create(of_fed, NULL, &loops, &error), "hbbp_loops_create");
+  make_probe();
 }
 
 static void destroy_objects(void) {
+  hbbp_probe_destroy(probe);
   hbbp_loops_destroy(loops);
   hbbp_ratios_destroy(ratios);
   hbbp_pivot_destroy(pivot);
@@ -765,6 +807,8 @@ int main(int argc, char **argv) {
   test_hbbp_analysis_disassemble();
   test_hbbp_pivot_get_label();
   test_hbbp_pivot_get_cell();
+  test_hbbp_probe_get_info();
+  test_hbbp_probe_locate();
   test_hbbp_capabilities_copy();
   test_hbbp_profile_copy_sources();
   test_hbbp_profile_copy_counters();
@@ -785,6 +829,11 @@ int main(int argc, char **argv) {
   test_hbbp_mix_copy_rows();
   test_hbbp_ratios_copy();
   test_hbbp_loops_copy();
+  test_hbbp_probe_copy_productions();
+  test_hbbp_probe_copy_tables();
+  test_hbbp_probe_copy_fields();
+  test_hbbp_probe_copy_rows();
+  test_hbbp_probe_copy_streams();
   test_hbbp_export_copy_formats();
   test_hbbp_export();
   test_hbbp_session_snapshot();
@@ -798,6 +847,8 @@ int main(int argc, char **argv) {
   test_hbbp_mix_create();
   test_hbbp_ratios_create();
   test_hbbp_loops_create();
+  test_hbbp_probe_create();
+  test_hbbp_probe_run();
   test_hbbp_session_create();
   test_hbbp_profile_call();
   test_hbbp_feed_create();

@@ -121,6 +121,7 @@ struct Subject {
   hbbp_taxonomy* taxonomy = nullptr;
   hbbp_ratios* ratios = nullptr;
   hbbp_loops* loops = nullptr;
+  hbbp_probe* probe = nullptr;
   hbbp_capabilities* capabilities = nullptr;
   double number = 0;  // the result of the operation
 
@@ -135,6 +136,7 @@ struct Subject {
     hbbp_taxonomy_destroy(taxonomy);
     hbbp_ratios_destroy(ratios);
     hbbp_loops_destroy(loops);
+    hbbp_probe_destroy(probe);
     hbbp_capabilities_destroy(capabilities);
   }
 };
@@ -457,6 +459,60 @@ class Operations {
     Require(hbbp_feed_add_source(subject->feed, &source, &index, &error), error);
   }
 
+  // Makes the analysis of a burst of a loop: nop; jmp.
+  static void AddBurst(Subject* subject) {
+    HBBP_INIT(hbbp_error, error);
+    HBBP_INIT(hbbp_feed_options, options);
+    options.kept_burst_bytes = HBBP_MIN_KEPT_BURST_BYTES;
+    Require(hbbp_feed_create(&options, &subject->feed, &error), error);
+    HBBP_INIT(hbbp_feed_source, source);
+    source.kind = HBBP_SOURCE_SWBT;
+    source.event = HBBP_EVENT_TAKEN_BRANCHES;
+    source.period = 1000;
+    Require(hbbp_feed_add_source(subject->feed, &source, nullptr, &error), error);
+    static constexpr uint8_t kLoop[] = {0x90, 0xeb, 0xfd};
+    hbbp_feed_event code = {};
+    code.kind = HBBP_FEED_CODE;
+    code.address = 0x7000;
+    code.size = sizeof(kLoop);
+    code.code = kLoop;
+    Require(hbbp_feed_add_events(subject->feed, &code, 1, sizeof(code), &error), error);
+    const std::vector<hbbp_branch_entry> branches(64, {0x7001, 0x7000, 0});
+    hbbp_feed_sample burst = {};
+    burst.branches = branches.data();
+    burst.branch_count = static_cast<uint32_t>(branches.size());
+    Require(hbbp_feed_add_samples(subject->feed, 0, &burst, 1, sizeof(burst), &error), error);
+    Require(hbbp_feed_flush(subject->feed, HBBP_FEED_ALL, &error), error);
+    Require(hbbp_feed_snapshot(subject->feed, nullptr, &subject->profile, &error), error);
+    Require(hbbp_analysis_create(subject->profile, nullptr, nullptr, &subject->analysis, &error),
+            error);
+  }
+
+  // A probe whose run had no memory cannot run again, so each time another one is made.
+  static hbbp_status Probe(Subject* subject, hbbp_error* error) {
+    hbbp_probe_destroy(subject->probe);
+    subject->probe = nullptr;
+    HBBP_INIT(hbbp_probe_options, options);
+    options.productions =
+        "use framework\np: branch && sample_flag => count(pc, next); trace all(pc), null\n";
+    options.min_stream_length = 2;
+    hbbp_status status = hbbp_probe_create(&options, &subject->probe, error);
+    if (status != HBBP_OK) return status;
+    status = hbbp_probe_run(subject->probe, subject->analysis, 0, nullptr, nullptr, error);
+    if (status != HBBP_OK) return status;
+    hbbp_probe_row row;
+    size_t copied = 0;
+    status = hbbp_probe_copy_rows(subject->probe, 0, 0, 1, sizeof(row), &row, &copied, error);
+    if (status != HBBP_OK) return status;
+    subject->number = row.estimate;
+    hbbp_probe_stream stream;
+    status =
+        hbbp_probe_copy_streams(subject->probe, 1, 0, 1, sizeof(stream), &stream, &copied, error);
+    if (status != HBBP_OK) return status;
+    HBBP_INIT(hbbp_probe_location, location);
+    return hbbp_probe_locate(subject->probe, row.values[0], &location, error);
+  }
+
   void AddOfFeeds() {
     Add(
         "create a feed", [](Subject*) {},
@@ -473,6 +529,7 @@ class Operations {
       }
       return hbbp_feed_add_samples(subject->feed, 0, samples, 100, sizeof(hbbp_feed_sample), error);
     });
+    Add("productions on a burst", &AddBurst, &Probe);
     Add("snapshot of a feed", &AddSource, [](Subject* subject, hbbp_error* error) {
       return hbbp_feed_snapshot(subject->feed, nullptr, &subject->result, error);
     });

@@ -208,6 +208,9 @@ e: !taken && backward && conditional => count trips(function, trips), null
                       self.refused('probe', '-p', file, '--', 'true'))
         self.assertIn("no file and no built-in productions 'hot-method'; did you mean 'hot-methods'?",
                       self.refused('probe', '-p', 'hot-method', '--', 'true'))
+        calls = self.productions('p: proc_call => count(pc); call made(target), null\n')
+        self.assertIn(f"{calls}: 'p' has the action 'call', for which hbbp probe has no handler",
+                      self.refused('probe', '-p', calls, '--', 'true'))
         self.assertIn('two files of productions',
                       self.refused('probe', '-p', file, '-p', file, '--', 'true'))
         self.assertIn('need --compare-exhaustive', self.refused('probe', '--sample-freq', '1,2', '--', 'true'))

@@ -20,6 +20,20 @@ StatusOr<std::vector<Taxonomy>> LoadTaxonomies(const std::string& path) {
   return taxonomies;
 }
 
+// Checks that all actions are some that the command can do.
+Status CheckForCommand(const ProductionSet& set) {
+  for (const Production& production : set.productions()) {
+    for (const ProbeAction& action : production.actions) {
+      if (set.tables()[action.table].kind != TableKind::kCall) continue;
+      return Status(StatusCode::kUnsupported,
+                    "'" + production.name +
+                        "' has the action 'call', for which hbbp probe has no handler; a program "
+                        "that links libhbbp can have one (hbbp_probe_options.handler)");
+    }
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 StatusOr<ProductionSet> LoadProductions(const std::vector<std::string>& words,
@@ -47,6 +61,10 @@ StatusOr<ProductionSet> LoadProductions(const std::vector<std::string>& words,
   }
   // Lines of the file keep their numbers.
   StatusOr<ProductionSet> set = ProductionSet::Parse(text + uses, std::move(taxonomies));
+  if (set.ok()) {
+    const Status fits = CheckForCommand(*set);
+    if (!fits.ok()) set = fits;
+  }
   if (!set.ok() && !file.empty()) return set.status().Annotate(file);
   return set;
 }

@@ -17,7 +17,7 @@ std::string DescribeSource(const BurstSource& source) {
 CodeDescription ProbedBursts::Describe(uint64_t code) const {
   const BurstCodeLocation location = probe_.code().Locate(code);
   CodeDescription description;
-  if (location.module == kNoModule) return description;
+  if (!location.is_known) return description;
   description.is_in_module = true;
   description.module = location.path;
   description.function = location.function_name;
@@ -31,7 +31,7 @@ std::vector<std::string> ProbedBursts::Notes() const {
   std::vector<std::string> notes;
   std::string sources;
   bool are_executions = true;
-  for (const BurstSource& source : probe_.Sources()) {
+  for (const BurstSource& source : probe_.sources()) {
     if (!sources.empty()) sources += "; ";
     sources += DescribeSource(source);
     are_executions &= source.counts_executions;

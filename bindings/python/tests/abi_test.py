@@ -26,6 +26,7 @@ OTHER_ROWS = {'AnnotatedLine', 'DiffRow', 'EventCode', 'Label', 'LineRange', 'Me
 INSTEAD = {
     'Module': {'build_id_size'},  # build_id is a string
     'Block': {'flags'}, 'Loop': {'flags'},  # a bool for each bit
+    'ProbeCall': {'value_count', 'unknown'}, 'ProbeStream': {'field_count'},  # tuples, with None
 }
 # Options that Session replaces.
 OF_EVENT = {'event_name', 'event_type', 'event_config'}
@@ -175,10 +176,11 @@ class CompletenessTest(unittest.TestCase):
         self.assert_options(hbbp.Profile.analyze, 'debug_options', OF_C | {'flags'})
         self.assert_options(hbbp.KernelFiles, 'kernel_files')
         self.assert_options(hbbp.Analysis.pivot, 'pivot_query')
+        self.assert_options(hbbp.Probe.__init__, 'probe_options', OF_C)
         for function in (hbbp.load, hbbp.import_recording, hbbp.merge, hbbp.Profile.save,
                          hbbp.Profile.select, hbbp.Profile.analyze, hbbp.Session.profile,
                          hbbp.Feed.profile, hbbp.Merger.add, hbbp.Merger.finish, hbbp.Analysis.mix, hbbp.Analysis.pivot,
-                         hbbp.Analysis.ratios, hbbp.Analysis.loops):
+                         hbbp.Analysis.ratios, hbbp.Analysis.loops, hbbp.Probe.run):
             self.assert_options(function, 'work_options', OF_C)
 
     def test_profile_asks_its_analysis_with_the_same_parameters(self):

@@ -71,19 +71,18 @@ class BurstsOfLibrary {
     ProfileData data = TinyProfile(library_);
     data.sources[1].event = EventKind::kOther;
     data.sources[1].event_name = "other";
-    data.kept_bursts = SerializeKeptBursts({not_kept, {MakeBursts(library_, bursts)}});
+    data.kept_bursts = SerializeKeptBursts(Kept(bursts, not_kept));
     return data;
   }
+  KeptBursts Kept(const std::vector<Burst>& bursts, uint64_t not_kept = 0) const {
+    return {not_kept, {MakeBursts(library_, bursts)}};
+  }
   // The code number of an instruction.
-  static uint64_t Number(const BurstProbe& probe, uint64_t offset) {
-    return probe.code().Number(0, TinyWorkOffset(PathOf(probe)) + offset);
+  uint64_t Number(const BurstProbe& probe, uint64_t offset) const {
+    return probe.code().Number(0, TinyWorkOffset(library_) + offset);
   }
 
  private:
-  static const std::string& PathOf(const BurstProbe& probe) {
-    return probe.analysis().data().modules[0].path;
-  }
-
   const TemporaryFolder directory_;
   const std::string library_;
 };
@@ -103,10 +102,10 @@ TEST_CASE("bursts: productions see each instruction, with where it went") {
       "through: conditional && !taken => count(pc, next), null\n"
       "named: name = tiny_twice && entry && module ~ lib* => count(pc, function), null\n"
       "returns: return => count(target), null\n");
-  BurstProbe probe(analysis, &set, {});
-  const Status status = probe.Run();
+  BurstProbe probe(&set, {});
+  const Status status = probe.Run(*analysis);
   REQUIRE(status.ok());
-  const auto number = [&](uint64_t offset) { return BurstsOfLibrary::Number(probe, offset); };
+  const auto number = [&](uint64_t offset) { return bursts.Number(probe, offset); };
   CHECK(probe.engine().firings(0) == kInstructions);
   CHECK(probe.totals().instructions == kInstructions);
   CHECK(probe.totals().streams == kWhole.size() - 1);
@@ -129,7 +128,7 @@ TEST_CASE("bursts: productions see each instruction, with where it went") {
   const BurstCodeLocation location = probe.code().Locate(number(kTinyTwice + 2));
   CHECK(location.module == 0);
   CHECK(location.address.value - location.function.value == 2);
-  CHECK(probe.code().Locate(kNoCodeNumber).module == kNoModule);
+  CHECK(probe.code().Locate(kNoCodeNumber).is_known == false);
 }
 
 TEST_CASE("bursts: the part up to the reset stands for the whole burst") {
@@ -140,8 +139,8 @@ TEST_CASE("bursts: the part up to the reset stands for the whole burst") {
                                "always: branch && backward => count any(pc), null\n"
                                "begin: pc > 0 && sample_counter = 0 && burst_counter = 0 && "
                                "sample_flag => count first(pc), null\n"));
-  BurstProbe probe(analysis, &set, {});
-  REQUIRE(probe.Run().ok());
+  BurstProbe probe(&set, {});
+  REQUIRE(probe.Run(*analysis).ok());
   const ProductionEngine& engine = probe.engine();
   // burst_length and the boundary that resets, in 5 + 3 + 3 + 3 instructions.
   constexpr double kInBurst = 14;
@@ -152,12 +151,12 @@ TEST_CASE("bursts: the part up to the reset stands for the whole burst") {
   CHECK(engine.counts(2).total() == 5);
   CHECK(engine.bursts() == 1);
 
-  BurstProbe exhaustive(analysis, &set, {.is_exhaustive = true});
-  REQUIRE(exhaustive.Run().ok());
+  BurstProbe exhaustive(&set, {.is_exhaustive = true});
+  REQUIRE(exhaustive.Run(*analysis).ok());
   CHECK(exhaustive.engine().counts(0).total_estimate() == 1000);
   // After the reset a long burst goes on, and so do productions.
-  BurstProbe again(analysis, &set, {.sample_freq = 4, .burst_length = 3});
-  REQUIRE(again.Run().ok());
+  BurstProbe again(&set, {.sample_freq = 4, .burst_length = 3});
+  REQUIRE(again.Run(*analysis).ok());
   CHECK(again.engine().bursts() == 2);
   CHECK(again.engine().counts(0).total() == 4 + 2);
   // The last iteration, the return, and tiny_twice are 4 + 3 more, and so is the iteration before.
@@ -172,12 +171,14 @@ TEST_CASE("bursts: each counts by its weight, if its source counts") {
   REQUIRE(analysis->IsCounted(0));
   REQUIRE_FALSE(analysis->IsCounted(1));
   const ProductionSet set = ParseProductions("back: branch && backward => count(pc), null\n");
-  BurstProbe probe(analysis, &set, {});
-  REQUIRE(probe.Run().ok());
+  BurstProbe probe(&set, {});
+  REQUIRE(probe.Run(*analysis).ok());
   CHECK(probe.engine().counts(0).total() == 3);
   CHECK(probe.engine().counts(0).total_estimate() == 2 * 2 + 7);
   CHECK(probe.totals().other_sources == 1);
-  CHECK(probe.totals().bursts == std::map<uint32_t, uint64_t>{{0, 2}});
+  CHECK(probe.totals().bursts == 2);
+  REQUIRE(probe.sources().size() == 1);
+  CHECK(probe.sources()[0].bursts == 2);
 }
 
 TEST_CASE("bursts: what was before is unknown until the burst shows it") {
@@ -195,8 +196,8 @@ TEST_CASE("bursts: what was before is unknown until the burst shows it") {
       "long: conditional && backward && !taken && trips = 10 => null, null\n"
       "other: conditional && backward && !taken && !(trips = 10) => null, null\n"
       "who: return => count(caller), null\n");
-  BurstProbe probe(analysis, &set, {});
-  REQUIRE(probe.Run().ok());
+  BurstProbe probe(&set, {});
+  REQUIRE(probe.Run(*analysis).ok());
   const ProductionEngine& engine = probe.engine();
   // Code outside of modules is a gap in any case: the branch to it, and that from it.
   CHECK(probe.totals().faults == (has_gap ? 2 : 1));
@@ -217,8 +218,8 @@ TEST_CASE("bursts: code that does not lead to the next branch is skipped") {
                                                std::vector<uint8_t>{kLeave, kAgain});   // no code
   const auto analysis = Shared(bursts.Profile({{faults}, {{kEnter, kAgain}}}));
   const ProductionSet set = ParseProductions("all: pc > 0 => null, null\n");
-  BurstProbe probe(analysis, &set, {});
-  REQUIRE(probe.Run().ok());
+  BurstProbe probe(&set, {});
+  REQUIRE(probe.Run(*analysis).ok());
   CHECK(probe.totals().streams == 2);
   CHECK(probe.totals().faults == 1);
   CHECK(probe.totals().without_code == (faults[0] == kLeave ? 1 : 0));
@@ -230,8 +231,8 @@ TEST_CASE("bursts: a profile without bursts, or without what productions use, is
   const auto error_of = [&](ProfileData data, const char* production) {
     const auto analysis = Shared(std::move(data));
     const ProductionSet set = ParseProductions(production);
-    BurstProbe probe(analysis, &set, {});
-    const Status status = probe.Run();
+    BurstProbe probe(&set, {});
+    const Status status = probe.Run(*analysis);
     REQUIRE_FALSE(status.ok());
     CHECK(probe.totals().instructions == 0);
     return status.message();
@@ -251,7 +252,110 @@ TEST_CASE("bursts: a profile without bursts, or without what productions use, is
   damaged.kept_bursts.back() = 99;
   const auto analysis = Shared(std::move(damaged));
   const ProductionSet set = ParseProductions(any);
-  CHECK(BurstProbe(analysis, &set, {}).Run().code() == StatusCode::kBadFormat);
+  CHECK(BurstProbe(&set, {}).Run(*analysis).code() == StatusCode::kBadFormat);
+}
+
+TEST_CASE("bursts: calls have the weight and the number of their burst") {
+  const BurstsOfLibrary bursts;
+  const auto analysis =
+      Shared(bursts.Profile({{kWhole, 5}, {kWhole, 1000, 1}, {{kEnter, kAgain, kAgain}, 7}}));
+  const ProductionSet set =
+      ParseProductions("back: branch && backward && taken => call(pc), null\n");
+  std::map<std::pair<uint64_t, double>, uint64_t> calls;
+  BurstProbe probe(&set, {}, [&](const BurstCall& call) {
+    CHECK(call.thread == 0);
+    CHECK(call.call.values[0] == call.call.event.instruction->pc);
+    ++calls[{call.burst, call.weight}];
+    return false;
+  });
+  REQUIRE(probe.Run(*analysis).ok());
+  CHECK(calls == std::map<std::pair<uint64_t, double>, uint64_t>{{{0, 5}, 9}, {{2, 7}, 2}});
+}
+
+TEST_CASE("bursts: later profiles of a session add their new bursts") {
+  const BurstsOfLibrary bursts;
+  const Burst first = {kWhole, 5};
+  const Burst second = {{kEnter, kAgain, kAgain}, 7};
+  const ProductionSet set =
+      ParseProductions("back: branch && backward && taken => count(pc), null\n");
+  BurstProbe probe(&set, {});
+  REQUIRE(probe.Run(*Shared(bursts.Profile({first}))).ok());
+  CHECK(probe.next() == 1);
+  CHECK(probe.engine().counts(0).total_estimate() == 9 * 5);
+  const auto later = Shared(bursts.Profile({first, second}));
+  REQUIRE(probe.Run(*later, probe.next()).ok());
+  CHECK(probe.next() == 2);
+  CHECK(probe.engine().counts(0).total_estimate() == 9 * 5 + 2 * 7);
+  REQUIRE(probe.Run(*later, 2).ok());
+  CHECK(probe.totals().bursts == 2);
+  const Status status = probe.Run(*later, 3);
+  CHECK(status.code() == StatusCode::kInvalidArgument);
+  CHECK_THAT(status.message(), Catch::Matchers::Contains("has 2 whole bursts"));
+}
+
+TEST_CASE("bursts: a module has one number in all profiles") {
+  const BurstsOfLibrary bursts;
+  const auto alone = Shared(bursts.Profile({{kWhole, 5}}));
+  // Another module is before the library.
+  ProfileData data = bursts.Profile({});
+  KeptBursts kept = bursts.Kept({{kWhole, 7}});
+  for (KeptBranch& branch : kept.recordings[0].branches) {
+    for (uint32_t* module : {&branch.from_module, &branch.to_module}) {
+      if (*module != kNoModule) *module = 1;
+    }
+  }
+  data.kept_bursts = SerializeKeptBursts(kept);
+  for (IpCount& count : data.counts) count.module = 1;
+  data.modules.insert(data.modules.begin(), ModuleRecord());
+  data.modules[0].path = "/nowhere/other.so";
+  const auto later = Shared(std::move(data));
+  const ProductionSet set =
+      ParseProductions("back: branch && backward && taken => count(pc, function), null\n");
+  BurstProbe probe(&set, {});
+  REQUIRE(probe.Run(*alone).ok());
+  CHECK(probe.code().Locate(bursts.Number(probe, 0)).module == 0);
+  REQUIRE(probe.Run(*later).ok());
+  const auto rows = probe.engine().counts(0).Sorted();
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0].estimate == 9 * (5 + 7));
+  const BurstCodeLocation location = probe.code().Locate(rows[0].row[1]);
+  CHECK(location.module == 1);
+  CHECK(location.path == later->data().modules[1].path);
+  CHECK(location.function_name == "tiny_work");
+  // Of a profile without the library, its code is still known.
+  ProfileData without = later->data();
+  without.modules.resize(1);
+  without.counts.clear();
+  without.kept_bursts.clear();
+  CHECK(probe.Run(*Shared(std::move(without))).code() == StatusCode::kNotFound);
+  const BurstCodeLocation gone = probe.code().Locate(rows[0].row[1]);
+  CHECK(gone.is_known);
+  CHECK(gone.module == kNoModule);
+  CHECK(gone.function_name == "tiny_work");
+}
+
+TEST_CASE("bursts: a run is cancelled between two bursts, and goes on there") {
+  const BurstsOfLibrary bursts;
+  const auto analysis = Shared(bursts.Profile({{kWhole, 5}, {kWhole, 5}, {kWhole, 5}}));
+  const ProductionSet set = ParseProductions("first: entry && name = tiny_work => call, null\n");
+  CancelFlag flag;
+  BurstProbe probe(&set, {}, [&](const BurstCall& call) {
+    if (call.burst == 1) flag.Set(true);
+    return false;
+  });
+  uint64_t reports = 0;
+  Work work;
+  work.progress = [&](uint64_t, uint64_t all) {
+    CHECK(all == 3);
+    ++reports;
+  };
+  work.cancel = &flag;
+  CHECK(probe.Run(*analysis, 0, work).code() == StatusCode::kCancelled);
+  CHECK(reports == 1);
+  CHECK(probe.next() == 2);
+  REQUIRE(probe.Run(*analysis, probe.next()).ok());
+  CHECK(probe.totals().bursts == 3);
+  CHECK(probe.engine().calls(0) == 3);
 }
 
 }  // namespace

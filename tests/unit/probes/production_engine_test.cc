@@ -252,5 +252,64 @@ TEST_CASE("engine: what is unknown is not recorded, and decides no condition") {
   CHECK(engine.firings(4) == 1);
 }
 
+TEST_CASE("engine: a call has the fields, also where one is unknown") {
+  const ProductionSet set = ParseProductions(
+      "none: store => null, null\nloads: load => call(pc, stride); call other, null\n");
+  std::vector<std::string> calls;
+  const ProbeHandler handler = [&](const ProbeCall& call) {
+    calls.push_back(std::to_string(call.production) + " " + std::to_string(call.table) + " " +
+                    std::to_string(call.values[0]) + " " + std::to_string(call.values[1]) + " " +
+                    std::to_string(call.unknown) + " " + std::to_string(call.event.next));
+    return true;
+  };
+  ProductionEngine engine(&set, {.is_exhaustive = true, .handler = handler});
+  ProbedInstruction instruction;
+  REQUIRE(set.Prepare(kLoad, {0x1000}, &instruction));
+  InstructionEvent event;
+  event.instruction = &instruction;
+  event.next = 4098;
+  event.stride = 8;
+  BurstState state = engine.StartThread();
+  engine.Run(event, 0, &state);
+  CHECK_FALSE(state.burst_flag);  // exhaustive profiles have no bursts
+  event.unknown = SetOf(ProbeKey::kStride);
+  engine.Run(event, 0, &state);
+  CHECK(calls == std::vector<std::string>{"1 0 4096 8 0 4098", "1 1 0 0 0 4098",
+                                          "1 0 4096 0 2 4098", "1 1 0 0 0 4098"});
+  CHECK(engine.calls(0) == 2);
+  CHECK(engine.unknown_records(0) == 1);
+  CHECK(engine.calls(1) == 2);
+  CHECK(engine.unknown_records(1) == 0);
+
+  ProductionEngine without(&set, {});
+  state = without.StartThread();
+  without.Run(event, 0, &state);
+  CHECK(without.firings(1) == 1);
+  CHECK(without.calls(0) == 0);
+}
+
+TEST_CASE("engine: a handler stops the burst") {
+  const ProductionSet set = ParseProductions(
+      "burst_length = 10\nuse framework\n"
+      "calls: return && sample_flag => call, null\n"
+      "seen: sample_flag && !burst_flag => count(pc), null\n");
+  bool stops = false;
+  ProductionEngine engine(&set, {.handler = [&](const ProbeCall&) { return stops; }});
+  ProbedInstruction instruction;
+  REQUIRE(set.Prepare(kReturn, {0x1000}, &instruction));
+  InstructionEvent event;
+  event.instruction = &instruction;
+  BurstState state = engine.BeginBurst();
+  engine.Run(event, 0, &state);
+  CHECK_FALSE(state.burst_flag);
+  stops = true;
+  engine.Run(event, 0, &state);
+  CHECK(state.burst_flag);
+  engine.Run(event, 0, &state);
+  engine.EndBurst({});
+  CHECK(engine.calls(0) == 3);
+  CHECK(engine.counts(1).total() == 2);
+}
+
 }  // namespace
 }  // namespace hbbp

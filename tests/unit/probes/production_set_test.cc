@@ -118,6 +118,25 @@ TEST_CASE("productions: settings, comments, continuation lines, tables") {
   CHECK((set.keys() & SetOf(ProbeKey::kValue)) == 0);
 }
 
+TEST_CASE("productions: a call needs neither a name nor fields") {
+  const ProductionSet set = ParseProductions(
+      "bare: return => call, null\n"
+      "named: return => call all; count(pc), stop_burst\n"
+      "fields: return => call(pc, target), null\n"
+      "both: return => call all2(pc); call, null\n");
+  REQUIRE(set.tables().size() == 6);
+  const auto is_call = [&](size_t table, std::string_view name, size_t fields) {
+    return set.tables()[table].kind == TableKind::kCall && set.tables()[table].name == name &&
+           set.tables()[table].fields.size() == fields;
+  };
+  CHECK(is_call(0, "bare", 0));
+  CHECK(is_call(1, "all", 0));
+  CHECK(set.tables()[2].kind == TableKind::kCount);
+  CHECK(is_call(3, "fields", 2));
+  CHECK(is_call(4, "all2", 1));
+  CHECK(is_call(5, "both", 0));
+}
+
 TEST_CASE("productions: every built-in profile can be used, alone and with the others") {
   std::string all;
   for (const BuiltinProductions& builtin : AllBuiltinProductions()) {
@@ -141,7 +160,11 @@ TEST_CASE("productions: errors have line and column") {
       {"p: proc_call = 3 => null, null", "line 1, column 14: 'and', 'or' or the end must follow"},
       {"p: size ~ 3 => null, null", "line 1, column 9: 'size' is a number, which has no pattern"},
       {"p: groups = fast => null, null", "line 1, column 13: no groups 'fast'"},
-      {"p: return => nil, null", "line 1, column 14: 'null', 'count' or 'trace' must follow '=>'"},
+      {"p: return => nil, null",
+       "line 1, column 14: 'null', 'count', 'trace' or 'call' must follow '=>'"},
+      {"p: return => call(, null", "line 1, column 19: no field ','"},
+      {"p: return => call(pc), null\nq: return => call p(pc, next), null",
+       "line 2, column 19: table 'p' has another kind, or another number of fields"},
       {"p: return => count(pcc), null", "line 1, column 20: no field 'pcc'; did you mean 'pc'?"},
       {"p: return => count(pc,pc,pc,pc,pc), null", "line 1, column 32: more than 4 fields"},
       {"p: return => null", "line 1, column 18: ',' must stand here, not the end"},

@@ -15,7 +15,7 @@ from . import _rows as rows
 from ._abi import HBBP_VERSION_STRING as __version__
 from ._abi import (CapabilityState, CodeState, EbsMethod, Estimator, Event, FeedEventKind,
                    FeedOrder, Flow, IbsKind, LabelKind, LogLevel, MixKeys, ModuleKind, Order, PeriodMode,
-                   SourceKind, Status, TraceMode, TripBasis, Unit)
+                   ProbeFieldKind, ProbeTableKind, SourceKind, Status, TraceMode, TripBasis, Unit)
 from ._analysis import Analysis, KernelFiles, Loops, Mix, block_feature_names, count_interval
 from ._capabilities import Capabilities, capabilities, find_event
 from ._diff import Diff, diff
@@ -29,6 +29,7 @@ from ._feed import Feed, FeedEvent
 from ._host import Cancel
 from ._library import demangle, feature, library_path, library_version
 from ._pivot import Pivot, Taxonomy, pivot_keys, pivot_values
+from ._probe import Probe, builtin_productions
 from ._profile import Merger, Profile
 from ._session import Session, profile_call
 from ._source import Source
@@ -51,10 +52,11 @@ __all__ = [
     'FeedEvent', 'FeedEventKind', 'FeedOrder', 'FeedSample', 'Flow', 'IbsKind', 'InternalError',
     'InvalidArgumentError', 'InvalidStateError', 'IoError', 'KernelFiles', 'LabelKind',
     'LibraryError', 'LogLevel', 'Loops', 'Merger', 'MismatchError', 'Mix', 'MixKeys', 'ModuleKind',
-    'NoMemoryError', 'NotFoundError', 'Order', 'PeriodMode', 'PermissionDeniedError', 'Pivot', 'Profile',
+    'NoMemoryError', 'NotFoundError', 'Order', 'PeriodMode', 'PermissionDeniedError', 'Pivot', 'Probe',
+    'ProbeFieldKind', 'ProbeTableKind', 'Profile',
     'Session', 'Source', 'SourceKind', 'Status', 'Table', 'Taxonomy', 'TraceMode', 'TripBasis',
     'Unit', 'UnsupportedError', 'VersionError', '__version__', 'block_feature_names',
-    'capabilities', 'count_interval', 'demangle', 'diff', 'export_formats', 'feature', 'find_event',
+    'builtin_productions', 'capabilities', 'count_interval', 'demangle', 'diff', 'export_formats', 'feature', 'find_event',
     'import_recording', 'library_path', 'library_version', 'load', 'load_ipython_extension',
     'merge', 'pivot_keys', 'pivot_values', 'profile_call', 'rows',
 ]

@@ -15,6 +15,8 @@ HBBP_FEED_KERNEL_PID = 4294967295
 HBBP_MAX_BURST_BRANCHES = 65536
 HBBP_MAX_FEED_BRANCHES = 65536
 HBBP_MAX_IBS_REGISTERS = 32
+HBBP_MAX_PROBE_COUNTER = 4611686018427387904
+HBBP_MAX_PROBE_FIELDS = 4
 HBBP_MAX_SLICES = 1024
 HBBP_MAX_SLICE_NS = 1000000000000000
 HBBP_MIN_KEPT_BURST_BYTES = 65536
@@ -210,6 +212,25 @@ class LabelKind(Choice):
     ADDRESS = 2
 
 
+class ProbeAnswer(Choice):
+    GO_ON = 0
+    STOP_BURST = 1
+
+
+class ProbeTableKind(Choice):
+    COUNTS = 0
+    TRACE = 1
+    CALLS = 2
+
+
+class ProbeFieldKind(Choice):
+    NUMBER = 0
+    CODE = 1
+    SIGNED = 2
+    PATH = 3
+    REUSE = 4
+
+
 class hbbp_cancel(Structure):
     pass
 
@@ -255,6 +276,10 @@ class hbbp_pivot(Structure):
 
 
 class hbbp_ratios(Structure):
+    pass
+
+
+class hbbp_probe(Structure):
     pass
 
 
@@ -916,6 +941,125 @@ class hbbp_ratio(Structure):
     ]
 
 
+class hbbp_probe_call(Structure):
+    _fields_ = [
+        ('struct_size', c_uint32),
+        ('production', c_uint32),
+        ('table', c_uint32),
+        ('thread', c_uint32),
+        ('pc', c_uint64),
+        ('target', c_uint64),
+        ('next', c_uint64),
+        ('flow', c_int32),
+        ('taken', c_uint32),
+        ('value_count', c_uint32),
+        ('unknown', c_uint32),
+        ('values', c_uint64 * 4),
+        ('burst', c_uint64),
+        ('time_ns', c_uint64),
+        ('weight', c_double),
+    ]
+
+
+class hbbp_probe_options(Structure):
+    _fields_ = [
+        ('struct_size', c_uint32),
+        ('is_exhaustive', c_uint32),
+        ('productions', c_char_p),
+        ('taxonomy', POINTER(hbbp_taxonomy)),
+        ('sample_freq', c_uint64),
+        ('burst_length', c_uint64),
+        ('max_rows', c_uint64),
+        ('max_symbols', c_uint64),
+        ('min_stream_length', c_uint64),
+        ('max_stream_length', c_uint64),
+        ('min_stream_heat', c_double),
+        ('handler', CFUNCTYPE(c_int32, POINTER(hbbp_probe_call), c_void_p)),
+        ('user_data', c_void_p),
+    ]
+
+
+class hbbp_probe_info(Structure):
+    _fields_ = [
+        ('struct_size', c_uint32),
+        ('is_exhaustive', c_uint32),
+        ('sample_freq', c_uint64),
+        ('burst_length', c_uint64),
+        ('bursts', c_uint64),
+        ('begun_bursts', c_uint64),
+        ('instructions', c_uint64),
+        ('streams', c_uint64),
+        ('skipped_streams', c_uint64),
+        ('streams_without_code', c_uint64),
+        ('other_bursts', c_uint64),
+        ('not_kept', c_uint64),
+        ('counts_executions', c_uint32),
+        ('reserved', c_uint32),
+    ]
+
+
+class hbbp_probe_production(Structure):
+    _fields_ = [
+        ('struct_size', c_uint32),
+        ('reserved', c_uint32),
+        ('name', c_char_p),
+        ('firings', c_uint64),
+    ]
+
+
+class hbbp_probe_table(Structure):
+    _fields_ = [
+        ('struct_size', c_uint32),
+        ('kind', c_int32),
+        ('name', c_char_p),
+        ('records', c_uint64),
+        ('dropped', c_uint64),
+        ('unknown', c_uint64),
+        ('estimate', c_double),
+    ]
+
+
+class hbbp_probe_field(Structure):
+    _fields_ = [
+        ('struct_size', c_uint32),
+        ('kind', c_int32),
+        ('name', c_char_p),
+    ]
+
+
+class hbbp_probe_row(Structure):
+    _fields_ = [
+        ('struct_size', c_uint32),
+        ('reserved', c_uint32),
+        ('values', c_uint64 * 4),
+        ('estimate', c_double),
+        ('share', c_double),
+        ('records', c_uint64),
+    ]
+
+
+class hbbp_probe_stream(Structure):
+    _fields_ = [
+        ('struct_size', c_uint32),
+        ('field_count', c_uint32),
+        ('values', POINTER(c_uint64)),
+        ('length', c_uint64),
+        ('frequency', c_uint64),
+        ('share', c_double),
+    ]
+
+
+class hbbp_probe_location(Structure):
+    _fields_ = [
+        ('struct_size', c_uint32),
+        ('module', c_uint32),
+        ('path', c_char_p),
+        ('address', c_uint64),
+        ('function', c_uint64),
+        ('name', c_char_p),
+    ]
+
+
 class hbbp_source_ops(Structure):
     _fields_ = [
         ('struct_size', c_uint32),
@@ -1113,6 +1257,32 @@ FUNCTIONS: Dict[str, Tuple[Any, ...]] = {
     'hbbp_ratios_count': (c_size_t, POINTER(hbbp_ratios)),
     'hbbp_ratios_copy': (c_int32, POINTER(hbbp_ratios), c_size_t, c_size_t, c_size_t,
         POINTER(hbbp_ratio), POINTER(c_size_t), POINTER(hbbp_error)),
+    'hbbp_probe_builtin_count': (c_size_t,),
+    'hbbp_probe_builtin_name': (c_char_p, c_size_t),
+    'hbbp_probe_create': (c_int32, POINTER(hbbp_probe_options), POINTER(POINTER(hbbp_probe)),
+        POINTER(hbbp_error)),
+    'hbbp_probe_destroy': (None, POINTER(hbbp_probe)),
+    'hbbp_probe_run': (c_int32, POINTER(hbbp_probe), POINTER(hbbp_analysis), c_uint64,
+        POINTER(hbbp_work_options), POINTER(c_uint64), POINTER(hbbp_error)),
+    'hbbp_probe_get_info': (c_int32, POINTER(hbbp_probe), POINTER(hbbp_probe_info),
+        POINTER(hbbp_error)),
+    'hbbp_probe_production_count': (c_size_t, POINTER(hbbp_probe)),
+    'hbbp_probe_copy_productions': (c_int32, POINTER(hbbp_probe), c_size_t, c_size_t, c_size_t,
+        POINTER(hbbp_probe_production), POINTER(c_size_t), POINTER(hbbp_error)),
+    'hbbp_probe_table_count': (c_size_t, POINTER(hbbp_probe)),
+    'hbbp_probe_copy_tables': (c_int32, POINTER(hbbp_probe), c_size_t, c_size_t, c_size_t,
+        POINTER(hbbp_probe_table), POINTER(c_size_t), POINTER(hbbp_error)),
+    'hbbp_probe_field_count': (c_size_t, POINTER(hbbp_probe), c_size_t),
+    'hbbp_probe_copy_fields': (c_int32, POINTER(hbbp_probe), c_size_t, c_size_t, c_size_t,
+        c_size_t, POINTER(hbbp_probe_field), POINTER(c_size_t), POINTER(hbbp_error)),
+    'hbbp_probe_row_count': (c_size_t, POINTER(hbbp_probe), c_size_t),
+    'hbbp_probe_copy_rows': (c_int32, POINTER(hbbp_probe), c_size_t, c_size_t, c_size_t, c_size_t,
+        POINTER(hbbp_probe_row), POINTER(c_size_t), POINTER(hbbp_error)),
+    'hbbp_probe_stream_count': (c_size_t, POINTER(hbbp_probe), c_size_t),
+    'hbbp_probe_copy_streams': (c_int32, POINTER(hbbp_probe), c_size_t, c_size_t, c_size_t,
+        c_size_t, POINTER(hbbp_probe_stream), POINTER(c_size_t), POINTER(hbbp_error)),
+    'hbbp_probe_locate': (c_int32, POINTER(hbbp_probe), c_uint64, POINTER(hbbp_probe_location),
+        POINTER(hbbp_error)),
     'hbbp_session_add_source': (c_int32, POINTER(hbbp_session), POINTER(hbbp_source_ops), c_void_p,
         POINTER(hbbp_error)),
     'hbbp_version_string': (c_char_p,),

@@ -4,7 +4,7 @@ of the same name, of the profile or of the analysis."""
 from typing import List, NamedTuple, Optional, Tuple, Union
 
 from ._abi import (CapabilityState, CodeState, EbsMethod, Estimator, Event, Flow, ModuleKind,
-                   PeriodMode, SourceKind, TripBasis, Unit)
+                   PeriodMode, ProbeFieldKind, ProbeTableKind, SourceKind, TripBasis, Unit)
 
 
 class Module(NamedTuple):
@@ -357,6 +357,76 @@ class Label(NamedTuple):
     @property
     def value(self) -> Union[str, int]:
         return self.name if self.number is None else self.number
+
+
+class ProbeCall(NamedTuple):
+    """An execution of an instruction for which a production with the action `call` fired. Addresses
+    of code are numbers that Probe.locate explains; 0 is unknown."""
+    production: int
+    table: int
+    thread: int  # index in the profile
+    pc: int
+    target: int
+    next: int
+    flow: Flow
+    taken: bool
+    values: Tuple[Optional[int], ...]  # of the fields; None: unknown in this burst
+    burst: int
+    time_ns: int
+    weight: float
+
+
+class ProbeInfo(NamedTuple):
+    """What all runs of a probe saw."""
+    is_exhaustive: bool
+    sample_freq: int
+    burst_length: int
+    bursts: int
+    begun_bursts: int
+    instructions: int
+    streams: int
+    skipped_streams: int
+    streams_without_code: int
+    other_bursts: int
+    not_kept: int
+    counts_executions: bool
+
+
+class ProbeProduction(NamedTuple):
+    name: str
+    firings: int
+
+
+class ProbeTable(NamedTuple):
+    """What actions of productions write to."""
+    kind: ProbeTableKind
+    name: str
+    records: int
+    dropped: int
+    unknown: int
+    estimate: float
+
+
+class ProbeField(NamedTuple):
+    kind: ProbeFieldKind
+    name: str
+
+
+class ProbeStream(NamedTuple):
+    """A hot stream of a trace."""
+    values: Tuple[Tuple[int, ...], ...]  # the fields of each element
+    length: int
+    frequency: int
+    share: float
+
+
+class ProbeLocation(NamedTuple):
+    """What a code number stands for."""
+    module: Optional[int]  # in the profile of the last run
+    path: str
+    address: int
+    function: Optional[int]  # its start
+    name: str  # as in the symbol table; empty if it is unknown
 
 
 class DiffRow(NamedTuple):

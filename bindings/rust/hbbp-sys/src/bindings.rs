@@ -2453,6 +2453,377 @@ extern "C" {
     pub fn hbbp_ratios_copy(ratios: *const hbbp_ratios, first: usize, count: usize, size: usize, elements: *mut hbbp_ratio, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
 }
 
+// probe.h -----------------------------------------------------------------------------------------
+
+/// An object of the library, known by its address only.
+#[repr(C)]
+#[derive(Debug)]
+pub struct hbbp_probe {
+    _opaque: [u8; 0],
+    _not_send_nor_sync: PhantomData<(*mut u8, PhantomPinned)>,
+}
+
+/// The number of fields that an action may have, and so the values of a row.
+pub const HBBP_MAX_PROBE_FIELDS: u32 = 4;
+
+/// What a handler asks for. Other values are as HBBP_PROBE_STOP_BURST.
+pub type hbbp_probe_answer = i32;
+
+/// `HBBP_PROBE_GO_ON` of the C ABI.
+pub const HBBP_PROBE_GO_ON: hbbp_probe_answer = 0;
+/// as the step stop_burst does: burst_flag is set behind this
+/// instruction. Without effect in an exhaustive probe
+pub const HBBP_PROBE_STOP_BURST: hbbp_probe_answer = 1;
+
+/// An execution of an instruction for which a production with the action \`call\` fired. Addresses of
+/// code are code numbers, which hbbp_probe_locate explains; those in one module differ as addresses
+/// do.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hbbp_probe_call {
+    /// set by the library
+    pub struct_size: u32,
+    /// index of hbbp_probe_copy_productions
+    pub production: u32,
+    /// index of hbbp_probe_copy_tables: that of the action
+    pub table: u32,
+    /// index in the profile
+    pub thread: u32,
+    /// code number of the instruction
+    pub pc: u64,
+    /// of a branch: code number of where it goes, also if it is conditional and
+    /// not taken. 0: no branch, or to no known module
+    pub target: u64,
+    /// code number of what was executed next; 0: in no known module
+    pub next: u64,
+    /// what kind of branch it is
+    pub flow: hbbp_flow,
+    /// 1: a branch that went to its target
+    pub taken: u32,
+    /// as many as the fields of the action, in their order
+    pub value_count: u32,
+    /// bit i is set if value i is unknown, and 0
+    pub unknown: u32,
+    /// `uint64_t values[4]` in C.
+    pub values: [u64; 4],
+    /// its number in the profile
+    pub burst: u64,
+    /// when the burst began, by the clock of the profile
+    pub time_ns: u64,
+    /// how many executions in the run that was profiled one in this burst stands for,
+    /// if all of the burst is seen
+    pub weight: f64,
+}
+
+sized!(hbbp_probe_call);
+
+/// Called in the thread that is in hbbp_probe_run, with no lock of the library held, by one thread
+/// at a time. \`call\` is valid during it. It may call hbbp_probe_locate and \_create of what it likes,
+/// but no other function with this probe, and must not throw. To end the run, it sets the flag that
+/// hbbp_probe_run has as hbbp_work_options.cancel.
+pub type hbbp_probe_handler = Option<unsafe extern "C" fn(call: *const hbbp_probe_call, user_data: *mut c_void) -> hbbp_probe_answer>;
+
+/// `hbbp_probe_options` of the C ABI.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hbbp_probe_options {
+    /// set by the caller
+    pub struct_size: u32,
+    /// 1: sample_flag is always set, and bursts are seen to their ends
+    pub is_exhaustive: u32,
+    /// the text; copied. "use NAME" has those that are built in
+    pub productions: *const c_char,
+    /// groups that conditions may name; copied. NULL: those of the
+    /// library itself
+    pub taxonomy: *const hbbp_taxonomy,
+    /// instead of that of the text, at most HBBP_MAX_PROBE_COUNTER; 0:
+    /// that of the text
+    pub sample_freq: u64,
+    /// the same
+    pub burst_length: u64,
+    /// that a table of counts may have; more are dropped, and counted. 0: 2^20
+    pub max_rows: u64,
+    /// different combinations and elements of a trace, at most 2^30. 0: 2^24
+    pub max_symbols: u64,
+    /// Which streams of a trace are hot:
+    /// in elements, at least 2; 0: 10
+    pub min_stream_length: u64,
+    /// 0: 100
+    pub max_stream_length: u64,
+    /// the share of the trace that one covers, at most 1; 0: 0.001
+    pub min_stream_heat: f64,
+    /// of the action \`call\`; NULL: nothing is called
+    pub handler: hbbp_probe_handler,
+    /// given to handler
+    pub user_data: *mut c_void,
+}
+
+sized!(hbbp_probe_options);
+
+/// The maximum of sample_freq and burst_length.
+pub const HBBP_MAX_PROBE_COUNTER: u64 = 4611686018427387904;
+
+/// Numbers of all runs together.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hbbp_probe_info {
+    /// set by the caller
+    pub struct_size: u32,
+    /// `uint32_t is_exhaustive` in C.
+    pub is_exhaustive: u32,
+    /// `uint64_t sample_freq` in C.
+    pub sample_freq: u64,
+    /// `uint64_t burst_length` in C.
+    pub burst_length: u64,
+    /// of the profiles that were run
+    pub bursts: u64,
+    /// that productions began: each time that sample_flag was set
+    pub begun_bursts: u64,
+    /// in the bursts
+    pub instructions: u64,
+    /// of instructions between two taken branches, those included that were skipped
+    pub streams: u64,
+    /// which the code does not explain
+    pub skipped_streams: u64,
+    /// those of them whose code is missing
+    pub streams_without_code: u64,
+    /// left out, because blocks are counted by another event
+    pub other_bursts: u64,
+    /// bursts for which the profile of the last run had no room, later ones
+    pub not_kept: u64,
+    /// 1: estimates are numbers of executions; 0: they are proportional to
+    /// these, as with a clock
+    pub counts_executions: u32,
+    /// `uint32_t reserved` in C.
+    pub reserved: u32,
+}
+
+sized!(hbbp_probe_info);
+
+/// `hbbp_probe_production` of the C ABI.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hbbp_probe_production {
+    /// set by hbbp_probe_copy_productions
+    pub struct_size: u32,
+    /// `uint32_t reserved` in C.
+    pub reserved: u32,
+    /// `const char *name` in C.
+    pub name: *const c_char,
+    /// how often it fired
+    pub firings: u64,
+}
+
+sized!(hbbp_probe_production);
+
+/// What an action does.
+pub type hbbp_probe_table_kind = i32;
+
+/// \`count\`: it has rows
+pub const HBBP_PROBE_COUNTS: hbbp_probe_table_kind = 0;
+/// \`trace\`: it has streams
+pub const HBBP_PROBE_TRACE: hbbp_probe_table_kind = 1;
+/// \`call\`: it has neither
+pub const HBBP_PROBE_CALLS: hbbp_probe_table_kind = 2;
+
+/// `hbbp_probe_table` of the C ABI.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hbbp_probe_table {
+    /// set by hbbp_probe_copy_tables
+    pub struct_size: u32,
+    /// `hbbp_probe_table_kind kind` in C.
+    pub kind: hbbp_probe_table_kind,
+    /// `const char *name` in C.
+    pub name: *const c_char,
+    /// counted, appended, or calls of the handler
+    pub records: u64,
+    /// of them: the table was full
+    pub dropped: u64,
+    /// others, of which a field was unknown: not recorded, but called all the same
+    pub unknown: u64,
+    /// of all rows; 0 of other kinds
+    pub estimate: f64,
+}
+
+sized!(hbbp_probe_table);
+
+/// How the number in a field is read.
+pub type hbbp_probe_field_kind = i32;
+
+/// `HBBP_PROBE_NUMBER` of the C ABI.
+pub const HBBP_PROBE_NUMBER: hbbp_probe_field_kind = 0;
+/// a code number (hbbp_probe_locate); 0: an unknown function
+pub const HBBP_PROBE_CODE: hbbp_probe_field_kind = 1;
+/// int64_t: strides and divisors
+pub const HBBP_PROBE_SIGNED: hbbp_probe_field_kind = 2;
+/// the outcomes of conditional branches, the first one highest, 1 for taken,
+/// behind a leading 1
+pub const HBBP_PROBE_PATH: hbbp_probe_field_kind = 3;
+/// cache lines; UINT64_MAX: the first access
+pub const HBBP_PROBE_REUSE: hbbp_probe_field_kind = 4;
+
+/// `hbbp_probe_field` of the C ABI.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hbbp_probe_field {
+    /// set by hbbp_probe_copy_fields
+    pub struct_size: u32,
+    /// `hbbp_probe_field_kind kind` in C.
+    pub kind: hbbp_probe_field_kind,
+    /// "pc", "target"; of several actions, that of the first one
+    pub name: *const c_char,
+}
+
+sized!(hbbp_probe_field);
+
+/// `hbbp_probe_row` of the C ABI.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hbbp_probe_row {
+    /// set by hbbp_probe_copy_rows
+    pub struct_size: u32,
+    /// `uint32_t reserved` in C.
+    pub reserved: u32,
+    /// of the fields, in their order; then 0
+    pub values: [u64; 4],
+    /// of executions in the whole run
+    pub estimate: f64,
+    /// of the estimates of all rows
+    pub share: f64,
+    /// how many were recorded for it
+    pub records: u64,
+}
+
+sized!(hbbp_probe_row);
+
+/// A hot stream: a sequence that makes up much of a trace.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hbbp_probe_stream {
+    /// set by hbbp_probe_copy_streams
+    pub struct_size: u32,
+    /// `uint32_t field_count` in C.
+    pub field_count: u32,
+    /// field_count for each element, one after the other; until the next run
+    pub values: *const u64,
+    /// in elements
+    pub length: u64,
+    /// how often the bursts have it, apart from longer hot streams around it
+    pub frequency: u64,
+    /// of the elements of the trace; they add up to the coverage
+    pub share: f64,
+}
+
+sized!(hbbp_probe_stream);
+
+/// `hbbp_probe_location` of the C ABI.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hbbp_probe_location {
+    /// set by the caller
+    pub struct_size: u32,
+    /// index in the profile of the last run; HBBP_NO_INDEX: it is in one before
+    pub module: u32,
+    /// of the module
+    pub path: *const c_char,
+    /// in the module; the offset in the file if that cannot be read any more
+    pub address: u64,
+    /// its start; HBBP_NO_ADDRESS: unknown
+    pub function: u64,
+    /// of the function, as the symbol table has it (mangled); "": unknown
+    pub name: *const c_char,
+}
+
+sized!(hbbp_probe_location);
+
+extern "C" {
+    /// The names that "use NAME" knows; an index that is too large gives NULL. Static storage. Any
+    /// thread. Since 0.1.
+    pub fn hbbp_probe_builtin_count() -> usize;
+
+    /// See probe.h.
+    pub fn hbbp_probe_builtin_name(index: usize) -> *const c_char;
+
+    /// Errors:
+    /// HBBP_ERROR_INVALID_ARGUMENT  NULL; the text cannot be read (the message has line and column,
+    /// and the nearest name where one is not known); an option out of range HBBP_ERROR_VERSION an option
+    /// that this library does not know HBBP_ERROR_NO_MEMORY Any thread. Since 0.1.
+    pub fn hbbp_probe_create(options: *const hbbp_probe_options, probe: *mut *mut hbbp_probe, error: *mut hbbp_error) -> hbbp_status;
+
+    /// Not in its handler. NULL is allowed. Since 0.1.
+    pub fn hbbp_probe_destroy(probe: *mut hbbp_probe);
+
+    /// Runs the productions on the whole bursts of the profile from number \`first_burst\` on, in the
+    /// order in which they are kept, and adds what they record to what is there. \`next_burst\`, which may
+    /// be NULL, gets the number of bursts that the profile has: first_burst of the next run, if that is
+    /// of a later snapshot of the same session; of any other profile, all bursts are new (0). The probe
+    /// does not need the analysis afterwards, but keeps the profile, of which it knows what code numbers
+    /// mean. \`work\` may be NULL; its progress is in bursts.
+    /// Errors:
+    /// HBBP_ERROR_NOT_FOUND         first_burst is 0, and the profile has no bursts that count (yet)
+    /// HBBP_ERROR_UNSUPPORTED       productions use what bursts do not know: registers, values, or
+    /// addresses without hbbp_session_options.keep_accesses
+    /// HBBP_ERROR_CANCELLED         between two bursts: the one before was run, and \*next_burst is the
+    /// first that was not
+    /// HBBP_ERROR_BAD_FORMAT        bursts are damaged; those before were run, and \*next_burst is the
+    /// first that is
+    /// HBBP_ERROR_INVALID_ARGUMENT  NULL; the profile has fewer bursts than first_burst
+    /// HBBP_ERROR_INVALID_STATE     it is called by the handler; or a run had no memory before
+    /// HBBP_ERROR_NO_MEMORY         what was recorded can be read, but not added to
+    /// and those of hbbp_work_options. Since 0.1.
+    pub fn hbbp_probe_run(probe: *mut hbbp_probe, analysis: *const hbbp_analysis, first_burst: u64, work: *const hbbp_work_options, next_burst: *mut u64, error: *mut hbbp_error) -> hbbp_status;
+
+    /// Errors:
+    /// HBBP_ERROR_INVALID_ARGUMENT  NULL
+    /// Any thread. Since 0.1.
+    pub fn hbbp_probe_get_info(probe: *const hbbp_probe, info: *mut hbbp_probe_info, error: *mut hbbp_error) -> hbbp_status;
+
+    /// Productions in the order of the text, read as api.h says. Since 0.1.
+    pub fn hbbp_probe_production_count(probe: *const hbbp_probe) -> usize;
+
+    /// See probe.h.
+    pub fn hbbp_probe_copy_productions(probe: *const hbbp_probe, first: usize, count: usize, size: usize, productions: *mut hbbp_probe_production, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
+
+    /// Tables in the order in which the text names them first, read as api.h says. Since 0.1.
+    pub fn hbbp_probe_table_count(probe: *const hbbp_probe) -> usize;
+
+    /// See probe.h.
+    pub fn hbbp_probe_copy_tables(probe: *const hbbp_probe, first: usize, count: usize, size: usize, tables: *mut hbbp_probe_table, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
+
+    /// The fields of a table, read as api.h says. A table that is not there is
+    /// HBBP_ERROR_INVALID_ARGUMENT. Since 0.1.
+    pub fn hbbp_probe_field_count(probe: *const hbbp_probe, table: usize) -> usize;
+
+    /// See probe.h.
+    pub fn hbbp_probe_copy_fields(probe: *const hbbp_probe, table: usize, first: usize, count: usize, size: usize, fields: *mut hbbp_probe_field, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
+
+    /// The rows of a table of counts, by falling estimates, equal ones by their values; read as api.h
+    /// says. A table that is not there is HBBP_ERROR_INVALID_ARGUMENT, one of another kind has none. The
+    /// first call after a run sorts them. Since 0.1.
+    pub fn hbbp_probe_row_count(probe: *const hbbp_probe, table: usize) -> usize;
+
+    /// See probe.h.
+    pub fn hbbp_probe_copy_rows(probe: *const hbbp_probe, table: usize, first: usize, count: usize, size: usize, rows: *mut hbbp_probe_row, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
+
+    /// The hot streams of a trace, by falling shares, read as api.h says. A table that is not there is
+    /// HBBP_ERROR_INVALID_ARGUMENT, one of another kind has none. The first call after a run finds them,
+    /// which takes about a second for ten million elements. Since 0.1.
+    pub fn hbbp_probe_stream_count(probe: *const hbbp_probe, table: usize) -> usize;
+
+    /// See probe.h.
+    pub fn hbbp_probe_copy_streams(probe: *const hbbp_probe, table: usize, first: usize, count: usize, size: usize, streams: *mut hbbp_probe_stream, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
+
+    /// What a code number stands for; it means the same in all runs of a probe. The texts live as long
+    /// as the probe. The handler may call it.
+    /// Errors:
+    /// HBBP_ERROR_NOT_FOUND         not a code number of this probe; 0 is none
+    /// HBBP_ERROR_INVALID_ARGUMENT  NULL
+    /// HBBP_ERROR_NO_MEMORY
+    /// Any thread. Since 0.1.
+    pub fn hbbp_probe_locate(probe: *const hbbp_probe, code: u64, location: *mut hbbp_probe_location, error: *mut hbbp_error) -> hbbp_status;
+}
+
 // session.h ---------------------------------------------------------------------------------------
 
 /// `hbbp_session_options` of the C ABI.

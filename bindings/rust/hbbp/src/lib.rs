@@ -24,6 +24,7 @@
 //!   from the code: [blocks](Analysis::blocks), [functions](Analysis::functions), source lines
 //!   ([`find_lines`](Analysis::find_lines)); and makes sums: [`Analysis::mix`], [`Analysis::pivot`],
 //!   [`Analysis::ratios`], [`Analysis::loops`].
+//! * [`Probe`] runs rules on the single executed instructions of its bursts.
 //! * Every failure is an [`Error`] with a [`Status`] and a message that says what to do next.
 //! Nothing here panics, whatever the data; a panic of a closure that libhbbp called continues in
 //! the call that it came from, and does not unwind through C.
@@ -66,6 +67,7 @@ mod list;
 mod loops;
 mod mix;
 mod pivot;
+mod probe;
 mod profile;
 mod ratios;
 mod records;
@@ -97,6 +99,10 @@ pub use lines::{DebugOptions, LineFrame, LineRange};
 pub use loops::Loops;
 pub use mix::{Mix, MixKeys, MixRow};
 pub use pivot::{LabelKind, Pivot, PivotCell, PivotLabel, PivotLine, PivotQuery};
+pub use probe::{
+    Probe, ProbeCall, ProbeField, ProbeFieldKind, ProbeInfo, ProbeLocation, ProbeOptions,
+    ProbeProduction, ProbeRow, ProbeStream, ProbeTable, ProbeTableKind,
+};
 pub use profile::{Profile, Selection};
 pub use ratios::{Ratio, Ratios};
 pub use records::{
@@ -128,6 +134,8 @@ const _: () = {
     is_send_and_sync::<Mix>();
     is_send_and_sync::<Pivot>();
     is_send_and_sync::<PivotQuery<'static>>();
+    is_send_and_sync::<Probe>();
+    is_send_and_sync::<ProbeOptions<'static>>();
     is_send_and_sync::<Profile>();
     is_send_and_sync::<Ratios>();
     is_send_and_sync::<Selection>();

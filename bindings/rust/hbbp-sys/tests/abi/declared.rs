@@ -47,6 +47,15 @@ declared! {
         hbbp_pivot_label { struct_size, kind, text, number, index, reserved }
         hbbp_pivot_cell { struct_size, reserved, value, standard_error, share, share_error }
         hbbp_ratio { struct_size, is_known, group, name, value, unit, standard_error }
+        hbbp_probe_call { struct_size, production, table, thread, pc, target, next, flow, taken, value_count, unknown, values, burst, time_ns, weight }
+        hbbp_probe_options { struct_size, is_exhaustive, productions, taxonomy, sample_freq, burst_length, max_rows, max_symbols, min_stream_length, max_stream_length, min_stream_heat, handler, user_data }
+        hbbp_probe_info { struct_size, is_exhaustive, sample_freq, burst_length, bursts, begun_bursts, instructions, streams, skipped_streams, streams_without_code, other_bursts, not_kept, counts_executions, reserved }
+        hbbp_probe_production { struct_size, reserved, name, firings }
+        hbbp_probe_table { struct_size, kind, name, records, dropped, unknown, estimate }
+        hbbp_probe_field { struct_size, kind, name }
+        hbbp_probe_row { struct_size, reserved, values, estimate, share, records }
+        hbbp_probe_stream { struct_size, field_count, values, length, frequency, share }
+        hbbp_probe_location { struct_size, module, path, address, function, name }
         hbbp_session_options { struct_size, source, event, period_mode, period, frequency_hz, include_kernel, buffer_bytes, trace_mode, burst_branches, branch_period, expected_seconds, pid, event_name, event_type, event_config, ebs_method, imprecise, slice_ns, log, log_user_data, log_level, thread_count, threads, max_overhead, max_memory, allocator, drained_by_host, keep_accesses, kept_burst_bytes }
         hbbp_session_info { struct_size, running, samples, lost, throttled, duration_ns, dropped, cpu_ns, overhead_ns, recent_overhead, period_factor, period_changes, memory_bytes, peak_memory_bytes }
         hbbp_slice { struct_size, reserved, start_ns, end_ns, samples }
@@ -64,6 +73,7 @@ declared! {
         hbbp_taxonomy
         hbbp_pivot
         hbbp_ratios
+        hbbp_probe
         hbbp_session
     ]
     constants [
@@ -203,6 +213,18 @@ declared! {
         HBBP_LABEL_NUMBER
         HBBP_LABEL_ADDRESS
         HBBP_PIVOT_ALL
+        HBBP_MAX_PROBE_FIELDS
+        HBBP_PROBE_GO_ON
+        HBBP_PROBE_STOP_BURST
+        HBBP_MAX_PROBE_COUNTER
+        HBBP_PROBE_COUNTS
+        HBBP_PROBE_TRACE
+        HBBP_PROBE_CALLS
+        HBBP_PROBE_NUMBER
+        HBBP_PROBE_CODE
+        HBBP_PROBE_SIGNED
+        HBBP_PROBE_PATH
+        HBBP_PROBE_REUSE
         HBBP_MIN_SLICE_NS
         HBBP_MAX_SLICE_NS
         HBBP_MAX_SLICES
@@ -324,6 +346,23 @@ declared! {
         hbbp_ratios_destroy(_)
         hbbp_ratios_count(_)
         hbbp_ratios_copy(_, _, _, _, _, _, _)
+        hbbp_probe_builtin_count()
+        hbbp_probe_builtin_name(_)
+        hbbp_probe_create(_, _, _)
+        hbbp_probe_destroy(_)
+        hbbp_probe_run(_, _, _, _, _, _)
+        hbbp_probe_get_info(_, _, _)
+        hbbp_probe_production_count(_)
+        hbbp_probe_copy_productions(_, _, _, _, _, _, _)
+        hbbp_probe_table_count(_)
+        hbbp_probe_copy_tables(_, _, _, _, _, _, _)
+        hbbp_probe_field_count(_, _)
+        hbbp_probe_copy_fields(_, _, _, _, _, _, _, _)
+        hbbp_probe_row_count(_, _)
+        hbbp_probe_copy_rows(_, _, _, _, _, _, _, _)
+        hbbp_probe_stream_count(_, _)
+        hbbp_probe_copy_streams(_, _, _, _, _, _, _, _)
+        hbbp_probe_locate(_, _, _, _)
         hbbp_session_create(_, _, _)
         hbbp_session_destroy(_)
         hbbp_session_start(_, _)
