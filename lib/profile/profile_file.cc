@@ -448,6 +448,17 @@ bool IsPossible(const IpCount& count) {
          squares <= sum * sum * (1 + kRounding) && squares * samples >= sum * sum * (1 - kRounding);
 }
 
+// A source may be of a kind that this library does not know, but not of none: blocks that no source
+// counts are.
+Status CheckSources(const ProfileData& data) {
+  for (const SourceRecord& source : data.sources) {
+    if (source.kind == SourceKind::kNone) {
+      return MakeStatus(StatusCode::kBadFormat, "a source has no kind");
+    }
+  }
+  return OkStatus();
+}
+
 Status CheckCounts(const ProfileData& data) {
   for (const IpCount& count : data.counts) {
     if (count.source >= data.sources.size() || count.thread >= data.threads.size() ||
@@ -619,6 +630,7 @@ StatusOr<ProfileData> ParseProfile(std::span<const uint8_t> bytes) {
       HBBP_RETURN_IF_ERROR(format.read(content, entry.version, &data));
     }
   }
+  HBBP_RETURN_IF_ERROR(CheckSources(data));
   HBBP_RETURN_IF_ERROR(CheckCounts(data));
   HBBP_RETURN_IF_ERROR(CheckBranches(data));
   HBBP_RETURN_IF_ERROR(CheckIbs(data));
