@@ -19,7 +19,6 @@ namespace {
 using hbbp::ModuleKind;
 using hbbp::ProfileBytes;
 using hbbp::ProfileData;
-using hbbp::SourceKind;
 using hbbp::StatusOr;
 
 void Require(bool condition) {
@@ -72,7 +71,8 @@ void CheckProfile(ProfileData data) {
     Require(block.block.start < block.block.end);
     Require(block.block.instruction_count > 0);
     (void)profile.modules().DecodeBlock(block.module, block.block);
-    if (block.source == SourceKind::kEbs) samples += block.samples;
+    // A kind that is not known is one of samples.
+    if (!HasStreams(block.source)) samples += block.samples;
     Require(block.estimate.count >= 0);
     Require(block.estimate.standard_error >= 0);
   }

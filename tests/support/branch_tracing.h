@@ -24,6 +24,7 @@ namespace hbbp {
 
 struct BranchSink : EventSink {
   std::vector<std::pair<uint32_t, std::vector<TakenBranch>>> bursts;  // by thread
+  std::vector<std::vector<RecordedAccess>> accesses;                  // of bursts
   std::vector<uint64_t> burst_times_ns;
   std::vector<uint64_t> periods;
   TraceStatistics statistics;
@@ -35,6 +36,7 @@ struct BranchSink : EventSink {
   void OnThrottled(uint32_t) override {}
   void OnBurst(const BurstSample& burst) override {
     bursts.emplace_back(burst.tid, std::vector(burst.branches.begin(), burst.branches.end()));
+    accesses.emplace_back(burst.accesses.begin(), burst.accesses.end());
     burst_times_ns.push_back(burst.time_ns);
     periods.push_back(burst.period);
   }

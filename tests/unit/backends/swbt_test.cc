@@ -36,6 +36,7 @@
 #include "events/period.h"
 #include "image/process_maps.h"
 #include "isa/control_flow.h"
+#include "probes/memory_operand.h"
 #include "support/branch_tracing.h"
 #include "support/catch.h"
 #include "support/cpu_work.h"
@@ -118,6 +119,48 @@ void CheckConsistent(const Sink& sink) {
   CHECK(unexplained == 0);
 }
 
+// Returns whether an instruction that accesses memory is `offset` bytes behind `start`, and no
+// instruction before it always branches.
+bool IsAccessBehind(uint64_t start, uint32_t offset) {
+  for (uint64_t ip = start; ip <= start + offset;) {
+    const std::span code(reinterpret_cast<const uint8_t*>(ip), kMaxInstructionLength);
+    ControlFlow flow;
+    if (!DecodeControlFlow(code, ip, &flow)) return false;
+    if (ip == start + offset) return FindMemoryOperand(code, ip).size != 0;
+    if (!FallsThrough(flow.kind)) return false;
+    ip += flow.length;
+  }
+  return false;
+}
+
+// Returns the number of accesses, which are those of the streams of their bursts, in order.
+size_t CheckAccesses(const Sink& sink) {
+  size_t number = 0, misplaced = 0;
+  for (size_t i = 0; i < sink.bursts.size(); ++i) {
+    const std::vector<TakenBranch>& branches = sink.bursts[i].second;
+    RecordedAccess last;
+    for (const RecordedAccess& access : sink.accesses[i]) {
+      ++number;
+      const bool is_in_order =
+          std::pair(last.branch, last.offset) <= std::pair(access.branch, access.offset);
+      if (!is_in_order || access.branch >= branches.size() ||
+          !IsAccessBehind(branches[access.branch].to, access.offset)) {
+        ++misplaced;
+      }
+      last = access;
+    }
+  }
+  CAPTURE(number);
+  CHECK(misplaced == 0);
+  return number;
+}
+
+BackendConfig AccessConfig(bool records, uint32_t burst = 0) {
+  BackendConfig config = BranchConfig(TraceMode::kLookAhead, burst);
+  config.records_accesses = records;
+  return config;
+}
+
 TEST_CASE("look-ahead records bursts that the code explains, without breakpoints") {
   const Sink sink = Trace(BranchConfig(TraceMode::kLookAhead), [] { WorkFor(300); });
   CAPTURE(sink.Describe());
@@ -166,7 +209,25 @@ TEST_CASE("bursts larger than a buffer come whole") {
   CheckConsistent(sink);
 }
 
+TEST_CASE("sessions that record accesses and others follow each other") {
+  for (const bool records : {false, true, false, true}) {
+    const Sink sink = Trace(AccessConfig(records), [] {
+      WorkFor(100);
+      for (int i = 0; i < 200; ++i) {
+        ::syscall(SYS_getppid);
+        result += Collatz(static_cast<uint64_t>(i) + 1);
+      }
+      WorkFor(50);
+    });
+    CAPTURE(records, sink.Describe());
+    CHECK(sink.statistics.bursts > 0);
+    CheckConsistent(sink);
+    CHECK((CheckAccesses(sink) != 0) == records);
+  }
+}
+
 TEST_CASE("a burst that finds no buffer for its rest ends there, and loses nothing") {
+  const bool records_accesses = GENERATE(false, true);
   std::atomic<bool> stop{false};
   std::thread busy([&stop] {
     while (!stop) {
@@ -175,7 +236,7 @@ TEST_CASE("a burst that finds no buffer for its rest ends there, and loses nothi
   });
   // The worker does not empty a buffer until all are full.
   const BranchSink sink = TraceBranches(
-      BranchConfig(TraceMode::kLookAhead, 20'000), [] { SleepMs(50); },
+      AccessConfig(records_accesses, 20'000), [] { SleepMs(50); },
       [] {
         uint64_t sums[trace::kCounters] = {};
         for (int i = 0; i < 2000 && sums[static_cast<int>(trace::Counter::kNoFreeBuffer)] == 0;
@@ -189,6 +250,7 @@ TEST_CASE("a burst that finds no buffer for its rest ends there, and loses nothi
   CAPTURE(sink.Describe());
   REQUIRE(sink.CounterOf("no-free-buffer") > 0);
   CheckConsistent(sink);
+  CHECK((CheckAccesses(sink) != 0) == records_accesses);
   uint64_t delivered = 0;
   for (const auto& [tid, burst] : sink.bursts) delivered += burst.size();
   // Parts with a single branch are not delivered as bursts.
