@@ -52,7 +52,7 @@ def main():
     parser.add_argument('--runs', type=int, default=9)
     options = parser.parse_args()
     hbbp = pathlib.Path(options.hbbp).resolve()
-    print(f'| program | plain, s | {", ".join(f"{kind}, %" for kind in KINDS).replace(", %, ", ", % | ")} |')
+    print(f'| program | plain, s | {" | ".join(f"{kind}, %" for kind in KINDS)} |')
     print('|---' * (len(KINDS) + 2) + '|')
     with tempfile.TemporaryDirectory() as name:
         directory = pathlib.Path(name)

@@ -98,7 +98,7 @@ typedef struct hbbp_session_options {
   uint32_t drained_by_host;
   /* 1: whole bursts have the addresses, too, that their instructions accessed, for productions
      (hbbp probe). Of HBBP_SOURCE_SWBT with HBBP_TRACE_LOOKAHEAD, and with kept_burst_bytes, of
-     which most is for them. Bursts then take about twice the time */
+     which most is for them. Bursts then take about a third more time */
   uint32_t keep_accesses;
   /* Keeps whole bursts and branch stacks, with their branches in the order in which they were
      taken, for hbbp_export as "brstack": bytes for them, at least HBBP_MIN_KEPT_BURST_BYTES, and of

@@ -97,17 +97,7 @@ class BrstackText {
 
   Status NothingToWrite() const {
     const uint64_t kept = bursts_.number();
-    if (kept == 0 && bursts_.not_kept != 0) {
-      return MakeStatus(StatusCode::kNotFound,
-                        "the profile has no whole bursts: there was no room for any of %llu; "
-                        "record it, or import it, with more than --keep-bursts 64M",
-                        static_cast<unsigned long long>(bursts_.not_kept));
-    }
-    if (kept == 0) {
-      return MakeStatus(StatusCode::kNotFound,
-                        "the profile has no whole bursts or branch stacks; record it, or import "
-                        "it, with --keep-bursts 64M");
-    }
+    if (kept == 0) return NoKeptBursts(bursts_);
     return MakeStatus(StatusCode::kNotFound,
                       "of %llu whole bursts, %llu are of another event than blocks are counted by, "
                       "and the others have no branch in the chosen modules; --module names others",

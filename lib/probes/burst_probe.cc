@@ -172,17 +172,7 @@ Status BurstProbe::CheckKeys(const KeptBursts& bursts) const {
 
 Status BurstProbe::NothingToReplay(const KeptBursts& bursts, uint64_t others) const {
   const auto kept = static_cast<unsigned long long>(bursts.number());
-  if (kept == 0 && bursts.not_kept != 0) {
-    return MakeStatus(StatusCode::kNotFound,
-                      "the profile has no whole bursts: there was no room for any of %llu; record "
-                      "it, or import it, with more than --keep-bursts 64M (kept_burst_bytes)",
-                      static_cast<unsigned long long>(bursts.not_kept));
-  }
-  if (kept == 0) {
-    return MakeStatus(StatusCode::kNotFound,
-                      "the profile has no whole bursts or branch stacks; record it, or import it, "
-                      "with --keep-bursts 64M (kept_burst_bytes)");
-  }
+  if (kept == 0) return NoKeptBursts(bursts);
   return MakeStatus(StatusCode::kNotFound,
                     "none of the %llu whole bursts counts: %llu are of another event than blocks "
                     "are counted by, and the others have no stream",

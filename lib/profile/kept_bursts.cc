@@ -79,6 +79,18 @@ std::vector<uint8_t> SerializeKeptBursts(const KeptBursts& bursts, CancelCheck* 
   return writer.Take();
 }
 
+Status NoKeptBursts(const KeptBursts& bursts) {
+  if (bursts.not_kept == 0) {
+    return MakeStatus(StatusCode::kNotFound,
+                      "the profile has no whole bursts or branch stacks; record it, or import it, "
+                      "with --keep-bursts 64M (kept_burst_bytes)");
+  }
+  return MakeStatus(StatusCode::kNotFound,
+                    "the profile has no whole bursts: there was no room for any of %llu; record "
+                    "it, or import it, with more than --keep-bursts 64M (kept_burst_bytes)",
+                    static_cast<unsigned long long>(bursts.not_kept));
+}
+
 StatusOr<KeptBursts> ParseKeptBursts(const ProfileData& data) {
   KeptBursts bursts;
   if (data.kept_bursts.empty()) return bursts;

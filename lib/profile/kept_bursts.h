@@ -108,6 +108,9 @@ std::vector<uint8_t> SerializeKeptBursts(const KeptBursts& bursts, CancelCheck* 
 // Checks all but the bytes of bursts, which KeptBurstReader checks.
 StatusOr<KeptBursts> ParseKeptBursts(const ProfileData& data);
 
+// Returns the kNotFound of a profile whose number() is 0, and what helps.
+Status NoKeptBursts(const KeptBursts& bursts);
+
 struct KeptBurstTotals {
   uint64_t not_kept = 0;
   uint64_t kept = 0;

@@ -66,8 +66,8 @@ struct TracerConfig {
   bool carries_late_samples = false;
   // Perf events send kSampleSignal and kBreakpointSignal and not SIGTRAP.
   bool uses_real_time_signals = false;
-  // Bursts have where their instructions accessed memory, in mode kLookAhead. It doubles their
-  // cost, about.
+  // Bursts have where their instructions accessed memory, in mode kLookAhead. They cost about a
+  // third more.
   bool records_accesses = false;
   // WasInHandler needs this.
   bool keeps_handler_times = false;

@@ -2931,7 +2931,7 @@ pub struct hbbp_session_options {
     pub drained_by_host: u32,
     /// 1: whole bursts have the addresses, too, that their instructions accessed, for productions
     /// (hbbp probe). Of HBBP_SOURCE_SWBT with HBBP_TRACE_LOOKAHEAD, and with kept_burst_bytes, of
-    /// which most is for them. Bursts then take about twice the time
+    /// which most is for them. Bursts then take about a third more time
     pub keep_accesses: u32,
     /// Keeps whole bursts and branch stacks, with their branches in the order in which they were
     /// taken, for hbbp_export as "brstack": bytes for them, at least HBBP_MIN_KEPT_BURST_BYTES, and of
