@@ -128,7 +128,8 @@ class Backend {
 // hardware branch records if they are available, else EBS; kAuto tries software branch tracing
 // between the two. If it is unavailable, Start's error names a source that works here, if there is
 // one. Returns nullptr for other kinds, and for those that this program does not have.
-std::unique_ptr<Backend> MakeBackend(SourceKind kind);
+// `pid` is the process that it will sample, as in BackendConfig.
+std::unique_ptr<Backend> MakeBackend(SourceKind kind, pid_t pid);
 
 }  // namespace hbbp
 

@@ -2,6 +2,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/attach_choice.h"
 #include "backends/auto_backend.h"
 #include "backends/backend.h"
 #include "backends/perf_backend.h"
@@ -53,7 +54,7 @@ std::string AddTracingBackend(Candidates* candidates) {
 
 }  // namespace
 
-std::unique_ptr<Backend> MakeBackend(SourceKind kind) {
+std::unique_ptr<Backend> MakeBackend(SourceKind kind, pid_t pid) {
   Candidates candidates;
   std::string refusals;
   AutoBackend::FindAlternative find_alternative = &FindSwbtOrEbs;
@@ -67,7 +68,7 @@ std::unique_ptr<Backend> MakeBackend(SourceKind kind) {
       break;
     case SourceKind::kSwbt:
       find_alternative = &FindEbs;
-      candidates.push_back(MakeTracingBackend());
+      candidates.push_back(pid != 0 ? MakeAttachBackend() : MakeTracingBackend());
       break;
     case SourceKind::kEbsAndSwbt:
       candidates.push_back(MakeEbsAndTracingBackend());

@@ -21,7 +21,6 @@
 #include "backends/userfaultfd.h"
 #include "base/clock.h"
 #include "base/own_status.h"
-#include "events/current_mapping.h"
 #include "events/period.h"
 #include "image/process_maps.h"
 #include "perf/perf_event.h"
@@ -140,9 +139,6 @@ trace::Mode ModeOf(TraceMode mode) {
   }
 }
 
-// libm would do it, which a preload library must not bring along.
-uint64_t Rounded(double value) { return static_cast<uint64_t>(2 * value + 1) / 2; }
-
 trace::BurstLimits DefaultLimits(TraceMode mode, BurstExtent extent) {
   trace::BurstLimits limits;
   switch (mode) {
@@ -246,11 +242,6 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   source.period_mode = draws_periods_ ? PeriodMode::kRandom : config.period_mode;
   draw_ = PeriodDraw::SeededByTime();
   ChooseBudget(config);
-  max_burst_time_bytes_ = BurstTime::kDefaultMaxBytes;
-  if (config.max_buffer_bytes != 0) {
-    max_burst_time_bytes_ = std::clamp<uint64_t>(config.max_buffer_bytes, BurstTime::kMinMaxBytes,
-                                                 BurstTime::kDefaultMaxBytes);
-  }
   mode_ = NameOfMode(config.trace_mode);
   trace::TracerConfig tracer_config;
   tracer_config.mode = ModeOf(config.trace_mode);
@@ -277,7 +268,7 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
                       "time, because signals and debug registers are the process's");
   }
   if (error_number != 0) return ErrnoStatus(error_number, "setting up software branch tracing");
-  PrepareForClock();
+  PrepareWeights(config);
   if (has_events_) {
     // Without an observer, mappings are compared each second.
     observer_ = std::make_unique<PerfBackend>(SourceKind::kNone);
@@ -327,25 +318,13 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
 }
 
 // Bursts of a clock weigh by their time.
-void SwbtBackend::PrepareForClock() {
+void SwbtBackend::PrepareWeights(const BackendConfig& config) {
   trace::CodeCache* code_cache = trace::Tracer::Get().code_cache();
-  burst_time_.reset();
-  processor_.reset();
-  carried_periods_.clear();
   max_known_threads_ = kMinKnownThreads;
-  code_cache->SetAccessTiming({});
-  if (!trigger_.IsClock()) return;
-  processor_ = MeasureProcessor();
-  code_cache->SetAccessTiming(processor_->accesses);
-}
-
-// Returns nullptr if bursts do not weigh by their time.
-BurstTime* SwbtBackend::FindBurstTime() {
-  if (burst_time_ == nullptr && processor_) {
-    burst_time_ = std::make_unique<BurstTime>(trace::Tracer::Get().code_cache(), *processor_,
-                                              max_burst_time_bytes_);
-  }
-  return burst_time_.get();
+  std::optional<ProcessorTiming> processor;
+  if (trigger_.IsClock()) processor = MeasureProcessor();
+  code_cache->SetAccessTiming(processor ? processor->accesses : trace::AccessTiming{});
+  weights_.Begin(burst_extent_, burst_limits_, processor, code_cache, config.max_buffer_bytes);
 }
 
 // Chooses the best sampler that options and machine allow, and describes it in method_.
@@ -605,7 +584,7 @@ void SwbtBackend::ReplaceEventsByTimers(std::map<pid_t, ThreadSampler> timers, E
   drain_interval_ms_ = std::min(drain_interval_ms_, kSteadyThreadsIntervalMs);
   switch_cost_.End();
   if (observer_ == nullptr) return;
-  CompareMappings(sink);
+  mapping_watch_.Compare(sink);
   observer_->Disable();
   observer_->Drain(sink);
   observer_->Close();
@@ -669,8 +648,7 @@ void SwbtBackend::Drain(EventSink* sink) {
   const bool take_unfinished = !tracer.is_enabled() && all_handlers_ended_;
   tracer.Drain(take_unfinished, [&](const trace::BurstView& view) { DeliverBurst(view, sink); });
   DropEndedThreads();
-  const bool is_flushed = tracer.code_cache()->FlushIfFull();
-  if (is_flushed && burst_time_ != nullptr) burst_time_->Reset();
+  if (tracer.code_cache()->FlushIfFull()) weights_.ResetCode();
   DeliverStatistics(sink);
 }
 
@@ -707,7 +685,7 @@ void SwbtBackend::DeliverBurst(const trace::BurstView& view, EventSink* sink) {
   const auto begun = unfinished_.find(view.tid);
   const bool is_whole = begun == unfinished_.end() && view.end == trace::PartEnd::kLast;
   if (is_whole) {
-    const Segment whole = {branches, {}, view.instructions};
+    const BurstSegment whole = {branches, {}, view.instructions};
     return DeliverSegments({&whole, 1}, view, sink);
   }
   std::vector<UnfinishedSegment>& segments = unfinished_[view.tid];
@@ -718,41 +696,13 @@ void SwbtBackend::DeliverBurst(const trace::BurstView& view, EventSink* sink) {
   segment.accesses.insert(segment.accesses.end(), view.accesses, view.accesses + view.access_count);
   if (view.end == trace::PartEnd::kAfterGap) segments.emplace_back();
   if (view.end != trace::PartEnd::kLast) return;
-  std::vector<Segment> finished;
+  std::vector<BurstSegment> finished;
   finished.reserve(segments.size());
   for (const UnfinishedSegment& part : segments) {
     finished.push_back({part.branches, part.accesses, part.instructions});
   }
   DeliverSegments(finished, view, sink);
   unfinished_.erase(view.tid);
-}
-
-// Returns what part of a whole burst these segments are.
-double SwbtBackend::WholeShare(std::span<const Segment> segments) const {
-  uint64_t branches = 0, instructions = 0;
-  for (const Segment& segment : segments) {
-    branches += segment.branches.size();
-    instructions += segment.instructions;
-  }
-  double share = static_cast<double>(branches) / burst_limits_.branches;
-  if (burst_limits_.instructions != 0) {
-    share = std::max(
-        share, static_cast<double>(instructions) / static_cast<double>(burst_limits_.instructions));
-  }
-  return std::min(1.0, share);
-}
-
-// Returns the extent of a segment, without cache misses, as if it had so many instructions.
-double SwbtBackend::ComputeExtent(const Segment& segment, uint64_t instructions) {
-  if (segment.branches.size() < 2) return 0;
-  if (burst_extent_ == BurstExtent::kStreams) {
-    return static_cast<double>(segment.branches.size() - 1);
-  }
-  BurstTime* const burst_time = FindBurstTime();
-  if (burst_time == nullptr) return static_cast<double>(instructions);
-  const bool is_of_streams = burst_limits_.instructions == 0;
-  return burst_time->StreamsNs(segment.branches, instructions,
-                               is_of_streams ? LengthUnit::kStreams : LengthUnit::kInstructions);
 }
 
 // Returns the occurrences of the event in the program that the burst stands for. A clock also runs
@@ -764,72 +714,27 @@ double SwbtBackend::PeriodOf(const trace::BurstView& view) const {
   return std::max(nominal - of_handlers, kMinProgramShare * nominal);
 }
 
-double SwbtBackend::TakeCarriedPeriod(uint32_t tid) {
-  const auto carried = carried_periods_.find(tid);
-  if (carried == carried_periods_.end()) return 0;
-  const double period = carried->second;
-  carried_periods_.erase(carried);
-  return period;
-}
-
 // Threads end without notice, so all are listed when the number of those known has doubled.
 void SwbtBackend::DropEndedThreads() {
-  if (carried_periods_.size() + sampled_threads_.size() <= max_known_threads_) return;
+  if (weights_.threads() + sampled_threads_.size() <= max_known_threads_) return;
   const StatusOr<std::vector<pid_t>> alive = ListThreads(0);
   if (!alive.ok()) return;
   const auto has_ended = [&alive](pid_t tid) {
     return !std::binary_search(alive->begin(), alive->end(), tid);
   };
-  std::erase_if(carried_periods_, [&has_ended](const auto& carried) {
-    return has_ended(static_cast<pid_t>(carried.first));
-  });
+  weights_.DropThreads(has_ended);
   std::erase_if(sampled_threads_, has_ended);
-  const size_t left = carried_periods_.size() + sampled_threads_.size();
+  const size_t left = weights_.threads() + sampled_threads_.size();
   max_known_threads_ = std::max(kMinKnownThreads, 2 * left);
 }
 
-// Delivers a burst for each segment, which together have the period of a burst without gaps.
-//
-// A burst that was cut weighs what it would weigh if it were whole: every start that reaches the
-// code before the cut covers it, however near. What is left of its period is carried over to the
-// next burst of the thread, which stands for the code behind the cut.
-void SwbtBackend::DeliverSegments(std::span<const Segment> segments, const trace::BurstView& view,
-                                  EventSink* sink) {
-  double period = PeriodOf(view) + TakeCarriedPeriod(view.tid);
-  std::vector<double> extents;
-  extents.reserve(segments.size());
-  // BurstLimits says why it is these, and not those that happen to be in its streams.
-  const bool is_exact = view.cost.has_all_instructions && segments.size() == 1;
-  double extent = 0;
-  for (const Segment& segment : segments) {
-    extents.push_back(
-        ComputeExtent(segment, is_exact ? burst_limits_.instructions - 1 : segment.instructions));
-    extent += extents.back();
-  }
-  if (view.cost.is_cut || extent == 0) {
-    const double whole = period;
-    period *= extent == 0 ? 0 : WholeShare(segments);
-    if (period != whole) carried_periods_[view.tid] = whole - period;
-  }
-  if (extent == 0) return;
-  const BurstTime* const burst_time = FindBurstTime();
-  const double with_misses =
-      burst_time == nullptr ? extent : burst_time->WithMissesNs(extent, view.cost.memory_use);
-  for (size_t i = 0; i < segments.size(); ++i) {
-    if (extents[i] == 0) continue;
-    const double share = extents[i] / extent;
-    BurstSample burst;
-    burst.pid = static_cast<uint32_t>(::getpid());
-    burst.tid = view.tid;
-    burst.time_ns = view.time_ns;
-    burst.period = Rounded(period * share);
-    burst.branches = segments[i].branches;
-    burst.accesses = segments[i].accesses;
-    if (burst_extent_ == BurstExtent::kEvents) {
-      burst.extent = std::max(uint64_t{1}, Rounded(with_misses * share));
-    }
-    sink->OnBurst(burst);
-  }
+void SwbtBackend::DeliverSegments(std::span<const BurstSegment> segments,
+                                  const trace::BurstView& view, EventSink* sink) {
+  BurstSample head;
+  head.pid = static_cast<uint32_t>(::getpid());
+  head.tid = view.tid;
+  head.time_ns = view.time_ns;
+  weights_.Deliver(head, PeriodOf(view), segments, view.cost, sink);
 }
 
 void SwbtBackend::DeliverStatistics(EventSink* sink) {
@@ -911,24 +816,9 @@ void SwbtBackend::CheckUserfaultfd() {
 }
 
 void SwbtBackend::DeliverNewMappings(EventSink* sink) {
-  if (ClockNs(CLOCK_MONOTONIC) - last_mappings_ns_ >= kMappingsIntervalNs) CompareMappings(sink);
-}
-
-// Delivers the executable mappings that are not among those of the last call.
-void SwbtBackend::CompareMappings(EventSink* sink) {
-  StatusOr<std::vector<Mapping>> mappings = ReadProcessMaps(0);
-  if (!mappings.ok()) return;
-  const uint64_t now = ClockNs(CLOCK_MONOTONIC);
-  std::map<uint64_t, uint64_t> code;
-  for (const Mapping& mapping : *mappings) {
-    if (!mapping.executable) continue;
-    code[mapping.start.value] = mapping.end.value;
-    const auto known = known_code_.find(mapping.start.value);
-    const bool is_known = known != known_code_.end() && known->second == mapping.end.value;
-    if (is_known || known_code_.empty()) continue;
-    sink->OnMapping(MappingAt(mapping, now));
+  if (ClockNs(CLOCK_MONOTONIC) - last_mappings_ns_ >= kMappingsIntervalNs) {
+    mapping_watch_.Compare(sink);
   }
-  known_code_ = std::move(code);
 }
 
 // Divides the time that handlers have for bursts; a burst stands for the samples that were dropped
@@ -963,10 +853,8 @@ void SwbtBackend::Close() {
   if (observer_ != nullptr) observer_->Close();
   observer_.reset();
   unfinished_.clear();
-  carried_periods_.clear();
-  burst_time_.reset();
-  processor_.reset();
-  known_code_.clear();
+  weights_.End();
+  mapping_watch_.Reset();
   trace::Tracer::Get().Close();
 }
 
@@ -976,10 +864,8 @@ void SwbtBackend::ResetInChild() {
   if (observer_ != nullptr) observer_->ResetInChild();
   observer_.reset();
   unfinished_.clear();
-  carried_periods_.clear();
-  burst_time_.reset();
-  processor_.reset();
-  known_code_.clear();
+  weights_.End();
+  mapping_watch_.Reset();
   trace::Tracer::Get().ResetInChild();
 }
 

@@ -24,9 +24,9 @@
 #include <vector>
 
 #include "backends/backend.h"
-#include "backends/burst_time.h"
+#include "backends/burst_weights.h"
+#include "backends/mapping_watch.h"
 #include "backends/perf_backend.h"
-#include "backends/processor_timing.h"
 #include "backends/rseq_sections.h"
 #include "backends/sample_cost.h"
 #include "backends/thread_sampler.h"
@@ -50,9 +50,9 @@ class SwbtBackend : public Backend {
   bool IsProfilerSample(const IpSample& sample) const override;
   uint64_t SamplingNs() const override;
   uint64_t SwitchingNs() override { return switch_cost_.SpentNs(); }
-  // This is what BurstTime may take; the memory of the tracer belongs to the process, and is never
-  // freed.
-  uint64_t BufferBytes() const override { return processor_ ? max_burst_time_bytes_ : 0; }
+  // This is what the time of bursts may take; the memory of the tracer belongs to the process, and
+  // is never freed.
+  uint64_t BufferBytes() const override { return weights_.MaxBytes(); }
   void ResetInChild() override;
   void AbandonInChild() override;
   int DrainIntervalMs() const override;
@@ -63,12 +63,6 @@ class SwbtBackend : public Backend {
   void PreferRealTimeSignals() { force_real_time_signals_ = true; }
 
  private:
-  // A Segment is the part of a burst between two gaps.
-  struct Segment {
-    std::span<const TakenBranch> branches;
-    std::span<const RecordedAccess> accesses;
-    uint64_t instructions = 0;  // in its streams
-  };
   // An UnfinishedSegment is one whose end was not delivered yet.
   struct UnfinishedSegment {
     std::vector<TakenBranch> branches;
@@ -82,7 +76,7 @@ class SwbtBackend : public Backend {
   bool DrawsPeriods(const BackendConfig& config) const;
   void DrawPeriods();
   uint64_t Samples() const;
-  void PrepareForClock();
+  void PrepareWeights(const BackendConfig& config);
   void ChooseBudget(const BackendConfig& config);
   void LengthenPeriod(double max_overhead);
   void KeepOutOfStep(const std::vector<ConcurrentSampler>& others, EventKind event);
@@ -97,18 +91,13 @@ class SwbtBackend : public Backend {
   void EndEarly(const char* reason);
   void EndForFilter();
   void DeliverBurst(const trace::BurstView& view, EventSink* sink);
-  BurstTime* FindBurstTime();
-  double WholeShare(std::span<const Segment> segments) const;
-  double ComputeExtent(const Segment& segment, uint64_t instructions);
   double PeriodOf(const trace::BurstView& view) const;
-  double TakeCarriedPeriod(uint32_t tid);
   void DropEndedThreads();
-  void DeliverSegments(std::span<const Segment> segments, const trace::BurstView& view,
+  void DeliverSegments(std::span<const BurstSegment> segments, const trace::BurstView& view,
                        EventSink* sink);
   void DeliverStatistics(EventSink* sink);
   void AppendDisagreements(Counters* counters);
   void DeliverNewMappings(EventSink* sink);
-  void CompareMappings(EventSink* sink);
   Status RefreshMappings();
   void CheckUserfaultfd();
 
@@ -122,11 +111,8 @@ class SwbtBackend : public Backend {
   uint64_t period_ = 0;
   bool begins_densely_ = false;
   BurstExtent burst_extent_ = BurstExtent::kStreams;
-  trace::BurstLimits burst_limits_;           // of a burst that is not cut
-  std::optional<ProcessorTiming> processor_;  // of clocks, whose bursts weigh by their time
-  uint64_t max_burst_time_bytes_ = 0;
-  std::unique_ptr<BurstTime> burst_time_;       // made for the first of these, as it is large
-  std::map<uint32_t, double> carried_periods_;  // by thread, of its last burst
+  trace::BurstLimits burst_limits_;  // of a burst that is not cut
+  BurstWeights weights_;
   bool draws_periods_ = false;
   PeriodDraw draw_{1};
   uint64_t draws_ = 0;
@@ -165,7 +151,7 @@ class SwbtBackend : public Backend {
   RseqSections rseq_sections_;
   std::map<uint64_t, std::string> disagreement_names_;  // by address, as of the first disagreement
   std::unique_ptr<PerfBackend> observer_;  // of mappings and new threads, if there are perf events
-  std::map<uint64_t, uint64_t> known_code_;  // without an observer: start -> end of mappings
+  MappingWatch mapping_watch_{0};          // without an observer
   bool all_handlers_ended_ = true;
   bool has_ended_early_ = false;
   int seccomp_filters_ = 0;                                        // at the start

@@ -169,8 +169,8 @@ Status CheckedConfig(const hbbp_session_options& options, BackendConfig* config)
   if (options.include_kernel > 1) return OutOfRange("include_kernel", "0 or 1");
   if (options.buffer_bytes > kMaxBufferBytes) return OutOfRange("buffer_bytes", "at most 1 GiB");
   if (options.pid > INT32_MAX) return OutOfRange("pid", "a process id");
-  if (options.pid != 0 && TracesBranches(options.source)) {
-    return OutOfRange("pid", "0 with HBBP_SOURCE_SWBT, which traces the calling process only");
+  if (options.pid != 0 && options.source == HBBP_SOURCE_EBS_AND_SWBT) {
+    return OutOfRange("pid", "0 with HBBP_SOURCE_EBS_AND_SWBT: take one of the two sources");
   }
   if (TracesBranches(options.source)) {
     HBBP_RETURN_IF_ERROR(CheckTraceOptions(options));
@@ -263,7 +263,9 @@ HBBP_API hbbp_status hbbp_session_create(const hbbp_session_options* options,
     hbbp::KeepThisCodeLoaded();
     const bool has_backend = full.source != HBBP_SOURCE_EXTERNAL;
     std::unique_ptr<hbbp::Backend> backend;
-    if (has_backend) backend = hbbp::MakeBackend(hbbp::SourceKind{full.source});
+    if (has_backend) {
+      backend = hbbp::MakeBackend(hbbp::SourceKind{full.source}, static_cast<pid_t>(full.pid));
+    }
     if (has_backend && backend == nullptr) {
       return MakeStatus(StatusCode::kUnsupported,
                         "software branch tracing is not in this library: link libhbbp, or take "

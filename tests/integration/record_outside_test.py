@@ -123,6 +123,48 @@ class RecordOutsideTest(record_support.RecordTest):
         self.assertIsNone(process.poll())
         self.assertGreater(self.milliseconds(), 100)
 
+    # Branch tracing -----------------------------------------------------------------------------
+
+    def trace(self, process, *options):
+        return ('record', '--source', 'swbt', '-o', self.file, '--pid', process.pid, *options)
+
+    def test_branches_of_a_process_that_runs(self):
+        process = self.worker(20_000)
+        result = self.run_tool(*self.trace(process, '--duration', '1.5'))
+        self.assertEqual(result.returncode, 0, result)
+        self.assertIsNone(process.poll())
+        self.assertIn('Work', ' '.join(self.functions()))
+        source = self.info()['sources'][0]
+        self.assertEqual(source['kind'], 'swbt')
+        self.assertGreater(source['taken_branches'], 100)
+
+    def test_branches_are_those_that_the_process_takes(self):
+        process = self.worker(20_000)
+        result = self.run_tool(*self.trace(process, '--mode', 'verify', '--duration', '1.5'))
+        self.assertEqual(result.returncode, 0, result)
+        self.assertIsNone(process.poll())
+        trace = self.info()['sources'][0]
+        self.assertGreater(trace['verified_branches'], 100)
+        self.assertEqual(trace['disagreements'], 0)
+
+    def test_branches_of_a_static_program_keep_its_status(self):
+        result = self.run_tool('record', '--source', 'swbt', '-o', self.file, '--', program('ends_static'), 'return', '700')
+        self.assertEqual(result.returncode, int(subprocess.run([program('ends_static'), 'return', '1'],
+                                                               stdout=subprocess.DEVNULL).returncode), result)
+        self.assertIn('Work', ' '.join(self.functions()))
+
+    def test_process_survives_the_end_of_its_tracer(self):
+        process = self.worker(20_000)
+        for _ in range(20):
+            tool = subprocess.Popen([record_support.TOOL, *map(str, self.trace(process, '-c', '1000000'))],
+                                    stderr=subprocess.DEVNULL)
+            time.sleep(0.1)
+            tool.kill()
+            tool.wait()
+        self.assertIsNone(process.poll())
+        with open(f'/proc/{process.pid}/stat') as stat:
+            self.assertIn(stat.read().rpartition(') ')[2][0], 'RS')
+
 
 if __name__ == '__main__':
     record_support.main(RecordOutsideTest)

@@ -64,8 +64,8 @@ class RecordTargetsTest(record_support.RecordTest):
         self.assertGreater(self.milliseconds(), 0)
         self.file.unlink()
 
-    def check_refused_for_branch_tracing(self, *command):
-        for source in ('swbt', 'ebs,swbt'):
+    def check_refused_for_branch_tracing(self, *command, sources=('ebs,swbt',)):
+        for source in sources:
             message = self.refused('record', '--source', source, '-o', self.file, *command,
                                    'return', '10', '5')
             self.assertIn('--source ebs', message)

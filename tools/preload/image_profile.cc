@@ -69,7 +69,7 @@ ImageProfile::ImageProfile(std::string directory, std::string name, const ImageS
         return observed;
       }()),
       owner_(::getpid()) {
-  if (std::unique_ptr<Backend> backend = MakeBackend(settings_.source)) {
+  if (std::unique_ptr<Backend> backend = MakeBackend(settings_.source, 0)) {
     session_ = std::make_unique<Session>(std::move(backend), settings_.session);
   }
 }

@@ -92,7 +92,8 @@ Status ObserveFromOutside(const RecordOptions& record, OutsideRun* run) {
   }
   LaunchHooks hooks;
   hooks.before_it_runs = [&](pid_t pid) { return Observe(record, pid, &session); };
-  if (record.duration_s > 0) {
+  // Whoever waits for a child by wait4 also takes the stops that the session waits for.
+  if (record.duration_s > 0 || TracesBranches(record)) {
     hooks.while_it_runs = [&](pid_t pid) {
       StatusOr<UniqueFd> process = OpenProcess(pid);
       if (process.ok()) WaitForEnd(*process, record.duration_s);

@@ -134,9 +134,9 @@ Status CheckTarget(const RecordOptions& record) {
     return MakeStatus(StatusCode::kInvalidArgument, "--pid: give a process or a command, not both");
   }
   if (record.pid == 0 && !record.is_outside) return OkStatus();
-  if (TracesBranches(record)) {
+  if (TracesBranches(record) && record.source != "swbt") {
     return MakeStatus(StatusCode::kInvalidArgument,
-                      "--source %s works inside the program only, not with %s",
+                      "--source %s works inside the program only, not with %s: take ebs or swbt",
                       record.source.c_str(), record.pid != 0 ? "--pid" : "--outside");
   }
   return OkStatus();

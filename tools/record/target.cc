@@ -90,9 +90,10 @@ Status ChooseSide(RecordOptions* record, std::string* note) {
   if (target == ExecTarget::kOrdinary) return OkStatus();
   const std::string why =
       name + " is " + Describe(target) + ", so that libhbbp-preload.so cannot be loaded into it";
-  if (TracesBranches(*record)) {
+  const bool may_be_traced = record->source == "swbt" && target != ExecTarget::kOtherMachine;
+  if (TracesBranches(*record) && !may_be_traced) {
     return MakeStatus(StatusCode::kUnsupported,
-                      "%s, and --source %s works inside a program only: take --source ebs",
+                      "%s, and --source %s cannot observe it from outside: take --source ebs",
                       why.c_str(), record->source.c_str());
   }
   record->is_outside = true;

@@ -9,6 +9,9 @@
 #include "trace/interpreter/code_cache.h"
 
 namespace hbbp::trace {
+
+static_assert(MemoryReader::kPagesBytes == OverlayMemory::kPageEntries * kPageBytes);
+
 namespace {
 
 constexpr uint64_t kUserEnd = uint64_t{1} << 56;
@@ -43,7 +46,8 @@ void CopyBytes(void* to, const void* from, size_t size) { __builtin_memcpy(to, f
 void OverlayMemory::Reset(const MemoryReader& memory_reader, bool catches_faults) {
   reader = memory_reader;
   is_read_in_place = reader.copy == nullptr;
-  keeps_pages = is_read_in_place;
+  page_copies = is_read_in_place ? nullptr : reader.pages;
+  keeps_pages = true;
   logs_reads = false;
   // A reader neither faults nor blocks.
   faults_are_caught = catches_faults || !is_read_in_place;
@@ -105,10 +109,15 @@ OverlayMemory::PageEntry* OverlayMemory::EnterPage(uint64_t address) {
     ++probed_pages;
     if (!IsReadable(address)) return nullptr;
   }
-  entry->tag = keeps_pages ? page_address | epoch : 0;
+  entry->tag = 0;
+  if (!is_read_in_place && !reader.copy(reader.program, page_address, InCopy(page_address))) {
+    return nullptr;
+  }
+  if (keeps_pages) entry->tag = page_address | epoch;
   entry->page = FindDirtyPage(page_address);
   entry->dirty = entry->page == nullptr ? 0 : entry->page->dirty;
-  entry->special = times_accesses ? ~uint64_t{0} : entry->dirty;
+  const bool are_all_special = times_accesses || !is_read_in_place;
+  entry->special = are_all_special ? ~uint64_t{0} : entry->dirty;
   return entry;
 }
 
@@ -138,7 +147,7 @@ Access OverlayMemory::Read(uint64_t address, size_t size, void* value, uint64_t*
     const size_t part = BytesInLine(address, size - done);
     PageEntry* entry = EnterPage(address);
     if (entry == nullptr) return Access::kUnreadable;
-    const uint64_t untimed = entry->special & ~entry->dirty;
+    const uint64_t untimed = times_accesses ? entry->special & ~entry->dirty : 0;
     if ((untimed >> LineOf(address)) & 1) TimeAccess(entry, address, &use.miss_ticks);
     if ((entry->dirty >> LineOf(address)) & 1) {
       const unsigned copy = entry->page->lines[LineOf(address)];
@@ -324,11 +333,13 @@ ReadChange OverlayMemory::FindChange() {
   return change;
 }
 
-bool OverlayMemory::CopyByReader(void* to, uint64_t address, size_t size) const {
+bool OverlayMemory::CopyOfPages(void* to, uint64_t address, size_t size) const {
   auto* bytes = static_cast<uint8_t*>(to);
   while (size > 0) {
     const size_t part = BytesInLine(address, size);
-    if (!reader.copy(reader.program, address, bytes, part)) return false;
+    const PageEntry& entry = pages[(address / kPageBytes) % kPageEntries];
+    if (entry.tag != (PageOf(address) | epoch)) return false;
+    CopyBytes(bytes, InCopy(address), part);
     address += part;
     bytes += part;
     size -= part;

@@ -3,8 +3,8 @@
 //
 // Stores go to copies of lines of 64 bytes; a bitmap has the unknown bytes of each copy. A page
 // that a burst accesses is checked once and entered in a small cache, with a bit for each of its
-// lines that has a copy, so that the usual load costs one look-up. The memory of another process
-// has no such entries: a reader is asked for each access.
+// lines that has a copy, so that the usual load costs one look-up. Of the memory of another process
+// the page is copied then.
 //
 // The first load of a burst from each line is timed, because it finds the caches as the program has
 // left them. That costs two reads of the time stamp counter a line.
@@ -82,10 +82,10 @@ struct OverlayMemory {
   bool stops_at_code;
   bool stored_to_code;
   bool logs_reads;        // reads of the program's memory and of code are logged
-  bool is_read_in_place;  // it is this process's memory; otherwise `reader` reads it
+  bool is_read_in_place;  // it is this process's memory; otherwise `reader` copies pages of it
   uint16_t line_count;
   uint16_t dirty_page_count;
-  bool keeps_pages;     // pages have entries; otherwise each load is logged, or read by `reader`
+  bool keeps_pages;     // pages have entries; otherwise each load is logged
   bool times_accesses;  // the first load of each line is timed, in ticks of the time stamp counter
   AccessTiming timing;
   MemoryUse use;  // since Reset
@@ -93,6 +93,9 @@ struct OverlayMemory {
   uint64_t missing_pages;
   uint64_t read_count;     // reads since Reset; `reads` has the newest
   uint64_t code_pages[8];  // a bit for each page with code, by a hash
+  // Of memory that is not read in place; page N is that of entry N. All
+  // lines of such entries are special.
+  uint8_t* page_copies;
 
   alignas(64) PageEntry pages[kPageEntries];
   uint64_t unknown[kLines];  // a bit for each byte of the copies
@@ -126,7 +129,7 @@ struct OverlayMemory {
     const uint64_t line = (address / kLineBytes) % 64;
     if ((entry.special >> line) & 1) {
       if (((entry.dirty >> line) & 1) == 0) [[unlikely]]
-        return nullptr;
+        return page_copies == nullptr ? nullptr : InCopy(address);
       const unsigned copy = entry.page->lines[line];
       if (unknown[copy] != 0) [[unlikely]]
         return nullptr;
@@ -184,11 +187,11 @@ struct OverlayMemory {
   // false if it cannot be read.
   bool Copy(void* to, uint64_t address, size_t size) const {
     if (!is_read_in_place) [[unlikely]]
-      return CopyByReader(to, address, size);
+      return CopyOfPages(to, address, size);
     return GuardedCopy(to, reinterpret_cast<const void*>(address), size);
   }
   // Returns whether the program's memory has these bytes.
-  [[gnu::cold]] bool HasBytes(uint64_t address, const uint8_t* bytes, size_t size) const;
+  bool HasBytes(uint64_t address, const uint8_t* bytes, size_t size) const;
   // Records that the burst runs code there.
   void RecordCode(uint64_t address, size_t size);
 
@@ -206,7 +209,10 @@ struct OverlayMemory {
 
  private:
   void TimeAccess(PageEntry* entry, uint64_t address, uint64_t* miss_ticks);
-  [[gnu::cold]] bool CopyByReader(void* to, uint64_t address, size_t size) const;
+  uint8_t* InCopy(uint64_t address) const {
+    return page_copies + address % (kPageEntries * kPageBytes);
+  }
+  bool CopyOfPages(void* to, uint64_t address, size_t size) const;
   ReadChange FindChangeOf(const LoggedRead& read);
   bool HasOtherStores();
   static bool AnyDirty(uint64_t dirty, uint64_t first, uint64_t last) {

@@ -10,16 +10,20 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/linux_constants.h"
 #include "trace/native/machine_state.h"
 
 namespace hbbp::trace {
 
 // Without a function, the memory is that of this process.
 struct MemoryReader {
+  static constexpr size_t kPagesBytes = size_t{256} * kPageBytes;
+
   const void* program = nullptr;
-  // Copies at most 64 bytes, which do not cross a multiple of 64. Returns false if they cannot be
-  // read. A burst reads the same bytes many times.
-  bool (*copy)(const void* program, uint64_t address, void* to, size_t size) = nullptr;
+  // Copies a page. Returns false if it cannot be read.
+  bool (*copy)(const void* program, uint64_t page_address, void* to) = nullptr;
+  // Memory of kPagesBytes, where pages are kept for the length of a burst.
+  uint8_t* pages = nullptr;
 };
 
 struct RegisterReader {

@@ -682,7 +682,7 @@ TEST_CASE("descriptors that run out in the middle leave nothing open") {
 TEST_CASE("the best source of this machine is taken, and a note says why not a better one") {
   const auto start = [](SourceKind wanted, PerfStandIn::Answer answer) {
     PerfStandIn pmu(std::move(answer));
-    const std::unique_ptr<Backend> backend = MakeBackend(wanted);
+    const std::unique_ptr<Backend> backend = MakeBackend(wanted, 0);
     BackendChoice choice;
     const Status status = backend->Start({}, 0, &choice);
     INFO(status.message());
@@ -730,7 +730,7 @@ class SwitchCosts {
   SwitchCosts& operator=(const SwitchCosts&) = delete;
 
   SourceChoice Start(SourceKind kind, EventKind event, Backend** started = nullptr) {
-    backend_ = MakeBackend(kind);
+    backend_ = MakeBackend(kind, 0);
     BackendConfig config;
     config.event = event;
     BackendChoice choice;

@@ -97,7 +97,7 @@ class StoppedChild {
     return WaitForStop();
   }
 
-  MemoryReader memory() const { return {this, &Copy}; }
+  MemoryReader memory() { return {this, &Copy, pages_.data()}; }
   RegisterReader registers() const { return {this, &LoadGeneral, &LoadVector}; }
 
  private:
@@ -105,11 +105,11 @@ class StoppedChild {
     return *static_cast<const StoppedChild*>(child);
   }
 
-  static bool Copy(const void* child, uint64_t address, void* to, size_t size) {
-    const iovec local = {to, size};
-    const iovec remote = {reinterpret_cast<void*>(address), size};
+  static bool Copy(const void* child, uint64_t page_address, void* to) {
+    const iovec local = {to, kPage};
+    const iovec remote = {reinterpret_cast<void*>(page_address), kPage};
     return ::process_vm_readv(At(child).pid_, &local, 1, &remote, 1, 0) ==
-           static_cast<ssize_t>(size);
+           static_cast<ssize_t>(kPage);
   }
 
   static void LoadGeneral(const void* child, MachineState* state) {
@@ -146,6 +146,7 @@ class StoppedChild {
 
   pid_t pid_;
   bool is_stopped_ = false;
+  std::vector<uint8_t> pages_ = std::vector<uint8_t>(MemoryReader::kPagesBytes);
 };
 
 // The branches of the child, which has the same code.

@@ -1,0 +1,264 @@
+// Start checks whether the process can be attached to (attach_check.h) and prepares interpreter and
+// clocks. Drain, which the session calls, stops the threads that run when it is time to
+// (StopRunningThreads, StopThread), has the tracer interpret each (TakeBurst), and weighs and
+// delivers its burst.
+#include "attach/attach_backend.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "attach/attach_check.h"
+#include "backends/attach_choice.h"
+#include "backends/processor_timing.h"
+#include "base/clock.h"
+
+namespace hbbp {
+namespace {
+
+constexpr uint64_t kDefaultPeriodNs = 20'000'000;
+constexpr uint64_t kMinPeriodNs = 1'000'000;
+// At the default period, the first bursts come more often by this factor.
+constexpr uint64_t kDensity = 4;
+constexpr uint64_t kDenseBursts = 200;
+// As inside of a process (backends/swbt.cc).
+constexpr uint64_t kInstructions = 6000;
+constexpr uint32_t kMaxBranchesOfInstructions = 3072;
+constexpr uint32_t kVerifiedBranches = 256;
+constexpr uint64_t kMappingsIntervalNs = 1'000'000'000;
+constexpr int kDrainIntervalMs = 100;
+
+Status NotFromOutside(const char* what) {
+  return MakeStatus(StatusCode::kInvalidArgument,
+                    "branches of another process are traced without %s: leave it out, or start the "
+                    "program under the profiler",
+                    what);
+}
+
+}  // namespace
+
+std::unique_ptr<Backend> MakeAttachBackend() { return std::make_unique<AttachBackend>(); }
+
+Status AttachBackend::CheckOptions(const BackendConfig& config) const {
+  if (config.include_kernel) {
+    return MakeStatus(StatusCode::kInvalidArgument,
+                      "software branch tracing sees user code only; leave the kernel out");
+  }
+  const bool is_of_clock =
+      config.event == EventKind::kAuto || config.event == EventKind::kTaskClock;
+  if (!is_of_clock) {
+    return MakeStatus(StatusCode::kUnsupported,
+                      "bursts of another process begin by the clock: take the event task-clock");
+  }
+  if (config.trace_mode == TraceMode::kBreakpoint) return NotFromOutside("breakpoints");
+  if (config.records_accesses) return NotFromOutside("accesses to memory");
+  return OkStatus();
+}
+
+Status AttachBackend::Start(const BackendConfig& config, pid_t, BackendChoice* choice) {
+  HBBP_RETURN_IF_ERROR(CheckOptions(config));
+  HBBP_RETURN_IF_ERROR(CheckAttach(config.pid));
+  pid_ = config.pid;
+  is_child_ = ParentOf(pid_) == ::getpid();
+  mode_ = config.trace_mode;
+  HBBP_ASSIGN_OR_RETURN(tracer_, ProcessTracer::Create(pid_));
+  HBBP_ASSIGN_OR_RETURN(ThreadTimes times, ThreadTimes::Open(pid_, config.threads));
+  times_ = std::move(times);
+
+  uint64_t asked_ns = config.period;
+  if (config.frequency_hz != 0) asked_ns = 1'000'000'000 / config.frequency_hz;
+  begins_densely_ = asked_ns == 0 && config.max_overhead == 0;
+  period_ns_ = asked_ns == 0 ? kDefaultPeriodNs : std::max(asked_ns, kMinPeriodNs);
+  factor_ = 1;
+  draw_ = PeriodDraw::SeededByTime();
+  if (config.burst_branches != 0) {
+    limits_ = {config.burst_branches, 0, 0};
+  } else if (mode_ == TraceMode::kVerify) {
+    limits_ = {kVerifiedBranches, 0, 0};
+  } else {
+    limits_ = {kMaxBranchesOfInstructions, kInstructions, 0};
+  }
+  weights_.Begin(BurstExtent::kEvents, limits_, MeasureProcessor(), tracer_->code_cache(),
+                 config.max_buffer_bytes);
+
+  observer_ = std::make_unique<PerfBackend>(SourceKind::kNone);
+  BackendConfig observed;
+  observed.pid = pid_;
+  BackendChoice ignored;
+  // Without it, mappings are compared each second.
+  if (!observer_->Start(observed, 0, &ignored).ok()) observer_.reset();
+  mapping_watch_.emplace(pid_);
+
+  statistics_ = TraceStatistics();
+  statistics_.mode = mode_ == TraceMode::kVerify ? "verify" : "lookahead";
+  statistics_.method = "threads that run are stopped from outside (ptrace), by the clock";
+  counts_.clear();
+  stopped_ns_ = 0;
+  next_ns_ = 0;
+  is_enabled_ = true;
+
+  SourceChoice source;
+  source.kind = SourceKind::kSwbt;
+  source.event = EventKind::kTaskClock;
+  source.period = period_ns_;
+  source.period_mode = PeriodMode::kRandom;
+  source.burst_extent = BurstExtent::kEvents;
+  source.note = "from outside: a burst ends at a system call; cache misses are not measured";
+  if (asked_ns != 0 && asked_ns < kMinPeriodNs) {
+    AppendNote("a burst each millisecond, which is as often as threads are stopped", &source.note);
+  }
+  choice->sources.push_back(std::move(source));
+  return OkStatus();
+}
+
+uint64_t AttachBackend::Period() const {
+  const bool is_dense = begins_densely_ && statistics_.bursts < kDenseBursts;
+  return static_cast<uint64_t>(static_cast<double>(is_dense ? period_ns_ / kDensity : period_ns_) *
+                               factor_);
+}
+
+void AttachBackend::Drain(EventSink* sink) {
+  DeliverMappings(sink);
+  if (is_enabled_) {
+    LetLateThreadsGo();
+    const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
+    if (now_ns >= next_ns_) {
+      if (next_ns_ != 0) StopRunningThreads(sink);
+      next_ns_ = ClockNs(CLOCK_MONOTONIC) + draw_.Next(Period());
+    }
+  }
+  DeliverStatistics(sink);
+}
+
+void AttachBackend::DeliverMappings(EventSink* sink) {
+  if (observer_ != nullptr) return observer_->Drain(sink);
+  const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
+  if (now_ns - last_mappings_ns_ < kMappingsIntervalNs) return;
+  last_mappings_ns_ = now_ns;
+  mapping_watch_->Compare(sink);
+}
+
+void AttachBackend::StopRunningThreads(EventSink* sink) {
+  for (const pid_t tid : times_->ListRunning()) StopThread(tid, sink);
+  if (tracer_->FlushIfFull()) weights_.ResetCode();
+}
+
+void AttachBackend::StopThread(pid_t tid, EventSink* sink) {
+  const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
+  ThreadStop& thread = late_.emplace_back(tid, tid != pid_ || !is_child_);
+  const StopOutcome outcome = thread.Stop();
+  switch (outcome) {
+    case StopOutcome::kLate:
+      ++counts_["stopped-late"];
+      return;
+    case StopOutcome::kRefused:
+      ++counts_["traced-by-another"];
+      break;
+    case StopOutcome::kInSignal:
+      ++counts_["at-a-signal"];
+      break;
+    case StopOutcome::kGone:
+      break;
+    case StopOutcome::kStopped: {
+      // Its time stands for what it did where it was found, and if that was the kernel, is dropped.
+      const auto period = static_cast<double>(times_->TakeTime(tid));
+      if (thread.IsInSystemCall()) {
+        ++counts_["in-kernel"];
+      } else if (thread.IsOf32Bit()) {
+        ++counts_["32-bit-code"];
+      } else {
+        TakeBurst(&thread, tid, period, sink);
+      }
+      break;
+    }
+  }
+  late_.pop_back();
+  stopped_ns_ += ClockNs(CLOCK_MONOTONIC) - begin_ns;
+}
+
+void AttachBackend::TakeBurst(ThreadStop* thread, pid_t tid, double period, EventSink* sink) {
+  BurstSample head;
+  head.pid = static_cast<uint32_t>(pid_);
+  head.tid = static_cast<uint32_t>(tid);
+  head.time_ns = ClockNs(CLOCK_MONOTONIC);
+  const TracedBurst burst = tracer_->Trace(*thread, limits_);
+  if (mode_ == TraceMode::kVerify) {
+    Verify(thread, burst);
+  } else {
+    thread->LetGo();
+  }
+  statistics_.lookahead_instructions += burst.interpreted;
+  statistics_.decoded_instructions += burst.decoded;
+  if (burst.cost.is_cut) ++counts_[NameOf(burst.end)];
+  const BurstSegment segment = {burst.branches, {}, burst.instructions};
+  if (burst.branches.size() >= 2) {
+    ++statistics_.bursts;
+    statistics_.taken_branches += burst.branches.size();
+  }
+  weights_.Deliver(head, period, {&segment, 1}, burst.cost, sink);
+}
+
+void AttachBackend::Verify(ThreadStop* thread, const TracedBurst& burst) {
+  const Verification verified = tracer_->Verify(thread, burst);
+  statistics_.verified_branches += verified.branches + verified.disagreements;
+  statistics_.disagreements += verified.disagreements;
+  if (verified.registers_disagree) ++counts_["registers-disagree"];
+}
+
+void AttachBackend::LetLateThreadsGo() {
+  late_.remove_if([](ThreadStop& thread) { return thread.StopLater() != StopOutcome::kLate; });
+}
+
+void AttachBackend::DeliverStatistics(EventSink* sink) const {
+  TraceStatistics statistics = statistics_;
+  statistics.handler_ns = stopped_ns_;
+  for (const auto& [name, count] : counts_) statistics.counters.emplace_back(name, count);
+  sink->OnTraceStatistics(0, statistics);
+}
+
+Status AttachBackend::SetPeriodFactor(double factor, EventSink*) {
+  factor_ = factor;
+  return OkStatus();
+}
+
+uint64_t AttachBackend::BufferBytes() const {
+  return weights_.MaxBytes() + (tracer_ != nullptr ? tracer_->Bytes() : 0);
+}
+
+int AttachBackend::DrainIntervalMs() const {
+  if (!is_enabled_) return kDrainIntervalMs;
+  const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
+  if (now_ns >= next_ns_) return 1;
+  const auto until_next_ms = static_cast<int>((next_ns_ - now_ns + 999'999) / 1'000'000);
+  return std::min(until_next_ms, kDrainIntervalMs);
+}
+
+void AttachBackend::Disable() {
+  is_enabled_ = false;
+  LetLateThreadsGo();
+  if (observer_ != nullptr) observer_->Disable();
+}
+
+void AttachBackend::Close() {
+  late_.clear();
+  weights_.End();
+  tracer_.reset();
+  times_.reset();
+  if (observer_ != nullptr) observer_->Close();
+  observer_.reset();
+}
+
+// The child does not trace what its parent traces.
+void AttachBackend::ResetInChild() {
+  is_enabled_ = false;
+  late_.clear();
+  weights_.End();
+  tracer_.reset();
+  times_.reset();
+  if (observer_ != nullptr) observer_->ResetInChild();
+  observer_.reset();
+}
+
+}  // namespace hbbp

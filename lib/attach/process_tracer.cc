@@ -1,0 +1,168 @@
+#include "attach/process_tracer.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/linux_constants.h"
+#include "image/process_memory.h"
+#include "isa/control_flow.h"
+#include "trace/native/signal_context.h"
+
+namespace hbbp {
+namespace {
+
+using trace::BurstLimits;
+using trace::MachineState;
+using trace::RunResult;
+using trace::StopReason;
+
+constexpr size_t kCodeCacheBytes = 32 << 20;
+constexpr size_t kNativeRegionBytes = 2 << 20;
+constexpr size_t kMaxInstructionBytes = 15;
+// Beyond so many instructions a burst is taken for a loop that waits for another thread.
+constexpr uint64_t kMaxTimesInstructions = 7;
+constexpr uint64_t kMinMaxInstructions = 2048;
+constexpr uint64_t kMaxInstructionsByBranch = 40;
+
+uint64_t MaxInstructions(const BurstLimits& limits) {
+  if (limits.max_instructions != 0) return limits.max_instructions;
+  return limits.instructions != 0
+             ? limits.instructions * kMaxTimesInstructions
+             : kMinMaxInstructions + limits.branches * kMaxInstructionsByBranch;
+}
+
+bool RegistersMatch(const MachineState& predicted, const user_regs_struct& found) {
+  const uint64_t gpr[] = {found.rax, found.rcx, found.rdx, found.rbx, found.rsp, found.rbp,
+                          found.rsi, found.rdi, found.r8,  found.r9,  found.r10, found.r11,
+                          found.r12, found.r13, found.r14, found.r15};
+  for (unsigned i = 0; i < 16; ++i) {
+    if ((predicted.poison & trace::GprBit(i)) == 0 && predicted.gpr[i] != gpr[i]) return false;
+  }
+  return predicted.rip == found.rip;
+}
+
+// Returns whether the trap flag would be pushed or popped, and so be seen by the program.
+bool AccessesFlags(std::span<const uint8_t> code) {
+  constexpr uint8_t kPushf = 0x9c, kPopf = 0x9d, kOperandSize = 0x66;
+  const size_t at = !code.empty() && code[0] == kOperandSize ? 1 : 0;
+  return at < code.size() && (code[at] == kPushf || code[at] == kPopf);
+}
+
+}  // namespace
+
+ProcessTracer::ProcessTracer(pid_t pid)
+    : pid_(pid),
+      pages_(std::make_unique_for_overwrite<uint8_t[]>(trace::MemoryReader::kPagesBytes)) {}
+
+trace::MemoryReader ProcessTracer::reader() const {
+  return {this,
+          [](const void* tracer, uint64_t page_address, void* to) {
+            const pid_t pid = static_cast<const ProcessTracer*>(tracer)->pid_;
+            const std::span room(static_cast<uint8_t*>(to), kPageBytes);
+            return ReadProcessMemory(pid, RuntimeAddress{page_address}, room) == kPageBytes;
+          },
+          pages_.get()};
+}
+
+StatusOr<std::unique_ptr<ProcessTracer>> ProcessTracer::Create(pid_t pid) {
+  trace::PrepareSignalContext();
+  std::unique_ptr<ProcessTracer> tracer(new ProcessTracer(pid));
+  if (!tracer->MapMemory()) {
+    return MakeStatus(StatusCode::kNoMemory, "no memory for the interpreter of process %d", pid);
+  }
+  return tracer;
+}
+
+bool ProcessTracer::MapMemory() {
+  // Without stubs, results of vector instructions are unknown.
+  region_ = trace::NativeRegion::Create(kNativeRegionBytes);
+  code_cache_ = trace::CodeCache::Create(kCodeCacheBytes, region_);
+  if (code_cache_ == nullptr) return false;
+  const size_t bytes = trace::LookAhead::Size();
+  if (!memory_.Reserve(bytes) || !memory_.Use(bytes)) return false;
+  look_ahead_ = trace::LookAhead::Create(memory_.start(), code_cache_);
+  return true;
+}
+
+ProcessTracer::~ProcessTracer() {
+  memory_.Release();
+  if (code_cache_ != nullptr) trace::CodeCache::Destroy(code_cache_);
+  if (region_ != nullptr) trace::NativeRegion::Destroy(region_);
+}
+
+uint64_t ProcessTracer::Bytes() const { return code_cache_->used_bytes() + memory_.usable(); }
+
+TracedBurst ProcessTracer::Trace(const ThreadStop& thread, const BurstLimits& limits) {
+  code_cache_->GrowAhead();
+  branches_.resize(limits.branches);
+  look_ahead_->Begin(thread.reader(), reader());
+  const uint64_t max_instructions = MaxInstructions(limits);
+  TracedBurst burst;
+  uint32_t count = 0;
+  uint64_t first_branch = 0, last_branch = 0;  // how many instructions were executed up to them
+  const auto has_all = [&] {
+    return limits.instructions != 0 && count != 0 && last_branch >= limits.instructions;
+  };
+  while (count < limits.branches && !has_all()) {
+    const bool ends_at_next = limits.instructions != 0 && burst.interpreted >= limits.instructions;
+    const uint32_t capacity = ends_at_next ? 1 : limits.branches - count;
+    const uint64_t limit =
+        burst.interpreted < limits.instructions ? limits.instructions : max_instructions;
+    const RunResult result =
+        look_ahead_->Run(&branches_[count], capacity, limit - burst.interpreted);
+    burst.end = result.reason;
+    if (result.reason == StopReason::kStackOverflow) {
+      count = 0;
+      break;
+    }
+    if (result.branches != 0) {
+      if (count == 0) first_branch = burst.interpreted + result.first_branch;
+      last_branch = burst.interpreted + result.last_branch;
+    }
+    count += result.branches;
+    burst.interpreted += result.instructions;
+    const bool goes_on =
+        result.reason == StopReason::kFull ||
+        (result.reason == StopReason::kInstructionLimit && burst.interpreted < max_instructions);
+    if (!goes_on) break;
+  }
+  burst.branches = {branches_.data(), count};
+  burst.instructions = last_branch - first_branch;
+  burst.decoded = look_ahead_->stats().decoded_instructions;
+  burst.cost.has_all_instructions = has_all();
+  const bool is_full = count == limits.branches || has_all() || IsLimit(burst.end);
+  burst.cost.is_cut = !is_full;
+  return burst;
+}
+
+Verification ProcessTracer::Verify(ThreadStop* thread, const TracedBurst& burst) {
+  Verification verified;
+  uint8_t code[kMaxInstructionBytes];
+  uint64_t ip = thread->registers().rip;
+  for (uint64_t steps = 0; verified.branches < burst.branches.size(); ++steps) {
+    // A string instruction makes a step of each repetition.
+    constexpr uint64_t kMaxSteps = 1 << 20;
+    const size_t size = ReadProcessMemory(pid_, RuntimeAddress{ip}, code);
+    ControlFlow flow;
+    const bool is_known = DecodeControlFlow({code, size}, ip, &flow);
+    if (!is_known || AccessesFlags({code, size}) || steps == kMaxSteps) return verified;
+    if (!thread->Step()) return verified;
+    const uint64_t next = thread->registers().rip;
+    const bool is_conditional = flow.kind == BranchKind::kConditional && next == ip + flow.length;
+    if (flow.kind != BranchKind::kNone && !is_conditional) {
+      const TakenBranch& predicted = burst.branches[verified.branches];
+      if (predicted.from != ip || predicted.to != next) {
+        ++verified.disagreements;
+        verified.disagreement_at = ip;
+        return verified;
+      }
+      ++verified.branches;
+    }
+    ip = next;
+  }
+  verified.registers_disagree =
+      burst.cost.has_all_instructions && !RegistersMatch(look_ahead_->state(), thread->registers());
+  return verified;
+}
+
+}  // namespace hbbp

@@ -1,0 +1,59 @@
+// ThreadTimes says which threads of another process run now, and how much CPU time each has used
+// since it was last asked about.
+//
+// A thread that is sampled where it is found running, at times that do not depend on it, is found
+// at each location as often as it is there. It stands for all of its CPU time since the time
+// before.
+#ifndef HBBP_LIB_ATTACH_THREAD_TIMES_H_
+#define HBBP_LIB_ATTACH_THREAD_TIMES_H_
+
+#include <sys/types.h>
+#include <time.h>
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "base/status.h"
+#include "base/unique_fd.h"
+
+namespace hbbp {
+
+class ThreadTimes {
+ public:
+  // Follows these threads, or all if there are none; `only` is sorted.
+  static StatusOr<ThreadTimes> Open(pid_t pid, std::vector<pid_t> only);
+
+  // Returns the threads that run or wait for a CPU. Threads that were started are found within some
+  // calls if there are many.
+  std::vector<pid_t> ListRunning();
+
+  // Returns the nanoseconds of CPU time that the thread has used since the last call for it.
+  uint64_t TakeTime(pid_t tid);
+
+  // Returns whether the process has ended.
+  bool HasEnded() const { return has_ended_; }
+
+ private:
+  struct Thread {
+    UniqueFd state;  // /proc/PID/task/TID/stat
+    UniqueFd times;  // /proc/PID/task/TID/schedstat
+    uint64_t taken_ns = 0;
+  };
+
+  ThreadTimes(pid_t pid, std::vector<pid_t> only);
+  void ListThreadsNow();
+  bool OpenThread(pid_t tid, Thread* thread) const;
+
+  pid_t pid_;
+  std::vector<pid_t> only_;
+  clockid_t clock_;  // of the CPU time of the process
+  uint64_t last_ns_ = 0;
+  uint64_t next_listing_ns_ = 0;
+  bool has_ended_ = false;
+  std::map<pid_t, Thread> threads_;
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_ATTACH_THREAD_TIMES_H_

@@ -1,0 +1,117 @@
+// Deliver computes the extent of each segment (ComputeExtent), what part of the period a cut burst
+// keeps (WholeShare) and what it takes over from the burst before (TakeCarriedPeriod).
+#include "backends/burst_weights.h"
+
+#include <algorithm>
+
+namespace hbbp {
+namespace {
+
+// libm would do it, which a preload library must not bring along.
+uint64_t Rounded(double value) { return static_cast<uint64_t>(2 * value + 1) / 2; }
+
+}  // namespace
+
+void BurstWeights::Begin(BurstExtent extent, const trace::BurstLimits& limits,
+                         const std::optional<ProcessorTiming>& processor,
+                         const trace::CodeCache* code_cache, uint64_t max_bytes) {
+  End();
+  extent_ = extent;
+  limits_ = limits;
+  processor_ = processor;
+  code_cache_ = code_cache;
+  max_bytes_ = max_bytes == 0 ? BurstTime::kDefaultMaxBytes
+                              : std::clamp<uint64_t>(max_bytes, BurstTime::kMinMaxBytes,
+                                                     BurstTime::kDefaultMaxBytes);
+}
+
+void BurstWeights::End() {
+  burst_time_.reset();
+  processor_.reset();
+  carried_periods_.clear();
+}
+
+void BurstWeights::ResetCode() {
+  if (burst_time_ != nullptr) burst_time_->Reset();
+}
+
+// Returns nullptr if bursts do not weigh by their time.
+BurstTime* BurstWeights::FindBurstTime() {
+  if (burst_time_ == nullptr && processor_) {
+    burst_time_ = std::make_unique<BurstTime>(code_cache_, *processor_, max_bytes_);
+  }
+  return burst_time_.get();
+}
+
+// Returns what part of a whole burst these segments are.
+double BurstWeights::WholeShare(std::span<const BurstSegment> segments) const {
+  uint64_t branches = 0, instructions = 0;
+  for (const BurstSegment& segment : segments) {
+    branches += segment.branches.size();
+    instructions += segment.instructions;
+  }
+  double share = static_cast<double>(branches) / limits_.branches;
+  if (limits_.instructions != 0) {
+    share = std::max(share,
+                     static_cast<double>(instructions) / static_cast<double>(limits_.instructions));
+  }
+  return std::min(1.0, share);
+}
+
+// Returns the extent of a segment, without cache misses, as if it had so many instructions.
+double BurstWeights::ComputeExtent(const BurstSegment& segment, uint64_t instructions) {
+  if (segment.branches.size() < 2) return 0;
+  if (extent_ == BurstExtent::kStreams) return static_cast<double>(segment.branches.size() - 1);
+  BurstTime* const burst_time = FindBurstTime();
+  if (burst_time == nullptr) return static_cast<double>(instructions);
+  const bool is_of_streams = limits_.instructions == 0;
+  return burst_time->StreamsNs(segment.branches, instructions,
+                               is_of_streams ? LengthUnit::kStreams : LengthUnit::kInstructions);
+}
+
+double BurstWeights::TakeCarriedPeriod(uint32_t tid) {
+  const auto carried = carried_periods_.find(tid);
+  if (carried == carried_periods_.end()) return 0;
+  const double period = carried->second;
+  carried_periods_.erase(carried);
+  return period;
+}
+
+void BurstWeights::Deliver(const BurstSample& head, double period,
+                           std::span<const BurstSegment> segments, const trace::BurstCost& cost,
+                           EventSink* sink) {
+  period += TakeCarriedPeriod(head.tid);
+  std::vector<double> extents;
+  extents.reserve(segments.size());
+  // BurstLimits says why it is these, and not those that happen to be in its streams.
+  const bool is_exact = cost.has_all_instructions && segments.size() == 1;
+  double extent = 0;
+  for (const BurstSegment& segment : segments) {
+    extents.push_back(
+        ComputeExtent(segment, is_exact ? limits_.instructions - 1 : segment.instructions));
+    extent += extents.back();
+  }
+  if (cost.is_cut || extent == 0) {
+    const double whole = period;
+    period *= extent == 0 ? 0 : WholeShare(segments);
+    if (period != whole) carried_periods_[head.tid] = whole - period;
+  }
+  if (extent == 0) return;
+  const BurstTime* const burst_time = FindBurstTime();
+  const double with_misses =
+      burst_time == nullptr ? extent : burst_time->WithMissesNs(extent, cost.memory_use);
+  for (size_t i = 0; i < segments.size(); ++i) {
+    if (extents[i] == 0) continue;
+    const double share = extents[i] / extent;
+    BurstSample burst = head;
+    burst.period = Rounded(period * share);
+    burst.branches = segments[i].branches;
+    burst.accesses = segments[i].accesses;
+    if (extent_ == BurstExtent::kEvents) {
+      burst.extent = std::max(uint64_t{1}, Rounded(with_misses * share));
+    }
+    sink->OnBurst(burst);
+  }
+}
+
+}  // namespace hbbp

@@ -1,0 +1,32 @@
+// MappingWatch reports executable mappings that a process has made, where no perf events may report
+// them: it compares lists of all mappings.
+#ifndef HBBP_LIB_BACKENDS_MAPPING_WATCH_H_
+#define HBBP_LIB_BACKENDS_MAPPING_WATCH_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+
+#include "events/event_sink.h"
+
+namespace hbbp {
+
+class MappingWatch {
+ public:
+  // `pid` 0 is the calling process.
+  explicit MappingWatch(pid_t pid) : pid_(pid) {}
+
+  // Delivers the executable mappings that were not there at the last call; none at the first call.
+  void Compare(EventSink* sink);
+  // Makes the next call the first one.
+  void Reset() { known_.clear(); }
+
+ private:
+  pid_t pid_;
+  std::map<uint64_t, uint64_t> known_;  // start -> end
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_BACKENDS_MAPPING_WATCH_H_

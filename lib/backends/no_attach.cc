@@ -1,0 +1,8 @@
+// Is linked into programs that trace no other processes.
+#include "backends/attach_choice.h"
+
+namespace hbbp {
+
+std::unique_ptr<Backend> MakeAttachBackend() { return nullptr; }
+
+}  // namespace hbbp
