@@ -1,5 +1,6 @@
 // ProcessTracer interprets the branches that a stopped thread of another process takes next
-// (docs/internals/attach.md). The thread does not notice: registers and memory are copied.
+// (docs/reference/hardware.md, "From outside"). The thread does not notice: registers and memory
+// are copied.
 //
 // What it cannot follow ends a burst: a system call, the clock of the vdso, an instruction that the
 // interpreter does not have. There are no breakpoints that would wait behind it.
