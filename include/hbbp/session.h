@@ -58,8 +58,8 @@ typedef struct hbbp_session_options {
                                 Instruction Mix Generation using Hybrid Basic Block Profiling",
                                 Table 4 */
   uint64_t pid; /* 0: the calling process; else another one, which the caller may trace (ptrace) and
-                   whose children are not followed. It need not exist to the end. Not where
-                   branches are traced, and HBBP_SOURCE_AUTO does without it */
+                   whose children are not followed. It need not exist to the end. HBBP_SOURCE_SWBT
+                   stops its threads for its bursts; HBBP_SOURCE_AUTO does not trace it */
   /* Any event of the kernel or the PMU, for samples and for bursts of HBBP_SOURCE_SWBT, but not for
      HBBP_SOURCE_IBS; `event` says what it counts, as hbbp_event_find does, which knows codes: */
   const char *event_name; /* copied; shown in the profile. NULL: `event` says it all */

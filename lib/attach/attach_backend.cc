@@ -23,10 +23,6 @@ constexpr uint64_t kMinPeriodNs = 1'000'000;
 // At the default period, the first bursts come more often by this factor.
 constexpr uint64_t kDensity = 4;
 constexpr uint64_t kDenseBursts = 200;
-// As inside of a process (backends/swbt.cc).
-constexpr uint64_t kInstructions = 6000;
-constexpr uint32_t kMaxBranchesOfInstructions = 3072;
-constexpr uint32_t kVerifiedBranches = 256;
 constexpr uint64_t kMappingsIntervalNs = 1'000'000'000;
 constexpr int kDrainIntervalMs = 100;
 
@@ -73,13 +69,8 @@ Status AttachBackend::Start(const BackendConfig& config, pid_t, BackendChoice* c
   period_ns_ = asked_ns == 0 ? kDefaultPeriodNs : std::max(asked_ns, kMinPeriodNs);
   factor_ = 1;
   draw_ = PeriodDraw::SeededByTime();
-  if (config.burst_branches != 0) {
-    limits_ = {config.burst_branches, 0, 0};
-  } else if (mode_ == TraceMode::kVerify) {
-    limits_ = {kVerifiedBranches, 0, 0};
-  } else {
-    limits_ = {kMaxBranchesOfInstructions, kInstructions, 0};
-  }
+  limits_ = DefaultBurstLimits(mode_, BurstExtent::kEvents);
+  if (config.burst_branches != 0) limits_ = {config.burst_branches, 0, 0};
   weights_.Begin(BurstExtent::kEvents, limits_, MeasureProcessor(), tracer_->code_cache(),
                  config.max_buffer_bytes);
 

@@ -19,27 +19,6 @@ using trace::StopReason;
 constexpr size_t kCodeCacheBytes = 32 << 20;
 constexpr size_t kNativeRegionBytes = 2 << 20;
 constexpr size_t kMaxInstructionBytes = 15;
-// Beyond so many instructions a burst is taken for a loop that waits for another thread.
-constexpr uint64_t kMaxTimesInstructions = 7;
-constexpr uint64_t kMinMaxInstructions = 2048;
-constexpr uint64_t kMaxInstructionsByBranch = 40;
-
-uint64_t MaxInstructions(const BurstLimits& limits) {
-  if (limits.max_instructions != 0) return limits.max_instructions;
-  return limits.instructions != 0
-             ? limits.instructions * kMaxTimesInstructions
-             : kMinMaxInstructions + limits.branches * kMaxInstructionsByBranch;
-}
-
-bool RegistersMatch(const MachineState& predicted, const user_regs_struct& found) {
-  const uint64_t gpr[] = {found.rax, found.rcx, found.rdx, found.rbx, found.rsp, found.rbp,
-                          found.rsi, found.rdi, found.r8,  found.r9,  found.r10, found.r11,
-                          found.r12, found.r13, found.r14, found.r15};
-  for (unsigned i = 0; i < 16; ++i) {
-    if ((predicted.poison & trace::GprBit(i)) == 0 && predicted.gpr[i] != gpr[i]) return false;
-  }
-  return predicted.rip == found.rip;
-}
 
 // Returns whether the trap flag would be pushed or popped, and so be seen by the program.
 bool AccessesFlags(std::span<const uint8_t> code) {
@@ -96,7 +75,7 @@ TracedBurst ProcessTracer::Trace(const ThreadStop& thread, const BurstLimits& li
   code_cache_->GrowAhead();
   branches_.resize(limits.branches);
   look_ahead_->Begin(thread.reader(), reader());
-  const uint64_t max_instructions = MaxInstructions(limits);
+  const uint64_t max_instructions = limits.MaxInstructions();
   TracedBurst burst;
   uint32_t count = 0;
   uint64_t first_branch = 0, last_branch = 0;  // how many instructions were executed up to them
@@ -160,8 +139,13 @@ Verification ProcessTracer::Verify(ThreadStop* thread, const TracedBurst& burst)
     }
     ip = next;
   }
+  if (burst.end != StopReason::kFull) return verified;
+  MachineState found;
+  const trace::RegisterReader registers = thread->reader();
+  registers.load_general(registers.thread, &found);
+  const MachineState& predicted = look_ahead_->state();
   verified.registers_disagree =
-      burst.cost.has_all_instructions && !RegistersMatch(look_ahead_->state(), thread->registers());
+      predicted.rip != found.rip || !trace::RegistersMatch(predicted, found);
   return verified;
 }
 

@@ -41,7 +41,7 @@ struct Verification {
   uint64_t branches = 0;       // that the thread has taken as predicted
   uint64_t disagreements = 0;  // 0 or 1: what follows a wrong one is not compared
   uint64_t disagreement_at = 0;
-  bool registers_disagree = false;  // at the end
+  bool registers_disagree = false;  // at the end, if the burst is full
 };
 
 class ProcessTracer {

@@ -12,22 +12,20 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <iterator>
-#include <string>
 
 #include "base/clock.h"
-#include "base/files.h"
 #include "trace/native/signal_context.h"
 
 namespace hbbp {
 namespace {
 
-constexpr uint64_t kPatienceNs = 20'000'000;
+constexpr uint64_t kPatienceNs = 1'000'000'000;
 // A thread that runs stops within some microseconds.
 constexpr uint64_t kBusyNs = 200'000;
 constexpr timespec kPause = {0, 50'000};
@@ -62,7 +60,7 @@ constexpr uint64_t kEndedByStops[] = {
     SYS_io_pgetevents, SYS_io_uring_enter, SYS_rt_sigtimedwait, SYS_semop,
     SYS_semtimedop,    SYS_accept,         SYS_accept4,         SYS_recvfrom,
     SYS_recvmsg,       SYS_recvmmsg,       SYS_sendto,          SYS_sendmsg};
-constexpr uint64_t kSystemCallBytes = 2;
+constexpr int64_t kRestartWithoutHandler = 514;  // ERESTARTNOHAND of the kernel
 
 // The kernel's struct _fpx_sw_bytes, in the XSAVE area of a signal's frame.
 constexpr size_t kSoftwareBytes = 464;
@@ -74,21 +72,6 @@ struct SoftwareBytes {
   uint32_t xstate_size;
 };
 constexpr uint32_t kInitialMxcsr = 0x1f80;
-
-uint64_t SignalSet(const std::string& status, const char* field) {
-  const size_t at = status.find(field);
-  return at == std::string::npos
-             ? 0
-             : std::strtoull(status.c_str() + at + std::strlen(field), nullptr, 16);
-}
-
-// Returns whether the thread has a signal to handle. Then that has ended its system call.
-bool HasSignal(pid_t tid) {
-  const StatusOr<std::string> status = ReadTextFile("/proc/" + std::to_string(tid) + "/status");
-  if (!status.ok()) return true;
-  const uint64_t pending = SignalSet(*status, "\nSigPnd:") | SignalSet(*status, "\nShdPnd:");
-  return (pending & ~SignalSet(*status, "\nSigBlk:")) != 0;
-}
 
 void LoadGeneral(const void* thread, trace::MachineState* state) {
   const user_regs_struct& from = static_cast<const ThreadStop*>(thread)->registers();
@@ -118,6 +101,7 @@ StopOutcome ThreadStop::Stop() {
     return errno == ESRCH ? StopOutcome::kGone : StopOutcome::kRefused;
   }
   is_traced_ = true;
+  tracer_ = ::gettid();
   ::ptrace(PTRACE_INTERRUPT, tid_, nullptr, nullptr);
   StopOutcome outcome = StopOutcome::kLate;
   const Patience patience(kPatienceNs);
@@ -130,7 +114,7 @@ StopOutcome ThreadStop::Stop() {
 // Returns whether there is news of the thread: the kernel's word for a stop, or 0 for its end.
 bool ThreadStop::Wait(int* status) {
   siginfo_t news = {};
-  const int options = WSTOPPED | (reaps_ ? WEXITED : 0) | WNOHANG | __WALL;
+  const int options = WSTOPPED | (reaps_ ? WEXITED : 0) | WNOHANG | __WALL | __WNOTHREAD;
   *status = 0;
   if (::waitid(P_PID, static_cast<id_t>(tid_), &news, options) != 0) return errno != EINTR;
   if (news.si_pid == 0) return false;
@@ -142,6 +126,7 @@ bool ThreadStop::Wait(int* status) {
 StopOutcome ThreadStop::StopLater() {
   int status = 0;
   if (!is_traced_) return StopOutcome::kGone;
+  if (::gettid() != tracer_) return StopOutcome::kLate;
   return Wait(&status) ? Judge(status) : StopOutcome::kLate;
 }
 
@@ -184,15 +169,15 @@ bool ThreadStop::Step() {
   return false;
 }
 
+// The kernel takes the result as if the call had given it by itself: it executes the call again if
+// there is no signal to handle, and otherwise returns EINTR behind the handler.
 void ThreadStop::GoOnWithSystemCall() {
   if (!IsInSystemCall() || static_cast<int64_t>(registers_.rax) != -EINTR) return;
-  const uint64_t number = registers_.orig_rax;
   const bool is_ended_by_stops = std::find(std::begin(kEndedByStops), std::end(kEndedByStops),
-                                           number) != std::end(kEndedByStops);
-  if (!is_ended_by_stops || HasSignal(tid_)) return;
+                                           registers_.orig_rax) != std::end(kEndedByStops);
+  if (!is_ended_by_stops) return;
   user_regs_struct again = registers_;
-  again.rax = number;
-  again.rip -= kSystemCallBytes;
+  again.rax = static_cast<uint64_t>(-kRestartWithoutHandler);
   ::ptrace(PTRACE_SETREGS, tid_, nullptr, &again);
 }
 

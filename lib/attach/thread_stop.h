@@ -6,7 +6,8 @@
 // process dies meanwhile, the kernel lets the thread run on. A system call that was interrupted
 // goes on.
 //
-// Contract: one thread calls all functions of an object, since ptrace belongs to a thread.
+// Contract: ptrace belongs to a thread, so the one that has called Stop calls the other functions.
+// For another one a late thread stays late.
 #ifndef HBBP_LIB_ATTACH_THREAD_STOP_H_
 #define HBBP_LIB_ATTACH_THREAD_STOP_H_
 
@@ -38,7 +39,7 @@ class ThreadStop {
   ThreadStop(const ThreadStop&) = delete;
   ThreadStop& operator=(const ThreadStop&) = delete;
 
-  // Waits for at most some milliseconds.
+  // Waits for at most a second. A thread that runs stops within some microseconds.
   StopOutcome Stop();
   // Asks once again whether a late thread has stopped. Waits for nothing.
   StopOutcome StopLater();
@@ -68,6 +69,7 @@ class ThreadStop {
 
   const pid_t tid_;
   const bool reaps_;
+  pid_t tracer_ = 0;  // the thread of this process that has called Stop
   bool is_traced_ = false;
   bool is_stopped_ = false;
   int signal_ = 0;  // to deliver when it goes on

@@ -10,7 +10,34 @@ namespace {
 // libm would do it, which a preload library must not bring along.
 uint64_t Rounded(double value) { return static_cast<uint64_t>(2 * value + 1) / 2; }
 
+// Bursts that begin at branches have so many branches, and others so many instructions (as many as
+// a thousand branches of most programs), unless each stream has less than two.
+constexpr uint32_t kDefaultLookAheadBranches = 1000;
+constexpr uint64_t kDefaultInstructions = 6000;
+constexpr uint32_t kMaxBranchesOfInstructions = 3072;
+constexpr uint32_t kDefaultVerifiedBranches = 256;
+constexpr uint32_t kDefaultBreakpointBranches = 16;  // as in the paper
+
 }  // namespace
+
+trace::BurstLimits DefaultBurstLimits(TraceMode mode, BurstExtent extent) {
+  trace::BurstLimits limits;
+  switch (mode) {
+    case TraceMode::kBreakpoint:
+      limits.branches = kDefaultBreakpointBranches;
+      break;
+    case TraceMode::kVerify:
+      limits.branches = kDefaultVerifiedBranches;
+      break;
+    default:
+      limits.branches = kDefaultLookAheadBranches;
+      if (extent == BurstExtent::kEvents) {
+        limits.branches = kMaxBranchesOfInstructions;
+        limits.instructions = kDefaultInstructions;
+      }
+  }
+  return limits;
+}
 
 void BurstWeights::Begin(BurstExtent extent, const trace::BurstLimits& limits,
                          const std::optional<ProcessorTiming>& processor,

@@ -17,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "backends/backend.h"
 #include "backends/burst_time.h"
 #include "backends/processor_timing.h"
 #include "base/recorded_access.h"
@@ -34,6 +35,9 @@ struct BurstSegment {
   std::span<const RecordedAccess> accesses;
   uint64_t instructions = 0;  // in its streams
 };
+
+// Returns how long bursts are if no other length is asked for.
+trace::BurstLimits DefaultBurstLimits(TraceMode mode, BurstExtent extent);
 
 class BurstWeights {
  public:

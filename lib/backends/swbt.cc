@@ -83,13 +83,6 @@ uint64_t SignalNs(const TraceTrigger& trigger) {
 }
 // A new period starts at once, so that a part of the one before is lost each time.
 constexpr uint64_t kSamplesByDraw = 8;
-// Bursts that begin at branches have so many branches, and others so many instructions (as many as
-// a thousand branches of most programs), unless each stream has less than two.
-constexpr uint32_t kDefaultLookAheadBranches = 1000;
-constexpr uint64_t kDefaultInstructions = 6000;
-constexpr uint32_t kMaxBranchesOfInstructions = 3072;
-constexpr uint32_t kDefaultVerifiedBranches = 256;
-constexpr uint32_t kDefaultBreakpointBranches = 16;  // as in the paper
 // The process is scanned for new threads at this interval, if they do not inherit a sampler,
 constexpr int kThreadsIntervalMs = 20;
 // and at this one if there were no new threads for a while.
@@ -137,25 +130,6 @@ trace::Mode ModeOf(TraceMode mode) {
     default:
       return trace::Mode::kLookAhead;
   }
-}
-
-trace::BurstLimits DefaultLimits(TraceMode mode, BurstExtent extent) {
-  trace::BurstLimits limits;
-  switch (mode) {
-    case TraceMode::kBreakpoint:
-      limits.branches = kDefaultBreakpointBranches;
-      break;
-    case TraceMode::kVerify:
-      limits.branches = kDefaultVerifiedBranches;
-      break;
-    default:
-      limits.branches = kDefaultLookAheadBranches;
-      if (extent == BurstExtent::kEvents) {
-        limits.branches = kMaxBranchesOfInstructions;
-        limits.instructions = kDefaultInstructions;
-      }
-  }
-  return limits;
 }
 
 bool IsDefault(const BackendConfig& config) {
@@ -245,7 +219,7 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   mode_ = NameOfMode(config.trace_mode);
   trace::TracerConfig tracer_config;
   tracer_config.mode = ModeOf(config.trace_mode);
-  burst_limits_ = DefaultLimits(config.trace_mode, burst_extent_);
+  burst_limits_ = DefaultBurstLimits(config.trace_mode, burst_extent_);
   if (config.burst_branches != 0) burst_limits_ = {config.burst_branches, 0, 0};
   tracer_config.burst = burst_limits_;
   tracer_config.handler_share = handler_share_;

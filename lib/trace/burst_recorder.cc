@@ -52,16 +52,9 @@ void BurstRecorder::GrowAhead() {
 
 void BurstRecorder::SetLimits(const BurstLimits& limits, bool records_accesses) {
   constexpr uint32_t kAccessesPerBranch = 4;
-  constexpr uint64_t kInstructionsPerBranch = 40;
-  constexpr uint64_t kMinInstructions = 2048;
-  constexpr uint64_t kMaxTimesInstructions = 7;
   limits_ = limits;
   records_accesses_ = records_accesses;
-  if (limits.max_instructions == 0) {
-    limits_.max_instructions = limits.instructions != 0
-                                   ? limits.instructions * kMaxTimesInstructions
-                                   : kMinInstructions + limits.branches * kInstructionsPerBranch;
-  }
+  limits_.max_instructions = limits.MaxInstructions();
   // Bursts that end at instructions rarely have half of the branches that they may.
   const uint32_t branches = limits.instructions != 0 ? limits.branches / 2 : limits.branches;
   const uint32_t accesses = records_accesses ? branches * kAccessesPerBranch : 0;

@@ -47,6 +47,16 @@ struct BurstLimits {
   uint64_t instructions = 0;
   // So many are interpreted or walked at most; 0: the default.
   uint64_t max_instructions = 0;
+
+  // Beyond the default a burst is taken for a loop that waits for another thread.
+  constexpr uint64_t MaxInstructions() const {
+    constexpr uint64_t kInstructionsPerBranch = 40;
+    constexpr uint64_t kMinInstructions = 2048;
+    constexpr uint64_t kMaxTimesInstructions = 7;
+    if (max_instructions != 0) return max_instructions;
+    return instructions != 0 ? instructions * kMaxTimesInstructions
+                             : kMinInstructions + branches * kInstructionsPerBranch;
+  }
 };
 
 class BurstRecorder {

@@ -8,18 +8,6 @@
 namespace hbbp::trace {
 namespace {
 
-bool RegistersMatch(const MachineState& predicted, const MachineState& found) {
-  for (unsigned i = 0; i < 16; ++i) {
-    if ((predicted.poison & GprBit(i)) == 0 && predicted.gpr[i] != found.gpr[i]) return false;
-  }
-  constexpr uint64_t kFlags[] = {kFlagCf, kFlagPf, kFlagAf, kFlagZf, kFlagSf, kFlagOf};
-  uint64_t differing = predicted.flags ^ found.flags;
-  for (unsigned i = 0; i < 6; ++i) {
-    if (predicted.poison & (kCfBit << i)) differing &= ~kFlags[i];
-  }
-  return (differing & kArithmeticFlags) == 0;
-}
-
 // Returns whether the target of a taken branch, if it is in memory, is what the burst has there.
 bool TargetMatches(LookAhead* look_ahead, const Branch& branch, const MachineState& state,
                    const BranchOutcome& found) {

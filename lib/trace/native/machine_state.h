@@ -77,6 +77,20 @@ struct alignas(64) MachineState {
   alignas(64) uint8_t fxsave[512];  // the x87 state, as fxsave64 writes it; its SSE part is stale
 };
 
+// Returns whether the general registers and the arithmetic flags that `predicted` knows are those
+// of `found`.
+inline bool RegistersMatch(const MachineState& predicted, const MachineState& found) {
+  for (unsigned i = 0; i < 16; ++i) {
+    if ((predicted.poison & GprBit(i)) == 0 && predicted.gpr[i] != found.gpr[i]) return false;
+  }
+  constexpr uint64_t kFlags[] = {kFlagCf, kFlagPf, kFlagAf, kFlagZf, kFlagSf, kFlagOf};
+  uint64_t differing = predicted.flags ^ found.flags;
+  for (unsigned i = 0; i < 6; ++i) {
+    if (predicted.poison & (kCfBit << i)) differing &= ~kFlags[i];
+  }
+  return (differing & kArithmeticFlags) == 0;
+}
+
 }  // namespace hbbp::trace
 
 #endif  // HBBP_LIB_TRACE_NATIVE_MACHINE_STATE_H_

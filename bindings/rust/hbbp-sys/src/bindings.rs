@@ -2877,8 +2877,8 @@ pub struct hbbp_session_options {
     /// Table 4
     pub expected_seconds: u64,
     /// 0: the calling process; else another one, which the caller may trace (ptrace) and
-    /// whose children are not followed. It need not exist to the end. Not where
-    /// branches are traced, and HBBP_SOURCE_AUTO does without it
+    /// whose children are not followed. It need not exist to the end. HBBP_SOURCE_SWBT
+    /// stops its threads for its bursts; HBBP_SOURCE_AUTO does not trace it
     pub pid: u64,
     /// Any event of the kernel or the PMU, for samples and for bursts of HBBP_SOURCE_SWBT, but not for
     /// HBBP_SOURCE_IBS; \`event\` says what it counts, as hbbp_event_find does, which knows codes:
