@@ -119,7 +119,7 @@ void IbsAttribution::AppendLosses(uint32_t source, Counters* counters) const {
 
 uint64_t IbsAttribution::BytesWithOneMore() const {
   // Maximum number of entries that one sample adds to a table.
-  constexpr size_t kMaxAdded = 32;
+  constexpr size_t kMaxAdded = 64;
   // Each entry is an allocation of its own with a link, a hash value, and two words of malloc's.
   // There are at least as many buckets as entries, and their number grows by doubling.
   const auto bytes = [](const auto& table) {

@@ -76,6 +76,10 @@ void DecodeOpData3(uint64_t data, IbsOp* op) {
   op->hit_l2_dtlb_2m = Bit(data, 6);
   op->missed_dc = Bit(data, 7);
   op->is_misaligned = Bit(data, 8);
+  op->has_load_bank_conflict = Bit(data, 9);
+  op->has_store_bank_conflict = Bit(data, 10);
+  op->is_forwarded = Bit(data, 11);
+  op->is_forwarding_cancelled = Bit(data, 12);
   op->is_write_combining = Bit(data, 13);
   op->is_uncacheable = Bit(data, 14);
   op->is_locked = Bit(data, 15);
