@@ -1,0 +1,53 @@
+// IbsSamples delivers the samples of an event of IBS, live or recorded, and adds up the events that
+// AMD derives from them.
+#ifndef HBBP_LIB_PERF_IBS_SAMPLES_H_
+#define HBBP_LIB_PERF_IBS_SAMPLES_H_
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "events/event_sink.h"
+#include "events/samples.h"
+#include "perf/byte_order.h"
+#include "perf/ibs_events.h"
+
+namespace hbbp {
+
+enum class IbsKind : uint8_t { kNone, kOp, kFetch };
+
+// Returns the kind of an event by the name of its PMU.
+IbsKind IbsKindOf(std::string_view event_name);
+
+class IbsSamples {
+ public:
+  explicit IbsSamples(IbsKind kind = IbsKind::kNone) : kind_(kind) {}
+
+  IbsKind kind() const { return kind_; }
+
+  // Delivers a sample with what its raw data says of the op or fetch. It is then of the instruction
+  // that the registers name: that of the op, unless they say that its address is invalid, or the
+  // linear address of the fetch. Without registers it is an IP sample.
+  void Deliver(IpSample sample, std::span<const uint8_t> raw, ByteOrder order, EventSink* sink);
+
+  // Appends the sums that are not 0.
+  void AppendTo(Counters* counters) const;
+
+ private:
+  template <typename Sample>
+  void AddValues(const Sample& sample);
+
+  struct Sum {
+    const char* event;
+    uint64_t value;
+  };
+
+  IbsKind kind_;
+  std::vector<Sum> sums_;  // in the order of VisitIbsEvents
+  uint64_t undecodable_ = 0;
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_PERF_IBS_SAMPLES_H_
