@@ -468,13 +468,6 @@ StatusOr<EventPlan> PlanLbr(const BackendConfig& config, const CpuEvents& cpu) {
   return plan;
 }
 
-std::vector<IbsKind> IbsKindsOf(const std::string& event_name) {
-  if (event_name == "ibs_op") return {IbsKind::kOp};
-  if (event_name == "ibs_fetch") return {IbsKind::kFetch};
-  if (event_name == "ibs_op,ibs_fetch") return {IbsKind::kOp, IbsKind::kFetch};
-  return {};
-}
-
 StatusOr<EventPlan> PlanIbs(const BackendConfig& config, const CpuEvents& cpu) {
   const std::string& name = config.event_name;
   EventPlan plan;

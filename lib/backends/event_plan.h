@@ -73,9 +73,6 @@ StatusOr<EventPlan> PlanLbr(const BackendConfig& config, const CpuEvents& cpu);
 // (IbsKindsOf); without one it is ops.
 StatusOr<EventPlan> PlanIbs(const BackendConfig& config, const CpuEvents& cpu);
 
-// Returns the kinds of "ibs_op", "ibs_fetch" or "ibs_op,ibs_fetch"; none for any other name.
-std::vector<IbsKind> IbsKindsOf(const std::string& event_name);
-
 // Plans an event that reports mappings, names and new threads, and has no samples.
 StatusOr<EventPlan> PlanObservation();
 

@@ -12,6 +12,13 @@ IbsKind IbsKindOf(std::string_view event_name) {
   return IbsKind::kNone;
 }
 
+std::vector<IbsKind> IbsKindsOf(std::string_view names) {
+  if (names == "ibs_op") return {IbsKind::kOp};
+  if (names == "ibs_fetch") return {IbsKind::kFetch};
+  if (names == "ibs_op,ibs_fetch") return {IbsKind::kOp, IbsKind::kFetch};
+  return {};
+}
+
 template <typename Sample>
 void IbsSamples::AddValues(const Sample& sample) {
   size_t i = 0;

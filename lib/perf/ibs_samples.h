@@ -20,6 +20,10 @@ enum class IbsKind : uint8_t { kNone, kOp, kFetch };
 // Returns the kind of an event by the name of its PMU.
 IbsKind IbsKindOf(std::string_view event_name);
 
+// Returns the kinds of "ibs_op", "ibs_fetch" or "ibs_op,ibs_fetch", as a session is asked for them;
+// none for any other name.
+std::vector<IbsKind> IbsKindsOf(std::string_view names);
+
 class IbsSamples {
  public:
   explicit IbsSamples(IbsKind kind = IbsKind::kNone) : kind_(kind) {}
