@@ -383,13 +383,14 @@ StatusOr<PlannedEvent> PlanBranchStacks(const BackendConfig& config, const CpuEv
 Candidate IbsCandidate(IbsKind kind, PeriodMode mode, const CpuEvents& cpu) {
   constexpr uint64_t kCountDispatchedOps = 1 << 19;
   constexpr uint64_t kDrawLowBits = uint64_t{1} << 57;
-  if (kind == IbsKind::kOp) {
-    return {EventKind::kUops, {"ibs_op/cnt_ctl=1/", {{cpu.ibs_op_type, kCountDispatchedOps, {}}}}};
-  }
-  if (mode == PeriodMode::kFixed) {
-    return {EventKind::kOther, {"ibs_fetch//", {{cpu.ibs_fetch_type, 0, {}}}}};
-  }
-  return {EventKind::kOther, {"ibs_fetch/rand_en=1/", {{cpu.ibs_fetch_type, kDrawLowBits, {}}}}};
+  const bool is_of_ops = kind == IbsKind::kOp;
+  const bool is_fixed = mode == PeriodMode::kFixed;
+  const char* const name = is_of_ops  ? "ibs_op/cnt_ctl=1/"
+                           : is_fixed ? "ibs_fetch//"
+                                      : "ibs_fetch/rand_en=1/";
+  const uint64_t config = is_of_ops ? kCountDispatchedOps : is_fixed ? 0 : kDrawLowBits;
+  return {is_of_ops ? EventKind::kUops : EventKind::kOther,
+          Generic(name, is_of_ops ? cpu.ibs_op_type : cpu.ibs_fetch_type, config)};
 }
 
 // The hardware draws the lowest 7 bits of an op's period itself, always, and the lowest 4 of a
@@ -471,7 +472,9 @@ StatusOr<EventPlan> PlanLbr(const BackendConfig& config, const CpuEvents& cpu) {
 StatusOr<EventPlan> PlanIbs(const BackendConfig& config, const CpuEvents& cpu) {
   const std::string& name = config.event_name;
   EventPlan plan;
-  for (const IbsKind kind : IbsKindsOf(name.empty() ? "ibs_op" : name)) {
+  const IbsKinds kinds = IbsKindsOf(name.empty() ? "ibs_op" : name);
+  for (const IbsKind kind : {IbsKind::kOp, IbsKind::kFetch}) {
+    if (!(kind == IbsKind::kOp ? kinds.has_ops : kinds.has_fetches)) continue;
     HBBP_ASSIGN_OR_RETURN(PlannedEvent event, PlanIbsEvent(kind, config, cpu));
     if (plan.events.empty()) {
       for (PlannedEvent::Variant& variant : event.variants) ObserveProcess(&variant.attr);

@@ -12,20 +12,20 @@ IbsKind IbsKindOf(std::string_view event_name) {
   return IbsKind::kNone;
 }
 
-std::vector<IbsKind> IbsKindsOf(std::string_view names) {
-  if (names == "ibs_op") return {IbsKind::kOp};
-  if (names == "ibs_fetch") return {IbsKind::kFetch};
-  if (names == "ibs_op,ibs_fetch") return {IbsKind::kOp, IbsKind::kFetch};
-  return {};
+IbsKinds IbsKindsOf(std::string_view names) {
+  const bool is_both = names == "ibs_op,ibs_fetch";
+  return {is_both || names == "ibs_op", is_both || names == "ibs_fetch"};
+}
+
+void IbsSamples::AddValue(size_t index, const char* event, uint64_t value) {
+  if (index == sums_.size()) sums_.push_back({event, 0});
+  sums_[index].value += value;
 }
 
 template <typename Sample>
 void IbsSamples::AddValues(const Sample& sample) {
   size_t i = 0;
-  const auto add = [&](const char* event, uint64_t value) {
-    if (i == sums_.size()) sums_.push_back({event, 0});
-    sums_[i++].value += value;
-  };
+  const auto add = [&](const char* event, uint64_t value) { AddValue(i++, event, value); };
   VisitIbsEvents(sample, std::ref(add));
 }
 

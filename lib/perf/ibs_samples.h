@@ -3,6 +3,7 @@
 #ifndef HBBP_LIB_PERF_IBS_SAMPLES_H_
 #define HBBP_LIB_PERF_IBS_SAMPLES_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -20,9 +21,15 @@ enum class IbsKind : uint8_t { kNone, kOp, kFetch };
 // Returns the kind of an event by the name of its PMU.
 IbsKind IbsKindOf(std::string_view event_name);
 
+struct IbsKinds {
+  bool has_ops = false;
+  bool has_fetches = false;
+  bool empty() const { return !has_ops && !has_fetches; }
+};
+
 // Returns the kinds of "ibs_op", "ibs_fetch" or "ibs_op,ibs_fetch", as a session is asked for them;
 // none for any other name.
-std::vector<IbsKind> IbsKindsOf(std::string_view names);
+IbsKinds IbsKindsOf(std::string_view names);
 
 class IbsSamples {
  public:
@@ -41,6 +48,7 @@ class IbsSamples {
  private:
   template <typename Sample>
   void AddValues(const Sample& sample);
+  void AddValue(size_t index, const char* event, uint64_t value);
 
   struct Sum {
     const char* event;
