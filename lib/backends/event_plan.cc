@@ -406,8 +406,8 @@ void SetIbsPeriod(const BackendConfig& config, PlannedEvent* event) {
   event->choice.period_mode = is_fixed ? PeriodMode::kFixed : PeriodMode::kRandom;
 }
 
-StatusOr<PlannedEvent> PlanIbsEvent(IbsKind kind, const BackendConfig& config,
-                                    const CpuEvents& cpu) {
+Status AddIbsEvent(IbsKind kind, const BackendConfig& config, const CpuEvents& cpu,
+                   EventPlan* plan) {
   constexpr uint64_t kFilterInSoftware = 1;
   const bool is_of_ops = kind == IbsKind::kOp;
   if ((is_of_ops ? cpu.ibs_op_type : cpu.ibs_fetch_type) == 0) {
@@ -421,10 +421,12 @@ StatusOr<PlannedEvent> PlanIbsEvent(IbsKind kind, const BackendConfig& config,
                       "ibs_op has no fixed periods: the hardware draws their lowest 7 bits");
   }
   const Candidate candidate = IbsCandidate(kind, config.period_mode, cpu);
-  PlannedEvent event = Plan(SourceKind::kIbs, candidate, config);
+  plan->events.push_back(Plan(SourceKind::kIbs, candidate, config));
+  PlannedEvent& event = plan->events.back();
   event.ibs_kind = kind;
   event.period_multiple = kIbsPeriodMultiple;
   perf_event_attr& attr = event.variants.front().attr;
+  if (plan->events.size() == 1) ObserveProcess(&attr);
   attr.sample_type |= PERF_SAMPLE_RAW;
   if (config.frequency_hz != 0) {
     SetFrequency(config.frequency_hz, &event);
@@ -448,7 +450,7 @@ StatusOr<PlannedEvent> PlanIbsEvent(IbsKind kind, const BackendConfig& config,
     event.choice.note =
         "IBS of this kernel cannot leave the kernel out, so its samples are dropped";
   }
-  return event;
+  return OkStatus();
 }
 
 }  // namespace
@@ -473,20 +475,8 @@ StatusOr<EventPlan> PlanIbs(const BackendConfig& config, const CpuEvents& cpu) {
   const std::string& name = config.event_name;
   EventPlan plan;
   const IbsKinds kinds = IbsKindsOf(name.empty() ? "ibs_op" : name);
-  for (const IbsKind kind : {IbsKind::kOp, IbsKind::kFetch}) {
-    if (!(kind == IbsKind::kOp ? kinds.has_ops : kinds.has_fetches)) continue;
-    HBBP_ASSIGN_OR_RETURN(PlannedEvent event, PlanIbsEvent(kind, config, cpu));
-    if (plan.events.empty()) {
-      for (PlannedEvent::Variant& variant : event.variants) ObserveProcess(&variant.attr);
-    }
-    plan.events.push_back(std::move(event));
-  }
-  if (plan.events.empty()) {
-    return MakeStatus(StatusCode::kInvalidArgument,
-                      "%s is not an event of IBS; there are ibs_op, ibs_fetch, and both: "
-                      "ibs_op,ibs_fetch",
-                      name.c_str());
-  }
+  if (kinds.has_ops) HBBP_RETURN_IF_ERROR(AddIbsEvent(IbsKind::kOp, config, cpu, &plan));
+  if (kinds.has_fetches) HBBP_RETURN_IF_ERROR(AddIbsEvent(IbsKind::kFetch, config, cpu, &plan));
   return plan;
 }
 

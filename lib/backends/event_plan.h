@@ -70,7 +70,7 @@ StatusOr<EventPlan> PlanLbr(const BackendConfig& config, const CpuEvents& cpu);
 
 // Plans one or both events of AMD's IBS, which sample one op of those that are dispatched in a
 // period, or one fetch, with what happened to it. The name of the event says which
-// (IbsKindsOf); without one it is ops.
+// (IbsKindsOf, not empty); without one it is ops.
 StatusOr<EventPlan> PlanIbs(const BackendConfig& config, const CpuEvents& cpu);
 
 // Plans an event that reports mappings, names and new threads, and has no samples.

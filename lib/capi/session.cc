@@ -128,12 +128,10 @@ Status CheckOptionsOfSource(const hbbp_session_options& options) {
       options.event_name != nullptr && !hbbp::IbsKindsOf(options.event_name).empty();
   if (names_event && source == HBBP_SOURCE_IBS &&
       (!names_ibs || options.event != HBBP_EVENT_AUTO)) {
-    return OutOfRange("event",
-                      "HBBP_EVENT_AUTO with HBBP_SOURCE_IBS, and event_name NULL, ibs_op, "
-                      "ibs_fetch or ibs_op,ibs_fetch");
+    return OutOfRange("event", "HBBP_EVENT_AUTO with HBBP_SOURCE_IBS, and event_name one of IBS");
   }
   if (names_ibs && source != HBBP_SOURCE_IBS) {
-    return OutOfRange("event_name", "another one with a source other than HBBP_SOURCE_IBS");
+    return OutOfRange("event_name", "one of another source");
   }
   const bool draws_periods = options.period_mode != HBBP_PERIOD_PRIME;
   if (options.frequency_hz != 0 && draws_periods && source != HBBP_SOURCE_SWBT) {

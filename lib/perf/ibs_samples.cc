@@ -17,15 +17,14 @@ IbsKinds IbsKindsOf(std::string_view names) {
   return {is_both || names == "ibs_op", is_both || names == "ibs_fetch"};
 }
 
-void IbsSamples::AddValue(size_t index, const char* event, uint64_t value) {
-  if (index == sums_.size()) sums_.push_back({event, 0});
-  sums_[index].value += value;
-}
-
 template <typename Sample>
 void IbsSamples::AddValues(const Sample& sample) {
-  size_t i = 0;
-  const auto add = [&](const char* event, uint64_t value) { AddValue(i++, event, value); };
+  Sum* sum = sums_.data();
+  const auto add = [&sum](const char* event, uint64_t value) {
+    sum->event = event;
+    sum->value += value;
+    ++sum;
+  };
   VisitIbsEvents(sample, std::ref(add));
 }
 

@@ -3,11 +3,11 @@
 #ifndef HBBP_LIB_PERF_IBS_SAMPLES_H_
 #define HBBP_LIB_PERF_IBS_SAMPLES_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "events/event_sink.h"
 #include "events/samples.h"
@@ -48,15 +48,15 @@ class IbsSamples {
  private:
   template <typename Sample>
   void AddValues(const Sample& sample);
-  void AddValue(size_t index, const char* event, uint64_t value);
+  static constexpr size_t kMaxEvents = 64;  // of a kind
 
   struct Sum {
-    const char* event;
-    uint64_t value;
+    const char* event = nullptr;
+    uint64_t value = 0;
   };
 
   IbsKind kind_;
-  std::vector<Sum> sums_;  // in the order of VisitIbsEvents
+  std::array<Sum, kMaxEvents> sums_ = {};  // in the order of VisitIbsEvents
   uint64_t undecodable_ = 0;
 };
 

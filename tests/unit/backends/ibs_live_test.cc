@@ -175,7 +175,6 @@ TEST_CASE("a session of fetches needs no PMU of ops, and says which is missing")
             .status()
             .message()
             .starts_with("no PMU ibs_fetch in sysfs"));
-  CHECK(PlanIbs(Config("cycles"), amd).status().code() == StatusCode::kInvalidArgument);
 }
 
 TEST_CASE("the low bits of periods are drawn, or what asks for others is refused") {
