@@ -91,13 +91,13 @@ uint64_t CodeAddress() { return reinterpret_cast<uint64_t>(&IbsLiveTestCode); }
 
 constexpr uint64_t kLoadThatMissed = uint64_t{300} << 32 | 1 << 17 | 0x80 | 1;
 
-std::map<std::string, uint64_t> CountersOf(const ProfileData& data, size_t source) {
+std::map<std::string, uint64_t> FindCounters(const ProfileData& data, size_t source) {
   std::map<std::string, uint64_t> counters;
   for (const auto& [name, value] : data.sources.at(source).trace.counters) counters[name] = value;
   return counters;
 }
 
-uint64_t OffsetOf(const ProfileData& data, const char* event, uint32_t source) {
+uint64_t FindOffset(const ProfileData& data, const char* event, uint32_t source) {
   for (const IbsCount& count : data.ibs_counts) {
     if (data.ibs_names[count.event] == event && count.source == source) return count.offset;
   }
@@ -116,8 +116,8 @@ TEST_CASE("a live op is of the instruction that its registers name, and has what
   CHECK(data.sources[0].kind == SourceKind::kIbs);
   CHECK(data.sources[0].period_mode == PeriodMode::kRandom);
   REQUIRE(data.counts.size() == 1);
-  CHECK(data.counts[0].offset == OffsetOf(data, "op-nb-local-dram", 0));
-  const auto counters = CountersOf(data, 0);
+  CHECK(data.counts[0].offset == FindOffset(data, "op-nb-local-dram", 0));
+  const auto counters = FindCounters(data, 0);
   CHECK(counters.at("op-loads") == 1);
   CHECK(counters.at("op-dc-load-miss-cycles") == 300);
   REQUIRE(data.ibs_lines.size() == 1);
@@ -135,7 +135,7 @@ TEST_CASE("a live op is of the instruction that its registers name, and has what
   REQUIRE(both.counts.size() == 2);
   CHECK(both.counts[1].offset == both.counts[0].offset + 4);
   CHECK(both.counts[1].samples == 2);
-  CHECK(CountersOf(both, 0).at("undecodable-ibs-samples") == 1);
+  CHECK(FindCounters(both, 0).at("undecodable-ibs-samples") == 1);
 }
 
 TEST_CASE("ops and fetches are sources of one session") {
@@ -157,10 +157,10 @@ TEST_CASE("ops and fetches are sources of one session") {
   CHECK(data.sources[1].kind == SourceKind::kIbs);
   CHECK(data.sources[1].event == EventKind::kOther);
   CHECK(data.sources[1].event_name == "ibs_fetch/rand_en=1/");
-  CHECK(CountersOf(data, 0).at("op-loads") == 1);
-  CHECK(CountersOf(data, 1).at("fetch-latency-cycles") == 3 * 77);
-  CHECK(!CountersOf(data, 0).contains("fetch-samples"));
-  CHECK(OffsetOf(data, "fetch-completed", 1) == OffsetOf(data, "op-loads", 0) + 8);
+  CHECK(FindCounters(data, 0).at("op-loads") == 1);
+  CHECK(FindCounters(data, 1).at("fetch-latency-cycles") == 3 * 77);
+  CHECK(!FindCounters(data, 0).contains("fetch-samples"));
+  CHECK(FindOffset(data, "fetch-completed", 1) == FindOffset(data, "op-loads", 0) + 8);
 }
 
 TEST_CASE("a session of fetches needs no PMU of ops, and says which is missing") {
@@ -254,7 +254,7 @@ TEST_CASE("recorded registers count live for what they count imported") {
     const auto sums = [](const ProfileData& data) {
       std::map<std::string, uint64_t> all;
       for (size_t i = 0; i < data.sources.size(); ++i) {
-        for (const auto& [event, value] : CountersOf(data, i)) {
+        for (const auto& [event, value] : FindCounters(data, i)) {
           if (event.starts_with("op-") || event.starts_with("fetch-")) all[event] += value;
         }
       }
