@@ -60,8 +60,9 @@ typedef struct hbbp_session_options {
   uint64_t pid; /* 0: the calling process; else another one, which the caller may trace (ptrace) and
                    whose children are not followed. It need not exist to the end. HBBP_SOURCE_SWBT
                    stops its threads for its bursts; HBBP_SOURCE_AUTO does not trace it */
-  /* Any event of the kernel or the PMU, for samples and for bursts of HBBP_SOURCE_SWBT, but not for
-     HBBP_SOURCE_IBS; `event` says what it counts, as hbbp_event_find does, which knows codes: */
+  /* Any event of the kernel or the PMU, for samples and for bursts of HBBP_SOURCE_SWBT; `event`
+     says what it counts, as hbbp_event_find does, which knows codes. With HBBP_SOURCE_IBS "ibs_op"
+     (the default), "ibs_fetch" or "ibs_op,ibs_fetch", and the others 0: */
   const char *event_name; /* copied; shown in the profile. NULL: `event` says it all */
   uint64_t event_type;    /* as in perf_event_attr */
   uint64_t event_config;

@@ -380,6 +380,79 @@ StatusOr<PlannedEvent> PlanBranchStacks(const BackendConfig& config, const CpuEv
   return refusals.ToStatus();
 }
 
+Candidate IbsCandidate(IbsKind kind, PeriodMode mode, const CpuEvents& cpu) {
+  constexpr uint64_t kCountDispatchedOps = 1 << 19;
+  constexpr uint64_t kDrawLowBits = uint64_t{1} << 57;
+  const bool is_of_ops = kind == IbsKind::kOp;
+  const bool is_fixed = mode == PeriodMode::kFixed;
+  const char* const name = is_of_ops  ? "ibs_op/cnt_ctl=1/"
+                           : is_fixed ? "ibs_fetch//"
+                                      : "ibs_fetch/rand_en=1/";
+  const uint64_t config = is_of_ops ? kCountDispatchedOps : is_fixed ? 0 : kDrawLowBits;
+  return {is_of_ops ? EventKind::kUops : EventKind::kOther,
+          Generic(name, is_of_ops ? cpu.ibs_op_type : cpu.ibs_fetch_type, config)};
+}
+
+// The hardware draws the lowest 7 bits of an op's period itself, always, and the lowest 4 of a
+// fetch's if it is asked to.
+void SetIbsPeriod(const BackendConfig& config, PlannedEvent* event) {
+  const uint64_t wanted =
+      config.period != 0 ? config.period : PeriodsFor(config.expected_seconds).events;
+  const uint64_t period = RoundedPeriod(*event, wanted);
+  event->choice.period = period;
+  for (PlannedEvent::Variant& variant : event->variants) variant.attr.sample_period = period;
+  if (config.period_mode == PeriodMode::kRandom) event->random_period = period;
+  const bool is_fixed = config.period_mode == PeriodMode::kFixed;
+  event->choice.period_mode = is_fixed ? PeriodMode::kFixed : PeriodMode::kRandom;
+}
+
+Status AddIbsEvent(IbsKind kind, const BackendConfig& config, const CpuEvents& cpu,
+                   EventPlan* plan) {
+  constexpr uint64_t kFilterInSoftware = 1;
+  const bool is_of_ops = kind == IbsKind::kOp;
+  if ((is_of_ops ? cpu.ibs_op_type : cpu.ibs_fetch_type) == 0) {
+    return MakeStatus(StatusCode::kUnsupported,
+                      "no PMU %s in sysfs; IBS needs an AMD processor, family 10h or newer, "
+                      "outside a virtual machine",
+                      is_of_ops ? "ibs_op" : "ibs_fetch");
+  }
+  if (is_of_ops && config.period_mode == PeriodMode::kFixed) {
+    return MakeStatus(StatusCode::kInvalidArgument,
+                      "ibs_op has no fixed periods: the hardware draws their lowest 7 bits");
+  }
+  const Candidate candidate = IbsCandidate(kind, config.period_mode, cpu);
+  plan->events.push_back(Plan(SourceKind::kIbs, candidate, config));
+  PlannedEvent& event = plan->events.back();
+  event.ibs_kind = kind;
+  event.period_multiple = kIbsPeriodMultiple;
+  perf_event_attr& attr = event.variants.front().attr;
+  if (plan->events.size() == 1) ObserveProcess(&attr);
+  attr.sample_type |= PERF_SAMPLE_RAW;
+  if (config.frequency_hz != 0) {
+    SetFrequency(config.frequency_hz, &event);
+  } else {
+    SetIbsPeriod(config, &event);
+  }
+  int error_number = FindOptions(0, &event);
+  if (error_number == EINVAL && attr.exclude_kernel != 0) {
+    attr.config2 = kFilterInSoftware;
+    error_number = FindOptions(0, &event);
+  }
+  if (error_number == EINVAL && attr.exclude_kernel != 0) {
+    attr.config2 = 0;
+    attr.exclude_kernel = attr.exclude_hv = 0;
+    event.drops_kernel = true;
+    error_number = FindOptions(0, &event);
+  }
+  if (error_number != 0) return PerfEventOpenStatus(error_number, candidate.event.name);
+  event.choice.event_name = candidate.event.name;
+  if (event.drops_kernel) {
+    event.choice.note =
+        "IBS of this kernel cannot leave the kernel out, so its samples are dropped";
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 StatusOr<EventPlan> PlanEbs(const BackendConfig& config, const CpuEvents& cpu) {
@@ -399,47 +472,11 @@ StatusOr<EventPlan> PlanLbr(const BackendConfig& config, const CpuEvents& cpu) {
 }
 
 StatusOr<EventPlan> PlanIbs(const BackendConfig& config, const CpuEvents& cpu) {
-  constexpr uint64_t kCountDispatchedOps = 1 << 19;
-  constexpr uint64_t kFilterInSoftware = 1;
-  if (cpu.ibs_op_type == 0) {
-    return MakeStatus(StatusCode::kUnsupported,
-                      "no PMU ibs_op in sysfs; IBS needs an AMD processor, family 10h or newer, "
-                      "outside a virtual machine");
-  }
-  const Candidate ops = {EventKind::kUops,
-                         {"ibs_op/cnt_ctl=1/", {{cpu.ibs_op_type, kCountDispatchedOps, {}}}}};
-  PlannedEvent event = Plan(SourceKind::kIbs, ops, config);
-  perf_event_attr& attr = event.variants.front().attr;
-  ObserveProcess(&attr);
-  attr.sample_type |= PERF_SAMPLE_RAW;
-  if (config.frequency_hz != 0) {
-    SetFrequency(config.frequency_hz, &event);
-  } else {
-    // The hardware draws the lowest bits itself, so a prime would be of no use.
-    const uint64_t period =
-        config.period != 0 ? config.period : PeriodsFor(config.expected_seconds).events;
-    event.choice.period = attr.sample_period =
-        std::max(period / kIbsPeriodMultiple, uint64_t{1}) * kIbsPeriodMultiple;
-  }
-  int error_number = FindOptions(0, &event);
-  if (error_number == EINVAL && attr.exclude_kernel != 0) {
-    attr.config2 = kFilterInSoftware;
-    error_number = FindOptions(0, &event);
-  }
-  if (error_number == EINVAL && attr.exclude_kernel != 0) {
-    attr.config2 = 0;
-    attr.exclude_kernel = attr.exclude_hv = 0;
-    event.drops_kernel = true;
-    error_number = FindOptions(0, &event);
-  }
-  if (error_number != 0) return PerfEventOpenStatus(error_number, ops.event.name);
-  event.choice.event_name = ops.event.name;
-  if (event.drops_kernel) {
-    event.choice.note =
-        "IBS of this kernel cannot leave the kernel out, so its samples are dropped";
-  }
+  const std::string& name = config.event_name;
   EventPlan plan;
-  plan.events.push_back(std::move(event));
+  const IbsKinds kinds = IbsKindsOf(name.empty() ? "ibs_op" : name);
+  if (kinds.has_ops) HBBP_RETURN_IF_ERROR(AddIbsEvent(IbsKind::kOp, config, cpu, &plan));
+  if (kinds.has_fetches) HBBP_RETURN_IF_ERROR(AddIbsEvent(IbsKind::kFetch, config, cpu, &plan));
   return plan;
 }
 
@@ -451,7 +488,7 @@ void ScalePeriods(double factor, PeriodMode mode, PlannedEvent* event) {
   };
   uint64_t period = scaled(choice.period);
   if (choice.kind == SourceKind::kIbs) {
-    period = std::max(period / kIbsPeriodMultiple, uint64_t{1}) * kIbsPeriodMultiple;
+    period = RoundedPeriod(*event, period);
   } else if (mode == PeriodMode::kPrime && factor != 1) {
     period = LargestPrimeUpTo(period);
   }
@@ -464,6 +501,11 @@ void ScalePeriods(double factor, PeriodMode mode, PlannedEvent* event) {
       variant.attr.sample_period = period;
     }
   }
+}
+
+uint64_t RoundedPeriod(const PlannedEvent& event, uint64_t period) {
+  const uint64_t multiple = event.period_multiple;
+  return std::max(period / multiple, uint64_t{1}) * multiple;
 }
 
 StatusOr<EventPlan> PlanObservation() {

@@ -14,6 +14,7 @@
 #include "backends/backend.h"
 #include "base/status.h"
 #include "perf/cpu_events.h"
+#include "perf/ibs_samples.h"
 #include "perf/record_format.h"
 
 namespace hbbp {
@@ -27,7 +28,9 @@ struct PlannedEvent {
 
   SourceChoice choice;
   std::vector<Variant> variants;
-  uint64_t random_period = 0;  // mean of the random periods; 0: periods are not random
+  IbsKind ibs_kind = IbsKind::kNone;
+  uint64_t period_multiple = 1;  // periods are rounded down to it
+  uint64_t random_period = 0;    // mean of the random periods; 0: periods are not random
   // Samples of the kernel are dropped, because the PMU cannot filter them.
   bool drops_kernel = false;
   uint64_t sample_ns = 0;  // approximate time that a sample takes from its thread
@@ -44,6 +47,9 @@ struct EventPlan {
   // The first event reports mappings, names and threads as well.
   std::vector<PlannedEvent> events;
 };
+
+// Returns the period that the PMU counts for `period`.
+uint64_t RoundedPeriod(const PlannedEvent& event, uint64_t period);
 
 // Multiplies the planned periods of an event by `factor`.
 void ScalePeriods(double factor, PeriodMode mode, PlannedEvent* event);
@@ -62,8 +68,9 @@ StatusOr<EventPlan> PlanEbs(const BackendConfig& config, const CpuEvents& cpu);
 // Profiling", V.A).
 StatusOr<EventPlan> PlanLbr(const BackendConfig& config, const CpuEvents& cpu);
 
-// Plans an event of AMD that samples one of the ops that are dispatched in a period, with what
-// happened to it.
+// Plans one or both events of AMD's IBS, which sample one op of those that are dispatched in a
+// period, or one fetch, with what happened to it. The name of the event says which
+// (IbsKindsOf, not empty); without one it is ops.
 StatusOr<EventPlan> PlanIbs(const BackendConfig& config, const CpuEvents& cpu);
 
 // Plans an event that reports mappings, names and new threads, and has no samples.

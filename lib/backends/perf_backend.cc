@@ -81,6 +81,8 @@ Status PerfBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   excluded_ = excluded;
   HBBP_ASSIGN_OR_RETURN(plan_, MakePlan(config));
   bursts_.BeginRun(EventOfStacks(plan_));
+  ibs_.clear();
+  for (const PlannedEvent& planned : plan_.events) ibs_.emplace_back(planned.ibs_kind);
   HBBP_ASSIGN_OR_RETURN(cpus_, ListOnlineCpus());
   only_threads_ = config.threads;
   period_mode_ = config.period_mode;
@@ -238,6 +240,8 @@ void PerfBackend::ReportLosses(EventSink* sink) {
       }
     } else if (plan_.events[i].choice.ebs_method == EbsMethod::kIpPlusOne) {
       correction_.AppendTo(&statistics.counters);
+    } else if (plan_.events[i].ibs_kind != IbsKind::kNone) {
+      ibs_[i].AppendTo(&statistics.counters);
     } else {
       continue;
     }
@@ -291,8 +295,13 @@ void PerfBackend::DeliverSample(int cpu, std::span<const uint8_t> record, EventS
     }
     if (is_corrected) origin = correction_.Correct(origin.ip, is_exact, sample_.branches);
   }
-  sink->OnSample({RuntimeAddress{origin.ip}, head->pid, head->tid, head->time, head->period,
-                  static_cast<uint32_t>(planned), origin.position});
+  const IpSample sample = {
+      RuntimeAddress{origin.ip},      head->pid,      head->tid, head->time, head->period,
+      static_cast<uint32_t>(planned), origin.position};
+  if (event.ibs_kind != IbsKind::kNone && ParseSample(record, event.SampleFormat(), &sample_)) {
+    return ibs_[planned].Deliver(sample, sample_.raw, ByteOrder::kNative, sink);
+  }
+  sink->OnSample(sample);
 }
 
 void PerfBackend::DeliverStack(const SampleHead& head, size_t planned,
@@ -383,7 +392,7 @@ void PerfBackend::RedrawPeriods() {
   for (const Event& event : events_) {
     const uint64_t mean = plan_.events[event.planned].random_period;
     if (mean == 0) continue;
-    uint64_t period = draw_.Next(mean);
+    uint64_t period = RoundedPeriod(plan_.events[event.planned], draw_.Next(mean));
     ::ioctl(event.fd.get(), PERF_EVENT_IOC_PERIOD, &period);
   }
 }
@@ -498,6 +507,7 @@ int PerfBackend::ChooseDrainInterval() const {
   const double kMaxIntervalMs = std::min(100 * factor_, 1000.0);
   constexpr double kSampleBytes = 72;
   constexpr double kStackBytes = 32 * BranchStack::kEntryBytes;
+  constexpr double kIbsBytes = 88;
   constexpr double kFastestEventsPerMs = 2e7;  // of instructions and cycles on one CPU
   constexpr double kFastestBranchesPerMs = 5e6;
   if (kind_ == SourceKind::kNone) return static_cast<int>(kMaxIntervalMs);
@@ -512,7 +522,8 @@ int PerfBackend::ChooseDrainInterval() const {
         choice.period == 0 ? static_cast<double>(choice.frequency_hz) / 1000 / factor_
                            : events_per_ms / static_cast<double>(choice.period) / factor_;
     const bool has_stack = planned.HasStack() || choice.ebs_method == EbsMethod::kIpPlusOne;
-    bytes_per_ms += samples_per_ms * (kSampleBytes + (has_stack ? kStackBytes : 0));
+    bytes_per_ms += samples_per_ms * (kSampleBytes + (has_stack ? kStackBytes : 0) +
+                                      (planned.ibs_kind != IbsKind::kNone ? kIbsBytes : 0));
   }
   const double interval_ms = static_cast<double>(ring_bytes_) / 4 / bytes_per_ms;
   return static_cast<int>(std::clamp(interval_ms, 1.0, kMaxIntervalMs));

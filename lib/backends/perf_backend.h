@@ -24,6 +24,7 @@
 #include "events/period.h"
 #include "perf/branch_stack_bursts.h"
 #include "perf/cpu_events.h"
+#include "perf/ibs_samples.h"
 #include "perf/ip_correction.h"
 #include "perf/ring_buffer.h"
 #include "perf/sample_record.h"
@@ -140,6 +141,7 @@ class PerfBackend : public Backend {
   std::map<std::tuple<uint32_t, int, size_t, uint32_t>, uint64_t> deciding_events_;
   BranchStackBursts bursts_;
   IpCorrection correction_;
+  std::vector<IbsSamples> ibs_;  // by planned event
   SampleRecord sample_;
 };
 

@@ -11,6 +11,7 @@
 #include "base/nearest_name.h"
 #include "base/quantity.h"
 #include "capi/boundary.h"
+#include "perf/ibs_samples.h"
 
 namespace hbbp::capi {
 namespace {
@@ -114,6 +115,10 @@ constexpr std::string_view kEvent = "event";
 Status ReadEvent(std::string_view value, hbbp_session_options* options, std::string* event_name) {
   if (ReadName(kEvents, value, &options->event).ok()) return OkStatus();
   *event_name = value;
+  if (!hbbp::IbsKindsOf(value).empty()) {
+    options->event_name = event_name->c_str();
+    return OkStatus();
+  }
   HBBP_INIT(hbbp_event_code, code);
   HBBP_INIT(hbbp_error, error);
   const hbbp_status status = hbbp_event_find(event_name->c_str(), &code, &error);

@@ -22,6 +22,7 @@
 #include "capi/profile_access.h"
 #include "capi/session_handle.h"
 #include "capi/slice_option.h"
+#include "perf/ibs_samples.h"
 #include "session/session_registry.h"
 #include "session/worker_thread.h"
 
@@ -123,8 +124,14 @@ Status CheckOptionsOfSource(const hbbp_session_options& options) {
                       "0 with HBBP_SOURCE_SWBT, whose periods do not depend on it");
   }
   const bool names_event = options.event_name != nullptr || options.event != HBBP_EVENT_AUTO;
-  if (names_event && source == HBBP_SOURCE_IBS) {
-    return OutOfRange("event", "HBBP_EVENT_AUTO with HBBP_SOURCE_IBS, which counts ops");
+  const bool names_ibs =
+      options.event_name != nullptr && !hbbp::IbsKindsOf(options.event_name).empty();
+  if (names_event && source == HBBP_SOURCE_IBS &&
+      (!names_ibs || options.event != HBBP_EVENT_AUTO)) {
+    return OutOfRange("event", "HBBP_EVENT_AUTO with HBBP_SOURCE_IBS, and event_name one of IBS");
+  }
+  if (names_ibs && source != HBBP_SOURCE_IBS) {
+    return OutOfRange("event_name", "one of another source");
   }
   const bool draws_periods = options.period_mode != HBBP_PERIOD_PRIME;
   if (options.frequency_hz != 0 && draws_periods && source != HBBP_SOURCE_SWBT) {

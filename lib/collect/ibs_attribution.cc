@@ -27,17 +27,17 @@ uint32_t IbsAttribution::NameIndex(const char* name) {
   return index;
 }
 
+// Returns false if there is no room for another sum.
+bool IbsAttribution::AddTo(const SumKey& key, uint64_t value, size_t limit, Sums* sums) {
+  if (sums->size() >= limit && !sums->contains(key)) return false;
+  (*sums)[key] += value;
+  return true;
+}
+
 void IbsAttribution::AddSum(uint32_t source, const SampleLocation& location, const char* event,
                             uint64_t value) {
   const SumKey key = {source, location.thread, location.module, NameIndex(event), location.offset};
-  const auto known = sums_.find(key);
-  if (known != sums_.end()) {
-    known->second += value;
-  } else if (sums_.size() < limits_.sums) {
-    sums_[key] = value;
-  } else {
-    ++losses_[source].sums;
-  }
+  if (!AddTo(key, value, limits_.sums, &sums_)) ++losses_[source].sums;
 }
 
 template <typename Sample>
@@ -51,15 +51,8 @@ void IbsAttribution::AddSums(uint32_t source, const SampleLocation& location,
 
 void IbsAttribution::AddLatency(uint32_t source, uint32_t thread, const char* name,
                                 uint16_t cycles) {
-  const BucketKey key = {source, thread, NameIndex(name), IbsBucketOf(cycles)};
-  const auto known = buckets_.find(key);
-  if (known != buckets_.end()) {
-    ++known->second;
-  } else if (buckets_.size() < limits_.buckets) {
-    buckets_[key] = 1;
-  } else {
-    ++losses_[source].latencies;
-  }
+  const SumKey key = {source, thread, 0, NameIndex(name), IbsBucketOf(cycles)};
+  if (!AddTo(key, 1, limits_.buckets, &buckets_)) ++losses_[source].latencies;
 }
 
 void IbsAttribution::AddAccess(uint32_t source, uint32_t thread, const IbsOp& op) {
@@ -119,7 +112,7 @@ void IbsAttribution::AppendLosses(uint32_t source, Counters* counters) const {
 
 uint64_t IbsAttribution::BytesWithOneMore() const {
   // Maximum number of entries that one sample adds to a table.
-  constexpr size_t kMaxAdded = 32;
+  constexpr size_t kMaxAdded = 64;
   // Each entry is an allocation of its own with a link, a hash value, and two words of malloc's.
   // There are at least as many buckets as entries, and their number grows by doubling.
   const auto bytes = [](const auto& table) {
@@ -145,8 +138,8 @@ void IbsAttribution::CopyTo(ProfileData* data, CancelCheck* check) const {
     data->ibs_counts.push_back({source, thread, module, event, offset, sum});
   }
   for (const auto& [key, samples] : buckets_) {
-    const auto& [source, thread, latency, bucket] = key;
-    data->ibs_buckets.push_back({source, thread, latency, bucket, samples});
+    const auto& [source, thread, module, latency, bucket] = key;
+    data->ibs_buckets.push_back({source, thread, latency, static_cast<uint32_t>(bucket), samples});
   }
   for (const auto& [key, line] : lines_) data->ibs_lines.push_back(line);
   Normalize(&data->ibs_counts, check);

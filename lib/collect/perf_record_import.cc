@@ -1,6 +1,6 @@
 // RecordDelivery calls the On functions with records in the order of time, and a Feed calls
 // AddSample and AddBurst with decoded samples. Both go to the sources of their event, which
-// WithSources adds when the event is first seen: AddIp makes IP samples, AddIbs those of IBS, and
+// WithSources adds when the event is first seen: AddIp makes IP samples, and
 // AddStack cuts branch stacks into bursts. All events pass JitPlayback on their way to the sink. At
 // the end, ReportStatistics and CompleteSources report what was dropped.
 #include "collect/perf_record_import.h"
@@ -106,8 +106,8 @@ PerfRecordImport::EventImport& PerfRecordImport::WithSources(const PerfEvent& ev
   const bool has_ips = !has_branches || source.event != EventKind::kTakenBranches;
   if (state.has_unknown_periods) source.event = EventKind::kOther;
   if (has_ips) {
-    state.ibs_kind = IbsKindOf(event.name);
-    const bool is_ibs = state.ibs_kind != IbsKind::kNone;
+    state.ibs = IbsSamples(IbsKindOf(event.name));
+    const bool is_ibs = state.ibs.kind() != IbsKind::kNone;
     source.kind = is_ibs ? SourceKind::kIbs : SourceKind::kEbs;
     if (!is_ibs) {
       state.ebs_method = ChooseEbsMethod(ebs_method_, event.attr.precise_ip, has_branches);
@@ -127,7 +127,7 @@ PerfRecordImport::EventImport& PerfRecordImport::WithSources(const PerfEvent& ev
 
 void PerfRecordImport::AddSource(const PerfEvent& event, const SourceRecord& source, IbsKind ibs) {
   EventImport& state = imports_[event.index];
-  state.ibs_kind = ibs;
+  state.ibs = IbsSamples(ibs);
   state.bursts = BranchStackBursts(source.event);
   (HasStreams(source.kind) ? state.lbr : state.ebs) = target_.add_source(source);
 }
@@ -219,7 +219,9 @@ void PerfRecordImport::AddIp(IpSample sample, bool is_exact, const BranchStack& 
     sample.ip = {origin.ip};
     sample.position = origin.position;
   }
-  if (state->ibs_kind != IbsKind::kNone && !raw.empty()) return AddIbs(sample, raw, state);
+  if (state->ibs.kind() != IbsKind::kNone && !raw.empty()) {
+    return state->ibs.Deliver(sample, raw, events_.order(), &jit_);
+  }
   jit_.OnSample(sample);
 }
 
@@ -237,21 +239,6 @@ void PerfRecordImport::AddStack(const IpSample& sample, const BranchStack& branc
     burst.branches = consecutive;
     jit_.OnBurst(burst);
   });
-}
-
-void PerfRecordImport::AddIbs(const IpSample& sample, std::span<const uint8_t> raw,
-                              EventImport* state) {
-  if (state->ibs_kind == IbsKind::kOp) {
-    if (const auto op = DecodeIbsOp(raw, events_.order())) {
-      state->ibs.Add(*op);
-      return jit_.OnIbsOp(sample, *op);
-    }
-  } else if (const auto fetch = DecodeIbsFetch(raw, events_.order())) {
-    state->ibs.Add(*fetch);
-    return jit_.OnIbsFetch(sample, *fetch);
-  }
-  state->ibs.AddUndecodable();
-  jit_.OnSample(sample);
 }
 
 void PerfRecordImport::OnMmap(const MmapRecord& mmap) {

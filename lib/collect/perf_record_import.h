@@ -19,7 +19,6 @@
 #include <vector>
 
 #include "collect/counter_deltas.h"
-#include "collect/ibs_sums.h"
 #include "collect/jit_playback.h"
 #include "collect/recorded_locator.h"
 #include "collect/recorded_periods.h"
@@ -28,6 +27,7 @@
 #include "events/event_sink.h"
 #include "perf/branch_stack.h"
 #include "perf/branch_stack_bursts.h"
+#include "perf/ibs_samples.h"
 #include "perf/ip_correction.h"
 #include "perf_data/perf_data_event.h"
 #include "perf_data/perf_data_header.h"
@@ -53,9 +53,8 @@ class PerfRecordImport : public PerfDataVisitor {
     std::optional<uint32_t> ebs;  // source of instruction pointers
     std::optional<uint32_t> lbr;  // source of branch stacks, or of bursts of another tracer
     EbsMethod ebs_method = EbsMethod::kPlain;
-    IbsKind ibs_kind = IbsKind::kNone;
     IpCorrection correction;
-    IbsSums ibs;
+    IbsSamples ibs;
     BranchStackBursts bursts;
     RecordedPeriods periods;
     SamplingGaps gaps;
@@ -138,7 +137,6 @@ class PerfRecordImport : public PerfDataVisitor {
   void AddIp(IpSample sample, bool is_exact, const BranchStack& branches,
              std::span<const uint8_t> raw, EventImport* state);
   void AddStack(const IpSample& sample, const BranchStack& branches, EventImport* state);
-  void AddIbs(const IpSample& sample, std::span<const uint8_t> raw, EventImport* state);
   uint64_t LostOf(const EventImport& state) const;
   void ReportLosses(size_t event);
   void ReportLosses(EventImport* state);

@@ -15,7 +15,7 @@ enum class IbsDataSource : uint8_t {
   kDram = 3,         // IbsOp::is_remote says of which node
   kFarCache = 5,     // of another node
   kLongLatency = 6,  // memory
-  kInputOutput = 7,  // MMIO, configuration space, APIC
+  kOther = 7,        // MMIO, configuration space, APIC
   kExtension = 8,    // memory (CXL)
   kPeerAgent = 12,   // coherent memory of another kind of processor
 };
@@ -57,6 +57,10 @@ struct IbsOp {
   bool missed_dc = false;
   bool missed_l2 = false;
   bool is_misaligned = false;
+  bool has_load_bank_conflict = false;  // families 10h to 16h, as the next three
+  bool has_store_bank_conflict = false;
+  bool is_forwarded = false;  // data from a store to a load
+  bool is_forwarding_cancelled = false;
   bool is_write_combining = false;
   bool is_uncacheable = false;
   bool is_locked = false;

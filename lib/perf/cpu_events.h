@@ -37,8 +37,9 @@ struct CpuEvents {
   bool are_generic = false;
   // Branch stacks are those of AMD's BRS (Zen 3), which has restrictions that LBR has not.
   bool has_branch_sampling = false;
-  // This is the type in perf_event_attr; 0: there is no such PMU.
+  // These are types in perf_event_attr; 0: there is no such PMU.
   uint32_t ibs_op_type = 0;
+  uint32_t ibs_fetch_type = 0;
 };
 
 // Returns the kernel's own events for a processor with no entry in the tables: "instructions", and

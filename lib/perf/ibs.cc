@@ -1,5 +1,6 @@
 #include "perf/ibs.h"
 
+#include <array>
 #include <cstddef>
 
 namespace hbbp {
@@ -12,29 +13,81 @@ constexpr uint32_t kHasZen4Extensions = 1u << 11;
 constexpr size_t kOpRegisters = 7;     // of every family
 constexpr size_t kFetchRegisters = 3;  // likewise
 
-class RawRegisters {
- public:
-  RawRegisters(std::span<const uint8_t> raw, ByteOrder order) : raw_(raw), order_(order) {}
-
-  size_t size() const {
-    return raw_.size() < sizeof(uint32_t) ? 0 : (raw_.size() - sizeof(uint32_t)) / sizeof(uint64_t);
-  }
-  uint32_t capabilities() const { return LoadNative<uint32_t>(raw_.data(), order_); }
-  // Returns 0 for a register that is not there.
-  uint64_t operator[](size_t index) const {
-    if (index >= size()) return 0;
-    return LoadNative<uint64_t>(raw_.data() + sizeof(uint32_t) + index * sizeof(uint64_t), order_);
-  }
-
- private:
-  std::span<const uint8_t> raw_;
-  ByteOrder order_;
+struct RawRegisters {
+  size_t count = 0;
+  uint32_t capabilities = 0;
+  std::array<uint64_t, 8> values = {};  // 0 where there is none
 };
+
+RawRegisters ReadRegisters(std::span<const uint8_t> raw, ByteOrder order) {
+  RawRegisters registers;
+  if (raw.size() < sizeof(uint32_t)) return registers;
+  registers.capabilities = LoadNative<uint32_t>(raw.data(), order);
+  raw = raw.subspan(sizeof(uint32_t));
+  for (uint64_t& value : registers.values) {
+    if (raw.size() < sizeof(value)) break;
+    value = LoadNative<uint64_t>(raw.data(), order);
+    raw = raw.subspan(sizeof(value));
+    ++registers.count;
+  }
+  return registers;
+}
 
 constexpr uint64_t Bits(uint64_t value, unsigned first, unsigned last) {
   return value >> first & ((uint64_t{1} << (last - first + 1)) - 1);
 }
 constexpr bool Bit(uint64_t value, unsigned bit) { return (value >> bit & 1) != 0; }
+
+// Sets flags from consecutive bits, which takes less code than a statement for each.
+template <typename Sample, size_t kCount>
+void SetFlags(bool Sample::*const (&flags)[kCount], uint64_t value, Sample* sample) {
+  for (bool Sample::*const flag : flags) {
+    sample->*flag = (value & 1) != 0;
+    value >>= 1;
+  }
+}
+
+constexpr bool IbsOp::*kOpDataFlagsFrom34[] = {
+    &IbsOp::is_return,     &IbsOp::is_taken,        &IbsOp::is_mispredicted, &IbsOp::is_branch,
+    &IbsOp::ip_is_invalid, &IbsOp::is_fused_branch, &IbsOp::is_microcode,
+};
+
+constexpr bool IbsOp::*kOpData3Flags[] = {
+    &IbsOp::is_load,
+    &IbsOp::is_store,
+    &IbsOp::missed_l1_dtlb,
+    &IbsOp::missed_l2_dtlb,
+    &IbsOp::hit_l1_dtlb_2m,
+    &IbsOp::hit_l1_dtlb_1g,
+    &IbsOp::hit_l2_dtlb_2m,
+    &IbsOp::missed_dc,
+    &IbsOp::is_misaligned,
+    &IbsOp::has_load_bank_conflict,
+    &IbsOp::has_store_bank_conflict,
+    &IbsOp::is_forwarded,
+    &IbsOp::is_forwarding_cancelled,
+    &IbsOp::is_write_combining,
+    &IbsOp::is_uncacheable,
+    &IbsOp::is_locked,
+    &IbsOp::found_miss_underway,
+    &IbsOp::has_linear_address,
+    &IbsOp::has_physical_address,
+    &IbsOp::hit_l2_dtlb_1g,
+    &IbsOp::missed_l2,
+    &IbsOp::is_software_prefetch,
+};
+
+constexpr bool IbsFetch::*kFetchFlagsFrom49[] = {
+    &IbsFetch::is_valid,
+    &IbsFetch::is_complete,
+    &IbsFetch::missed_ic,
+    &IbsFetch::has_physical_address,
+};
+constexpr bool IbsFetch::*kFetchFlagsFrom55[] = {
+    &IbsFetch::missed_l1_itlb, &IbsFetch::missed_l2_itlb, &IbsFetch::is_randomized,
+    &IbsFetch::missed_l2,      &IbsFetch::only_l3_misses, &IbsFetch::missed_op_cache,
+    &IbsFetch::missed_l3,
+};
 
 void DecodeOpControl(uint64_t control, IbsOp* op) {
   // The counter's low four bits are always 0 and are not stored.
@@ -46,16 +99,10 @@ void DecodeOpControl(uint64_t control, IbsOp* op) {
 }
 
 void DecodeOpData(uint64_t data, IbsOp* op) {
+  op->is_resync = Bit(data, 32);
+  SetFlags(kOpDataFlagsFrom34, data >> 34, op);
   op->completion_to_retire_cycles = static_cast<uint16_t>(Bits(data, 0, 15));
   op->tag_to_retire_cycles = static_cast<uint16_t>(Bits(data, 16, 31));
-  op->is_resync = Bit(data, 32);
-  op->is_return = Bit(data, 34);
-  op->is_taken = Bit(data, 35);
-  op->is_mispredicted = Bit(data, 36);
-  op->is_branch = Bit(data, 37);
-  op->ip_is_invalid = Bit(data, 38);
-  op->is_fused_branch = Bit(data, 39);
-  op->is_microcode = Bit(data, 40);
 }
 
 void DecodeOpData2(uint64_t data, IbsOp* op) {
@@ -67,24 +114,7 @@ void DecodeOpData2(uint64_t data, IbsOp* op) {
 }
 
 void DecodeOpData3(uint64_t data, IbsOp* op) {
-  op->is_load = Bit(data, 0);
-  op->is_store = Bit(data, 1);
-  op->missed_l1_dtlb = Bit(data, 2);
-  op->missed_l2_dtlb = Bit(data, 3);
-  op->hit_l1_dtlb_2m = Bit(data, 4);
-  op->hit_l1_dtlb_1g = Bit(data, 5);
-  op->hit_l2_dtlb_2m = Bit(data, 6);
-  op->missed_dc = Bit(data, 7);
-  op->is_misaligned = Bit(data, 8);
-  op->is_write_combining = Bit(data, 13);
-  op->is_uncacheable = Bit(data, 14);
-  op->is_locked = Bit(data, 15);
-  op->found_miss_underway = Bit(data, 16);
-  op->has_linear_address = Bit(data, 17);
-  op->has_physical_address = Bit(data, 18);
-  op->hit_l2_dtlb_1g = Bit(data, 19);
-  op->missed_l2 = Bit(data, 20);
-  op->is_software_prefetch = Bit(data, 21);
+  SetFlags(kOpData3Flags, data, op);
   const uint64_t width = Bits(data, 22, 25);
   op->width_bytes = width == 0 || width > 7 ? 0 : static_cast<uint8_t>(1u << (width - 1));
   op->open_requests = static_cast<uint8_t>(Bits(data, 26, 31));
@@ -100,47 +130,38 @@ uint64_t PageBytes(uint64_t code) {
 }  // namespace
 
 std::optional<IbsOp> DecodeIbsOp(std::span<const uint8_t> raw, ByteOrder order) {
-  const RawRegisters registers(raw, order);
-  if (registers.size() < kOpRegisters) return std::nullopt;
+  const RawRegisters registers = ReadRegisters(raw, order);
+  if (registers.count < kOpRegisters) return std::nullopt;
   IbsOp op;
-  op.capabilities = registers.capabilities();
-  DecodeOpControl(registers[0], &op);
-  op.ip = registers[1];
-  DecodeOpData(registers[2], &op);
-  DecodeOpData2(registers[3], &op);
-  DecodeOpData3(registers[4], &op);
-  if (op.has_linear_address) op.linear_address = registers[5];
-  if (op.has_physical_address) op.physical_address = registers[6];
+  op.capabilities = registers.capabilities;
+  DecodeOpControl(registers.values[0], &op);
+  op.ip = registers.values[1];
+  DecodeOpData(registers.values[2], &op);
+  DecodeOpData2(registers.values[3], &op);
+  DecodeOpData3(registers.values[4], &op);
+  if (op.has_linear_address) op.linear_address = registers.values[5];
+  if (op.has_physical_address) op.physical_address = registers.values[6];
   // The register keeps what an earlier op has left.
   const bool has_target = (op.capabilities & kHasBranchTarget) != 0 && op.is_branch && op.is_taken;
-  if (has_target) op.branch_target = registers[7];
+  if (has_target) op.branch_target = registers.values[7];
   return op;
 }
 
 std::optional<IbsFetch> DecodeIbsFetch(std::span<const uint8_t> raw, ByteOrder order) {
-  const RawRegisters registers(raw, order);
-  if (registers.size() < kFetchRegisters) return std::nullopt;
+  const RawRegisters registers = ReadRegisters(raw, order);
+  if (registers.count < kFetchRegisters) return std::nullopt;
   IbsFetch fetch;
-  fetch.capabilities = registers.capabilities();
-  const uint64_t control = registers[0];
+  fetch.capabilities = registers.capabilities;
+  const uint64_t control = registers.values[0];
+  SetFlags(kFetchFlagsFrom49, control >> 49, &fetch);
+  SetFlags(kFetchFlagsFrom55, control >> 55, &fetch);
   fetch.max_count = static_cast<uint32_t>(Bits(control, 0, 15) << 4);
   fetch.current_count = static_cast<uint32_t>(Bits(control, 16, 31) << 4);
   fetch.latency_cycles = static_cast<uint16_t>(Bits(control, 32, 47));
-  fetch.is_valid = Bit(control, 49);
-  fetch.is_complete = Bit(control, 50);
-  fetch.missed_ic = Bit(control, 51);
-  fetch.has_physical_address = Bit(control, 52);
   if (fetch.has_physical_address) fetch.page_bytes = PageBytes(Bits(control, 53, 54));
-  fetch.missed_l1_itlb = Bit(control, 55);
-  fetch.missed_l2_itlb = Bit(control, 56);
-  fetch.is_randomized = Bit(control, 57);
-  fetch.missed_l2 = Bit(control, 58);
-  fetch.only_l3_misses = Bit(control, 59);
-  fetch.missed_op_cache = Bit(control, 60);
-  fetch.missed_l3 = Bit(control, 61);
-  fetch.linear_address = registers[1];
-  if (fetch.has_physical_address) fetch.physical_address = registers[2];
-  fetch.itlb_refill_cycles = static_cast<uint16_t>(Bits(registers[3], 0, 15));
+  fetch.linear_address = registers.values[1];
+  if (fetch.has_physical_address) fetch.physical_address = registers.values[2];
+  fetch.itlb_refill_cycles = static_cast<uint16_t>(Bits(registers.values[3], 0, 15));
   return fetch;
 }
 

@@ -798,6 +798,9 @@ static void test_options(void) {
   CHECK_OPTION_OF(HBBP_SOURCE_SWBT, "expected_seconds", expected_seconds = 10);
   CHECK_OPTION_OF(HBBP_SOURCE_IBS, "event", event = HBBP_EVENT_CYCLES);
   CHECK_OPTION_OF(HBBP_SOURCE_IBS, "event", event_name = "r20c4");
+  CHECK_OPTION_OF(HBBP_SOURCE_IBS, "event", event_name = "ibs_op";
+                  options.event = HBBP_EVENT_CYCLES);
+  CHECK_OPTION_OF(HBBP_SOURCE_EBS, "event_name", event_name = "ibs_op");
   CHECK_OPTION_OF(HBBP_SOURCE_EBS, "period_mode", period_mode = HBBP_PERIOD_RANDOM;
                   options.frequency_hz = 1000);
 #undef CHECK_OPTION_OF

@@ -22,19 +22,25 @@ REGISTER = re.compile(r'^(\w+):\s+([0-9a-f]{16})', re.M)
 OP_DATA_BITS = 0x000001bfffffffff  # without RipInvalid
 OP_DATA3_BITS = 0xfffffffffffff3ff
 
+
+def is_memory(fields):
+    return fields['LdOp'] | fields['StOp']
+
+
 EVENTS = {
     'op-loads': lambda f: f['LdOp'],
     'op-stores': lambda f: f['StOp'],
     'op-loads-and-stores': lambda f: f['LdOp'] | f['StOp'],
     'op-microcode': lambda f: f['Microcode'],
     'op-branches': lambda f: f['BrnRet'],
-    'op-dc-misses': lambda f: f['DcMiss'],
+    'op-dc-misses': lambda f: is_memory(f) & f['DcMiss'],
     'op-l2-misses': lambda f: f['L2Miss'],
-    'op-misaligned': lambda f: f['DcMisAcc'],
-    'op-locked': lambda f: f['DcLockedOp'],
+    'op-misaligned': lambda f: is_memory(f) & f['DcMisAcc'],
+    'op-locked': lambda f: is_memory(f) & f['DcLockedOp'],
     'op-software-prefetches': lambda f: f['SwPf'],
-    'op-mab-hits': lambda f: f['DcMissNoMabAlloc'],
-    'op-dtlb-misses': lambda f: f['DcL1TlbMiss'] & f['DcL2TlbMiss'],
+    'op-mab-hits': lambda f: is_memory(f) & f['DcMissNoMabAlloc'],
+    'op-dtlb-misses': lambda f: (is_memory(f) & f['DcLinAddrValid'] & f['DcL1TlbMiss']
+                                 & f['DcL2TlbMiss']),
     'op-tag-to-retire-cycles': lambda f: f['TagToRetCtr'],
     'op-completion-to-retire-cycles': lambda f: f['CompToRetCtr'],
     'op-dtlb-refill-cycles': lambda f: f['TlbRefillLat'],

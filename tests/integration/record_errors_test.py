@@ -120,7 +120,7 @@ class RecordErrorsTest(record_support.RecordTest):
         for source, *options in (('swbt', '--branch-period', 3), ('ebs', '--branch-period', 3),
                                  ('swbt', '--imprecise'), ('ibs', '--imprecise'),
                                  ('swbt', '--ebs-method', 'ip+1'), ('swbt', '--expect', 10),
-                                 ('ibs', '--event', 'cycles')):
+                                 ('ibs', '--event', 'cycles'), ('ebs', '-e', 'ibs_op,ibs_fetch')):
             with self.subTest(source=source, options=options):
                 message = self.refused_record('--source', source, *options)
                 self.assertIn(options[0], message)
@@ -183,7 +183,7 @@ class RecordErrorsTest(record_support.RecordTest):
         rows = self.rows('doctor')
         for name, source in (('branch_stack', 'lbr'), ('ibs_op', 'ibs'), ('ibs_fetch', 'ibs'), ('branch_tracing', 'swbt')):
             self.assertIn(name, {row['name'] for row in rows})
-            self.assertIn(f'not an event; use --source {source}', self.refused('record', '-e', name, 'true'))
+            self.assertIn(f'--source {source}', self.refused('record', '-e', name, 'true'))
         for name in ('hardware_instructions', 'precise_instructions'):
             self.assertIn(name, {row['name'] for row in rows})
             result = self.run_tool('record', '-e', name, '-o', self.file, 'true')

@@ -227,14 +227,17 @@ int RunIbs(int argc, char** argv) {
   KernelOptions kernel;
   kernel.AddTo(&options);
   options.Footer(
-      "Events are those that AMD derives from IBS. Names with -cycles are sums of cycles, others\n"
-      "samples.");
+      "Events are those that AMD derives from IBS, also by AMD's names (ibs_ls_dc_miss). Names "
+      "with\n"
+      "-cycles are sums of cycles, others samples.");
   if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
   if (!histogram.empty() && !data.empty()) {
     return Fail(kName, "--histogram and --data are listings of their own: give one of them");
   }
 
-  wanted.events = SplitAtCommas(events);
+  for (const std::string& event : SplitAtCommas(events)) {
+    wanted.events.push_back(OwnIbsEventName(event));
+  }
   wanted.rows = top != 0 ? top : printing.is_table() ? kTableRows : UINT64_MAX;
   if (const Status read = moved.Read(); !read.ok()) return Fail(kName, read.message());
   const hbbp_kernel_files kernel_files = kernel.Files();

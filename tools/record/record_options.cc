@@ -94,6 +94,11 @@ Status CheckTraceOptions(const RecordOptions& record) {
   return OkStatus();
 }
 
+// These need no code: the session knows the PMU of each.
+bool IsIbsEvent(const std::string& event) {
+  return event == "ibs_op" || event == "ibs_fetch" || event == "ibs_op,ibs_fetch";
+}
+
 // Refuses options that no source of the request would heed.
 Status CheckOptionsOfSource(const RecordOptions& record) {
   const std::string& source = record.source;
@@ -109,7 +114,8 @@ Status CheckOptionsOfSource(const RecordOptions& record) {
       {"--imprecise", record.imprecise, is_of_perf, "ebs, lbr or auto"},
       {"--ebs-method", record.ebs_method != "plain", is_of_perf, "ebs, lbr or auto"},
       {"--expect", record.expected_seconds != 0, source != "swbt", "ebs, lbr, ibs or auto"},
-      {"--event", record.event != "auto", source != "ibs", "ebs, lbr, swbt or auto"},
+      {"--event", record.event != "auto" && !IsIbsEvent(record.event), source != "ibs",
+       "ebs, lbr, swbt or auto"},
       {"--keep-bursts", !record.keep_bursts.empty(), source != "ibs" && source != "ebs",
        "lbr, swbt or auto"},
       {"--keep-accesses", record.keep_accesses, source == "swbt", "swbt"},
@@ -209,7 +215,8 @@ std::optional<int> ParseRecordOptions(int argc, char** argv, RecordOptions* reco
       "-e,--event", &record->event, "EVENT",
       "what a sampling period counts: task-clock, cpu-clock, instructions, cycles, "
       "taken-branches, another event of perf (cache-misses, page-faults), a code (r20c4) or a "
-      "name of libpfm4; auto: instructions where there is a PMU that does not "
+      "name of libpfm4; of ibs: ibs_op, ibs_fetch, or both, ibs_op,ibs_fetch; auto: instructions "
+      "where there is a PMU that does not "
       "make context switches slow, else task-clock");
   options.Value(
       "-c,--period", &record->period, "N",
@@ -310,11 +317,16 @@ constexpr std::pair<std::string_view, std::string_view> kEventsOfCapabilities[] 
     {"hardware_instructions", "instructions"},
     {"precise_instructions", "instructions"}};
 constexpr std::pair<std::string_view, std::string_view> kSourcesOfCapabilities[] = {
-    {"branch_stack", "lbr"}, {"ibs_op", "ibs"}, {"ibs_fetch", "ibs"}, {"branch_tracing", "swbt"}};
+    {"branch_stack", "lbr"}, {"branch_tracing", "swbt"}};
 
 Status FindEventOf(RecordOptions* record) {
   for (const auto& [capability, event] : kEventsOfCapabilities) {
     if (record->event == capability) record->event = event;
+  }
+  if (IsIbsEvent(record->event)) {
+    if (record->source == "ibs") return OkStatus();
+    return MakeStatus(StatusCode::kInvalidArgument, "-e %s goes with --source ibs, not with %s",
+                      record->event.c_str(), record->source.c_str());
   }
   for (const auto& [capability, source] : kSourcesOfCapabilities) {
     if (record->event != capability) continue;

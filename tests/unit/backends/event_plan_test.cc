@@ -37,6 +37,7 @@ TEST_CASE("drawn periods keep their mean, ops their multiple, frequencies go the
   CHECK(drawn.variants[0].attr.sample_period == 3'000'000);
 
   PlannedEvent ops = Hardware(SourceKind::kIbs, 160'000);
+  ops.period_multiple = 16;
   ScalePeriods(1.7, PeriodMode::kPrime, &ops);
   CHECK(ops.variants[0].attr.sample_period == 272'000);
   CHECK(ops.variants[0].attr.sample_period % 16 == 0);

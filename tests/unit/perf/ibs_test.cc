@@ -158,16 +158,77 @@ TEST_CASE("a mispredicted taken branch is a branch, a taken one and a mispredict
   CHECK(FindEvents(Op(0, data, 0, 0)) == expected);
 }
 
-TEST_CASE("a fetch is killed, aborted or completed") {
-  constexpr uint64_t kComplete = uint64_t{1} << 50, kMissedIc = uint64_t{1} << 51;
-  CHECK(FindEvents(Fetch(0)).contains("fetch-killed"));
-  const auto aborted = FindEvents(Fetch(kMissedIc));
-  CHECK(aborted.contains("fetch-attempted"));
-  CHECK(aborted.contains("fetch-aborted"));
-  CHECK(!aborted.contains("fetch-killed"));
-  const auto completed = FindEvents(Fetch(kComplete));
-  CHECK(completed.contains("fetch-completed"));
-  CHECK(completed.contains("fetch-ic-hits"));
+TEST_CASE("a fetch of which nothing is known was killed, and others were attempted") {
+  constexpr uint64_t kComplete = uint64_t{1} << 50, kMissedIc = uint64_t{1} << 51,
+                     kPhysicalAddress = uint64_t{1} << 52, kMissedL1Itlb = uint64_t{1} << 55,
+                     kMissedL2Itlb = uint64_t{1} << 56;
+  CHECK(FindEvents(Fetch(0)) ==
+        std::map<std::string, uint64_t>{
+            {"fetch-samples", 1}, {"fetch-killed", 1}, {"fetch-itlb-refill-cycles", 0x12}});
+  for (const uint64_t known :
+       {kComplete, kMissedIc, kPhysicalAddress, kMissedL1Itlb, kMissedL2Itlb}) {
+    const auto events = FindEvents(Fetch(known));
+    CHECK(events.contains("fetch-attempted"));
+    CHECK(!events.contains("fetch-killed"));
+    CHECK(events.contains("fetch-completed") == (known == kComplete));
+    CHECK(events.contains("fetch-aborted") == (known != kComplete));
+  }
+  CHECK(FindEvents(Fetch(kComplete)).contains("fetch-ic-hits"));
+  CHECK(FindEvents(Fetch(kPhysicalAddress)).contains("fetch-4k-pages"));
+}
+
+TEST_CASE("a return is a branch that retired") {
+  constexpr uint64_t kReturn = uint64_t{1} << 34, kMispredicted = uint64_t{1} << 36,
+                     kBranch = uint64_t{1} << 37;
+  CHECK(!FindEvents(Op(0, kReturn | kMispredicted, 0, 0)).contains("op-returns"));
+  CHECK(!FindEvents(Op(0, kReturn | kMispredicted, 0, 0)).contains("op-mispredicted-returns"));
+  CHECK(FindEvents(Op(0, kBranch | kReturn, 0, 0)).contains("op-returns"));
+  CHECK(FindEvents(Op(0, kBranch | kReturn | kMispredicted, 0, 0))
+            .contains("op-mispredicted-returns"));
+}
+
+TEST_CASE("bank conflicts and forwarding are those of loads and stores") {
+  constexpr uint64_t kLoad = 1, kStore = 2;
+  const struct {
+    unsigned bit;
+    const char* event;
+    bool is_of_stores;
+  } kCases[] = {{9, "op-load-bank-conflicts", true},
+                {10, "op-store-bank-conflicts", true},
+                {11, "op-forwarded", false},
+                {12, "op-forwarding-cancelled", false}};
+  for (const auto& each : kCases) {
+    const uint64_t bit = uint64_t{1} << each.bit;
+    CAPTURE(each.event);
+    CHECK(FindEvents(Op(0, 0, 0, kLoad | bit)).contains(each.event));
+    CHECK(!FindEvents(Op(0, 0, 0, kLoad)).contains(each.event));
+    CHECK(FindEvents(Op(0, 0, 0, kStore | bit)).contains(each.event) == each.is_of_stores);
+    CHECK(!FindEvents(Op(0, 0, 0, bit)).contains(each.event));
+  }
+}
+
+TEST_CASE("data came from beyond the core only for loads that missed, and from one source") {
+  constexpr uint64_t kLoad = 1, kStore = 2, kMissedDc = 0x80, kRemote = 0x10, kOwned = 0x20;
+  using Names = std::vector<std::string>;
+  const auto from = [](uint64_t data2, uint64_t data3) {
+    Names names;
+    for (const auto& [event, value] : FindEvents(Op(0, 0, data2, data3))) {
+      if (event.starts_with("op-nb-")) names.push_back(event.substr(6));
+    }
+    return names;
+  };
+  CHECK(from(2, kLoad).empty());
+  CHECK(from(2, kStore | kMissedDc).empty());
+  CHECK(from(0, kLoad | kMissedDc).empty());
+  CHECK(from(1, kLoad | kMissedDc) == Names{"local", "local-l3"});
+  CHECK(from(2, kLoad | kMissedDc) == Names{"local", "local-cache", "modified-lines"});
+  CHECK(from(2 | kOwned, kLoad | kMissedDc) == Names{"local", "local-cache", "owned-lines"});
+  CHECK(from(2 | kRemote, kLoad | kMissedDc) == Names{"modified-lines", "remote", "remote-cache"});
+  CHECK(from(3, kLoad | kMissedDc) == Names{"local", "local-dram"});
+  CHECK(from(3 | kRemote, kLoad | kMissedDc) == Names{"remote", "remote-dram"});
+  CHECK(from(5, kLoad | kMissedDc) == Names{"remote", "remote-cache"});
+  CHECK(from(7, kLoad | kMissedDc) == Names{"local", "local-other"});
+  CHECK(from(7 | kRemote, kLoad | kMissedDc) == Names{"remote", "remote-other"});
 }
 
 TEST_CASE("recorded samples of Zen 2 and Zen 4 are decoded as perf decodes them") {

@@ -833,10 +833,11 @@ TEST_CASE("records of IBS are within max_memory as well") {
   FeedEvents(&session, {mapping});
   constexpr uint64_t kSamples = 20'000;
   for (uint64_t i = 0; i < kSamples; ++i) {
-    const uint64_t registers[] = {0x2c30006186a, kIp, 0x10002550001, 0x13, 0x31960092, i * 64, 0};
+    const uint64_t ip = 0x400000 + i * 16;
+    const uint64_t registers[] = {0x2c30006186a, ip, 0x10002550001, 0x13, 0x31960092, i * 64, 0};
     Bytes raw(4 + sizeof(registers));
     std::memcpy(raw.data() + 4, registers, sizeof(registers));
-    FeedSample sample = MakeSample(20 + i, 0x400000 + i * 16);
+    FeedSample sample = MakeSample(20 + i, ip);
     sample.ibs = raw;
     FeedSamples(&session, mine, {sample});
   }

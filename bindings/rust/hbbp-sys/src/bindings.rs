@@ -2880,8 +2880,9 @@ pub struct hbbp_session_options {
     /// whose children are not followed. It need not exist to the end. HBBP_SOURCE_SWBT
     /// stops its threads for its bursts; HBBP_SOURCE_AUTO does not trace it
     pub pid: u64,
-    /// Any event of the kernel or the PMU, for samples and for bursts of HBBP_SOURCE_SWBT, but not for
-    /// HBBP_SOURCE_IBS; \`event\` says what it counts, as hbbp_event_find does, which knows codes:
+    /// Any event of the kernel or the PMU, for samples and for bursts of HBBP_SOURCE_SWBT; \`event\`
+    /// says what it counts, as hbbp_event_find does, which knows codes. With HBBP_SOURCE_IBS "ibs_op"
+    /// (the default), "ibs_fetch" or "ibs_op,ibs_fetch", and the others 0:
     /// copied; shown in the profile. NULL: \`event\` says it all
     pub event_name: *const c_char,
     /// as in perf_event_attr
