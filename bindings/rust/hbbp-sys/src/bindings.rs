@@ -2826,6 +2826,21 @@ extern "C" {
 
 // session.h ---------------------------------------------------------------------------------------
 
+/// `HBBP_VALUE_DIVISOR` of the C ABI.
+pub const HBBP_VALUE_DIVISOR: u32 = 1;
+/// `HBBP_VALUE_RDI` of the C ABI.
+pub const HBBP_VALUE_RDI: u32 = 2;
+/// `HBBP_VALUE_RSI` of the C ABI.
+pub const HBBP_VALUE_RSI: u32 = 4;
+/// `HBBP_VALUE_RDX` of the C ABI.
+pub const HBBP_VALUE_RDX: u32 = 8;
+/// `HBBP_VALUE_RCX` of the C ABI.
+pub const HBBP_VALUE_RCX: u32 = 16;
+/// `HBBP_VALUE_R8` of the C ABI.
+pub const HBBP_VALUE_R8: u32 = 32;
+/// `HBBP_VALUE_R9` of the C ABI.
+pub const HBBP_VALUE_R9: u32 = 64;
+
 /// `hbbp_session_options` of the C ABI.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -2938,6 +2953,11 @@ pub struct hbbp_session_options {
     /// max_memory at most an eighth. The first bursts are kept, until there is no room; all are
     /// counted. 0: none are kept, as libhbbp-collect cannot
     pub kept_burst_bytes: u64,
+    /// A sum of HBBP_VALUE\_\*: whole bursts have these values, too, for productions. With the same
+    /// sources and options as keep_accesses
+    pub keep_values: u32,
+    /// `uint32_t reserved` in C.
+    pub reserved: u32,
 }
 
 sized!(hbbp_session_options);
