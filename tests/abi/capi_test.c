@@ -49,7 +49,7 @@ static void test_versions(void) {
 
 static void test_features(void) {
   static const char *const features[] = {
-      "ebs", "lbr", "ibs", "swbt", "import", "analysis", "debug-information"};
+      "ebs", "lbr", "ibs", "swbt", "import", "analysis", "debug-information", "probes"};
   for (size_t i = 0; i < sizeof(features) / sizeof(features[0]); ++i) {
     CHECK(hbbp_feature(features[i]) == 1);
   }

@@ -94,6 +94,7 @@ extern "C" {
     /// "import"             hbbp_profile_import
     /// "analysis"           analysis.h and what needs it; not in libhbbp-collect
     /// "debug-information"  lines.h
+    /// "probes"             probe.h, and what whole bursts keep for it (hbbp_session_options)
     /// Never fails; any thread. Since 0.1.
     pub fn hbbp_feature(name: *const c_char) -> i32;
 }
@@ -2762,8 +2763,9 @@ extern "C" {
     /// mean. \`work\` may be NULL; its progress is in bursts.
     /// Errors:
     /// HBBP_ERROR_NOT_FOUND         first_burst is 0, and the profile has no bursts that count (yet)
-    /// HBBP_ERROR_UNSUPPORTED       productions use what bursts do not know: registers, values, or
-    /// addresses without hbbp_session_options.keep_accesses
+    /// HBBP_ERROR_UNSUPPORTED       productions use what bursts do not know: \`value\`, registers of no
+    /// arguments, or, without hbbp_session_options.keep_accesses or
+    /// keep_values, addresses, divisors and arguments
     /// HBBP_ERROR_CANCELLED         between two bursts: the one before was run, and \*next_burst is the
     /// first that was not
     /// HBBP_ERROR_BAD_FORMAT        bursts are damaged; those before were run, and \*next_burst is the
