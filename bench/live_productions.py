@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Compares estimates of productions from whole bursts with exhaustive profiles of the same programs, by valgrind's stream.
+"""Compares estimates of productions from whole bursts with exhaustive profiles of the same programs, by valgrind's stream, or by
+single steps, which have values.
 
-usage: live_productions.py HBBP [--only PROGRAM,...] [--short] [--productions NAME,...] [--keep-accesses] [--period NS,...]
-                           [--runs N] [--exact DIRECTORY]
+usage: live_productions.py HBBP [--only PROGRAM,...] [--short] [--productions NAME,...] [--keep-accesses] [--keep-values LIST]
+                           [--stream valgrind|step] [--period NS,...] [--runs N] [--exact DIRECTORY]
 
 The bursts of several runs are added up. Exhaustive profiles take minutes; those in --exact are used again. The C library
 must choose the same variants of its functions in both, and valgrind has no AVX-512. Prints a table of overlaps for each
@@ -43,7 +44,7 @@ def hot_instructions(document):
     """Returns how often the hot streams of each trace have each instruction."""
     traces = collections.defaultdict(collections.Counter)
     for row in document['rows']:
-        for element in (row['stream'] or '').split():
+        for element in (row.get('stream') or '').split():
             traces[row['table']][element.rsplit(':', 1)[0]] += row['count']
     return traces
 
@@ -72,7 +73,7 @@ class Bench:
     def exact(self, program):
         file = pathlib.Path(self.options.exact or self.directory).resolve() / f'{program}.json'
         if not file.exists():
-            self.run(self.hbbp, 'probe', '--stream', 'valgrind', '--exhaustive', '--max-rows', '16M', *self.names,
+            self.run(self.hbbp, 'probe', '--stream', self.options.stream, '--exhaustive', '--max-rows', '16M', *self.names,
                      '--format', 'json', '-o', file, '--', *self.programs[program])
         return file
 
@@ -82,14 +83,16 @@ class Bench:
         for number in range(self.options.runs):
             profiles.append(self.directory / f'{number}.data')
             self.run(self.hbbp, 'record', '-e', 'task-clock', '-c', period, '--keep-bursts', '64M',
-                     *(['--keep-accesses'] if self.options.keep_accesses else []), '-o', profiles[-1], '--', *self.programs[program],
-                     env={**os.environ, **WITHOUT_AVX512}, stderr=subprocess.DEVNULL)
+                     *(['--keep-accesses'] if self.options.keep_accesses else []),
+                     *(['--keep-values', self.options.keep_values] if self.options.keep_values else []),
+                     '-o', profiles[-1], '--', *self.programs[program],
+                     env={**os.environ, **(WITHOUT_AVX512 if self.options.stream == 'valgrind' else {})}, stderr=subprocess.DEVNULL)
         self.run(self.hbbp, 'merge', '-o', 'all.data', *profiles, stderr=subprocess.DEVNULL)
         probe = [self.hbbp, 'probe', '--profile', 'all.data', *self.names, '--format', 'json', '-o', 'probed.json']
         self.run(*probe)
         found = json.loads((self.directory / 'probed.json').read_text())
         rows = list(compare_traces(json.loads(exact.read_text()), found))
-        if any(row['stream'] is None for row in found['rows']):
+        if any(row.get('stream') is None for row in found['rows']):
             self.run(*probe, '--compare', exact)
             rows += json.loads((self.directory / 'probed.json').read_text())['rows']
         return rows, found['bursts']
@@ -102,6 +105,8 @@ def main():
     parser.add_argument('--productions', default='hot-methods,call-pairs')
     parser.add_argument('--short', action='store_true')
     parser.add_argument('--keep-accesses', action='store_true')
+    parser.add_argument('--keep-values', default='')
+    parser.add_argument('--stream', choices=['valgrind', 'step'], default='valgrind')
     parser.add_argument('--period', default='5000000,1000000,100000')
     parser.add_argument('--runs', type=int, default=20)
     parser.add_argument('--exact')

@@ -116,8 +116,9 @@ HBBP_API void hbbp_probe_destroy(hbbp_probe *probe);
  * mean. `work` may be NULL; its progress is in bursts.
  * Errors:
  *   HBBP_ERROR_NOT_FOUND         first_burst is 0, and the profile has no bursts that count (yet)
- *   HBBP_ERROR_UNSUPPORTED       productions use what bursts do not know: registers, values, or
- *                                addresses without hbbp_session_options.keep_accesses
+ *   HBBP_ERROR_UNSUPPORTED       productions use what bursts do not know: `value`, registers of no
+ *                                arguments, or, without hbbp_session_options.keep_accesses or
+ *                                keep_values, addresses, divisors and arguments
  *   HBBP_ERROR_CANCELLED         between two bursts: the one before was run, and *next_burst is the
  *                                first that was not
  *   HBBP_ERROR_BAD_FORMAT        bursts are damaged; those before were run, and *next_burst is the

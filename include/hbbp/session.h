@@ -21,6 +21,18 @@
 
 HBBP_EXTERN_C_BEGIN
 
+/* The values that whole bursts may have of instructions, as far as they are known: the divisor of
+   div and idiv, and the registers of arguments as they are before calls and indirect jumps. */
+enum {
+  HBBP_VALUE_DIVISOR = 1,
+  HBBP_VALUE_RDI = 2,
+  HBBP_VALUE_RSI = 4,
+  HBBP_VALUE_RDX = 8,
+  HBBP_VALUE_RCX = 16,
+  HBBP_VALUE_R8 = 32,
+  HBBP_VALUE_R9 = 64
+};
+
 typedef struct hbbp_session_options {
   uint32_t struct_size;    /* set by the caller */
   hbbp_source_kind source; /* 0 or HBBP_SOURCE_AUTO: LBR, else SWBT, which needs signal handlers,
@@ -106,6 +118,10 @@ typedef struct hbbp_session_options {
      max_memory at most an eighth. The first bursts are kept, until there is no room; all are
      counted. 0: none are kept, as libhbbp-collect cannot */
   uint64_t kept_burst_bytes;
+  /* A sum of HBBP_VALUE_*: whole bursts have these values, too, for productions. With the same
+     sources and options as keep_accesses */
+  uint32_t keep_values;
+  uint32_t reserved;
 } hbbp_session_options;
 
 /* What a session is doing right now. */

@@ -33,6 +33,7 @@ HBBP_API uint32_t hbbp_abi_version(void);
  *   "import"             hbbp_profile_import
  *   "analysis"           analysis.h and what needs it; not in libhbbp-collect
  *   "debug-information"  lines.h
+ *   "probes"             probe.h, and what whole bursts keep for it (hbbp_session_options)
  * Never fails; any thread. Since 0.1. */
 HBBP_API int32_t hbbp_feature(const char *name);
 

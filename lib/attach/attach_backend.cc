@@ -49,7 +49,7 @@ Status AttachBackend::CheckOptions(const BackendConfig& config) const {
                       "bursts of another process begin by the clock: take the event task-clock");
   }
   if (config.trace_mode == TraceMode::kBreakpoint) return NotFromOutside("breakpoints");
-  if (config.records_accesses) return NotFromOutside("accesses to memory");
+  if (config.recorded_kinds != 0) return NotFromOutside("accesses to memory and values");
   return OkStatus();
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/recorded_access.h"
 #include "base/status.h"
 #include "events/event_sink.h"
 
@@ -57,7 +58,7 @@ struct BackendConfig {
   TraceMode trace_mode = TraceMode::kLookAhead;
   // Taken branches per burst, at most 65,536; 0: the default of the mode.
   uint32_t burst_branches = 0;
-  bool records_accesses = false;  // of bursts to memory; in mode kLookAhead only
+  RecordedKinds recorded_kinds = 0;  // in bursts; in mode kLookAhead only
   std::vector<ConcurrentSampler> concurrent;
 };
 

@@ -232,8 +232,9 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   tracer_config.may_use_breakpoints = has_events_;
   tracer_config.carries_late_samples = trigger_.IsClock();
   tracer_config.uses_real_time_signals = uses_real_time_signals_;
-  tracer_config.records_accesses =
-      config.records_accesses && config.trace_mode == TraceMode::kLookAhead;
+  if (config.trace_mode == TraceMode::kLookAhead) {
+    tracer_config.recorded_kinds = config.recorded_kinds;
+  }
   tracer_config.keeps_handler_times = !config.concurrent.empty();
   const int error_number = trace::Tracer::Get().Open(tracer_config);
   if (error_number == EBUSY) {

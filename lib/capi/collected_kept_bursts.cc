@@ -9,9 +9,10 @@ Status ReadKeptBurstBytes(const char* options, uint64_t bytes, KeptDetail*) {
                     "%s.kept_burst_bytes: libhbbp-collect keeps no bursts; link libhbbp", options);
 }
 
-Status CheckKeptAccesses(const hbbp_session_options&, bool) {
+Status CheckRecordedKinds(const hbbp_session_options& options, bool) {
   return MakeStatus(StatusCode::kUnsupported,
-                    "hbbp_session_options.keep_accesses: libhbbp-collect keeps no bursts");
+                    "hbbp_session_options.%s: libhbbp-collect keeps no bursts",
+                    options.keep_accesses != 0 ? "keep_accesses" : "keep_values");
 }
 
 ProfileData Merge(std::span<const ProfileData* const> profiles, const Work& work) {

@@ -4,7 +4,7 @@ namespace hbbp::capi {
 
 std::span<const std::string_view> Features() {
   static constexpr std::string_view kFeatures[] = {
-      "ebs", "lbr", "ibs", "swbt", "import", "analysis", "debug-information"};
+      "ebs", "lbr", "ibs", "swbt", "import", "analysis", "debug-information", "probes"};
   return kFeatures;
 }
 

@@ -18,14 +18,22 @@ Status ReadKeptBurstBytes(const char* options, uint64_t bytes, KeptDetail* detai
   return OkStatus();
 }
 
-Status CheckKeptAccesses(const hbbp_session_options& options, bool looks_ahead) {
+Status CheckRecordedKinds(const hbbp_session_options& options, bool looks_ahead) {
+  constexpr uint32_t kAllValues = kRecordedValues >> 1;
   const char* problem = nullptr;
-  if (options.keep_accesses > 1) problem = "must be 0 or 1";
-  if (!looks_ahead) problem = "is for HBBP_SOURCE_SWBT with HBBP_TRACE_LOOKAHEAD";
-  if (options.kept_burst_bytes == 0) problem = "needs kept_burst_bytes, where accesses are kept";
+  if (options.keep_accesses > 1) problem = "keep_accesses: must be 0 or 1";
+  if (options.keep_values > kAllValues) problem = "keep_values: must be a sum of HBBP_VALUE_*";
+  const bool is_of_accesses = options.keep_accesses != 0;
+  if (!looks_ahead) {
+    problem = is_of_accesses ? "keep_accesses: is for HBBP_SOURCE_SWBT with HBBP_TRACE_LOOKAHEAD"
+                             : "keep_values: is for HBBP_SOURCE_SWBT with HBBP_TRACE_LOOKAHEAD";
+  }
+  if (options.kept_burst_bytes == 0) {
+    problem = is_of_accesses ? "keep_accesses: needs kept_burst_bytes, where accesses are kept"
+                             : "keep_values: needs kept_burst_bytes, where values are kept";
+  }
   if (problem == nullptr) return OkStatus();
-  return MakeStatus(StatusCode::kInvalidArgument, "hbbp_session_options.keep_accesses: %s",
-                    problem);
+  return MakeStatus(StatusCode::kInvalidArgument, "hbbp_session_options.%s", problem);
 }
 
 ProfileData Merge(std::span<const ProfileData* const> profiles, const Work& work) {

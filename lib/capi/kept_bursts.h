@@ -17,8 +17,8 @@ namespace hbbp::capi {
 // Reads kept_burst_bytes of options of that name.
 Status ReadKeptBurstBytes(const char* options, uint64_t bytes, KeptDetail* detail);
 
-// Checks options.keep_accesses, which is not 0.
-Status CheckKeptAccesses(const hbbp_session_options& options, bool looks_ahead);
+// Checks options.keep_accesses and keep_values, which are not both 0.
+Status CheckRecordedKinds(const hbbp_session_options& options, bool looks_ahead);
 
 // Calls MergeProfiles, with bursts or without.
 ProfileData Merge(std::span<const ProfileData* const> profiles, const Work& work);

@@ -109,7 +109,8 @@ constexpr Option kOptions[] = {
     {"max_overhead", &ReadField<&hbbp_session_options::max_overhead>},
     {"max_memory", &ReadField<&hbbp_session_options::max_memory>},
     {"kept_burst_bytes", &ReadField<&hbbp_session_options::kept_burst_bytes>},
-    {"keep_accesses", &ReadField<&hbbp_session_options::keep_accesses>}};
+    {"keep_accesses", &ReadField<&hbbp_session_options::keep_accesses>},
+    {"keep_values", &ReadField<&hbbp_session_options::keep_values>}};
 constexpr std::string_view kEvent = "event";
 
 Status ReadEvent(std::string_view value, hbbp_session_options* options, std::string* event_name) {

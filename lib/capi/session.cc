@@ -187,10 +187,10 @@ Status CheckedConfig(const hbbp_session_options& options, BackendConfig* config)
                       "HBBP_SOURCE_SWBT; leave them 0 for other sources");
   }
   HBBP_RETURN_IF_ERROR(CheckOptionsOfSource(options));
-  if (options.keep_accesses != 0) {
+  if (options.keep_accesses != 0 || options.keep_values != 0) {
     const bool looks_ahead =
         TracesBranches(options.source) && options.trace_mode == HBBP_TRACE_LOOKAHEAD;
-    HBBP_RETURN_IF_ERROR(CheckKeptAccesses(options, looks_ahead));
+    HBBP_RETURN_IF_ERROR(CheckRecordedKinds(options, looks_ahead));
   }
   config->pid = static_cast<pid_t>(options.pid);
   config->event = static_cast<hbbp::EventKind>(options.event);
@@ -207,7 +207,12 @@ Status CheckedConfig(const hbbp_session_options& options, BackendConfig* config)
   config->buffer_bytes = options.buffer_bytes;
   config->trace_mode = static_cast<hbbp::TraceMode>(options.trace_mode);
   config->burst_branches = options.burst_branches;
-  config->records_accesses = options.keep_accesses != 0;
+  // The bits of HBBP_VALUE_* are in the order of RecordedKind, which begins with kAddress.
+  static_assert(HBBP_VALUE_DIVISOR << 1 == hbbp::SetOf(hbbp::RecordedKind::kDivisor));
+  static_assert(HBBP_VALUE_RDI << 1 == hbbp::SetOf(hbbp::RecordedKind::kRdi));
+  static_assert(HBBP_VALUE_R9 << 1 == hbbp::SetOf(hbbp::RecordedKind::kR9));
+  config->recorded_kinds =
+      static_cast<hbbp::RecordedKinds>(options.keep_values << 1 | options.keep_accesses);
   return OkStatus();
 }
 
@@ -257,15 +262,17 @@ HBBP_API hbbp_status hbbp_session_create(const hbbp_session_options* options,
     }
     if (full.source == HBBP_SOURCE_NONE) full.source = HBBP_SOURCE_AUTO;
     // Options that only branch tracing has choose it.
-    const bool has_trace_options =
-        full.trace_mode != 0 || full.burst_branches != 0 || full.keep_accesses != 0;
+    const bool has_trace_options = full.trace_mode != 0 || full.burst_branches != 0 ||
+                                   full.keep_accesses != 0 || full.keep_values != 0;
     if (full.source == HBBP_SOURCE_AUTO && has_trace_options) full.source = HBBP_SOURCE_SWBT;
     hbbp::SessionSettings settings;
     HBBP_RETURN_IF_ERROR(CheckSlice("hbbp_session_options", full.slice_ns));
     settings.slice_ns = full.slice_ns;
     HBBP_RETURN_IF_ERROR(
         ReadKeptBurstBytes("hbbp_session_options", full.kept_burst_bytes, &settings));
+    HBBP_RETURN_IF_ERROR(CheckReserved("hbbp_session_options.reserved", full.reserved));
     HBBP_RETURN_IF_ERROR(CheckedConfig(full, &settings.backend));
+    settings.kept_values = settings.backend.recorded_kinds & hbbp::kRecordedValues;
     HBBP_RETURN_IF_ERROR(ReadHostOptions(full, &settings));
     hbbp::KeepThisCodeLoaded();
     const bool has_backend = full.source != HBBP_SOURCE_EXTERNAL;

@@ -45,7 +45,7 @@ BranchCount MakeBranchCount(const BranchTable::Entry& entry, uint32_t kernel_mod
 
 std::unique_ptr<BurstKeeper> NewBurstKeeper(const KeptDetail& detail, CountedMemory* memory) {
   if (detail.new_burst_keeper == nullptr) return nullptr;
-  return detail.new_burst_keeper(memory, detail.kept_burst_bytes);
+  return detail.new_burst_keeper(memory, detail);
 }
 
 }  // namespace

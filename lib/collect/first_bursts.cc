@@ -1,6 +1,6 @@
-// Add appends a burst to the bytes: its head, its branches (AppendBranches) and where they accessed
-// memory (AppendAccesses). IndexOf numbers branches by a hash table. Encode makes the section of a
-// profile of all.
+// Add appends a burst to the bytes: its head, its branches (AppendBranches), where they accessed
+// memory and the values that they had (AppendNumbers). IndexOf numbers branches by a hash table.
+// Encode makes the section of a profile of all.
 #include "collect/first_bursts.h"
 
 #include <algorithm>
@@ -54,12 +54,14 @@ std::vector<uint32_t> Numbers(size_t size) {
 
 }  // namespace
 
-FirstBursts::FirstBursts(CountedMemory* memory, uint64_t max_bytes)
+FirstBursts::FirstBursts(CountedMemory* memory, uint64_t max_bytes, RecordedKinds values)
     : memory_(PartOf(memory), BytesIn(*memory, max_bytes)),
+      recorded_values_(values & kRecordedValues),
       branches_(&memory_),
       predicted_(&memory_),
       slots_(&memory_),
-      last_addresses_(&memory_) {}
+      accesses_{{}, std::pmr::vector<uint64_t>(&memory_)},
+      values_{{}, std::pmr::vector<uint64_t>(&memory_)} {}
 
 // After a burst that found no room, predictions are not those of a reader, so that no other burst
 // can follow.
@@ -68,14 +70,18 @@ void FirstBursts::Add(const Head& head, std::span<const TakenBranch> locations) 
     ++not_kept_;
     return;
   }
-  const size_t size = bytes_ ? bytes_->size() : 0;
-  const size_t access_size = access_bytes_ ? access_bytes_->size() : 0;
+  std::optional<std::pmr::deque<uint8_t>>* const all[] = {&bytes_, &accesses_.bytes,
+                                                          &values_.bytes};
+  size_t sizes[std::size(all)];
+  std::ranges::transform(all, sizes,
+                         [](const auto* bytes) { return *bytes ? (*bytes)->size() : 0; });
   if (HasMemoryFor([&] { Append(head, locations); })) {
     ++kept_;
     return;
   }
-  if (bytes_) bytes_->resize(size);
-  if (access_bytes_) access_bytes_->resize(access_size);
+  for (size_t i = 0; i < std::size(all); ++i) {
+    if (*all[i]) (*all[i])->resize(sizes[i]);
+  }
   is_full_ = true;
   ++not_kept_;
 }
@@ -92,7 +98,8 @@ void FirstBursts::Append(const Head& head, std::span<const TakenBranch> location
   }
   PutNumber(locations.size());
   AppendBranches(locations);
-  if (!head.accesses.empty()) AppendAccesses(head.accesses, locations);
+  AppendNumbers(head.accesses, locations, false);
+  AppendNumbers(head.accesses, locations, true);
 }
 
 void FirstBursts::AppendBranches(std::span<const TakenBranch> locations) {
@@ -114,22 +121,29 @@ void FirstBursts::AppendBranches(std::span<const TakenBranch> locations) {
   if (as_predicted != 0) PutNumber(as_predicted);
 }
 
-void FirstBursts::AppendAccesses(std::span<const RecordedAccess> accesses,
-                                 std::span<const TakenBranch> locations) {
-  if (!access_bytes_) access_bytes_.emplace(&memory_);
-  if (last_addresses_.empty()) last_addresses_.resize(AddressPredictor::kSlots);
-  const auto put = [this](uint64_t number) { AppendUleb128(number, &*access_bytes_); };
-  put(kept_ - std::exchange(last_with_accesses_, kept_ + 1));
-  put(accesses.size());
-  RecordedAccess last;
+void FirstBursts::AppendNumbers(std::span<const RecordedAccess> accesses,
+                                std::span<const TakenBranch> locations, bool are_values) {
+  const auto count = static_cast<uint64_t>(std::ranges::count_if(
+      accesses, [&](const RecordedAccess& of) { return IsValue(of.kind) == are_values; }));
+  if (count == 0) return;
+  NumberBytes& numbers = are_values ? values_ : accesses_;
+  if (!numbers.bytes) numbers.bytes.emplace(&memory_);
+  if (numbers.last.empty()) numbers.last.resize(NumberPredictor::kSlots);
+  const auto put = [&](uint64_t number) { AppendUleb128(number, &*numbers.bytes); };
+  put(kept_ - std::exchange(numbers.last_burst, kept_ + 1));
+  put(count);
+  uint32_t last_branch = 0;
+  uint32_t last_position = 0;
   for (const RecordedAccess& access : accesses) {
-    const uint32_t later = access.branch - last.branch;
+    if (IsValue(access.kind) != are_values) continue;
+    const uint32_t position = PositionOf(access);
+    const uint32_t later = access.branch - std::exchange(last_branch, access.branch);
     put(later);
-    put(later == 0 ? access.offset - last.offset : access.offset);
-    uint64_t& predicted = last_addresses_[AddressPredictor::FindSlot(
-        IndexOf(locations[access.branch]), access.offset)];
-    put(ToZigzag(access.address - std::exchange(predicted, access.address)));
-    last = access;
+    put(later == 0 ? position - last_position : position);
+    last_position = position;
+    uint64_t& predicted =
+        numbers.last[NumberPredictor::FindSlot(IndexOf(locations[access.branch]), position)];
+    put(ToZigzag(access.number - std::exchange(predicted, access.number)));
   }
 }
 
@@ -164,9 +178,11 @@ void FirstBursts::Clear() {
   predicted_ = std::pmr::vector<uint32_t>(&memory_);
   slots_ = std::pmr::vector<uint32_t>(&memory_);
   bytes_.reset();
-  access_bytes_.reset();
-  last_addresses_ = std::pmr::vector<uint64_t>(&memory_);
-  last_with_accesses_ = 0;
+  for (NumberBytes* numbers : {&accesses_, &values_}) {
+    numbers->bytes.reset();
+    numbers->last = std::pmr::vector<uint64_t>(&memory_);
+    numbers->last_burst = 0;
+  }
   last_time_ns_ = 0;
   kept_ = 0;
   not_kept_ = 0;
@@ -190,8 +206,14 @@ std::vector<uint8_t> FirstBursts::Encode(const ProfileData& data, uint32_t kerne
     const CodeLocation to = UnpackLocation(branch.to, kernel_module);
     recording.branches.push_back({from.module, to.module, from.offset, to.offset});
   }
-  if (bytes_) recording.bytes.assign(bytes_->begin(), bytes_->end());
-  if (access_bytes_) recording.access_bytes.assign(access_bytes_->begin(), access_bytes_->end());
+  recording.values = recorded_values_;
+  const auto copy = [](const std::optional<std::pmr::deque<uint8_t>>& from,
+                       std::vector<uint8_t>* to) {
+    if (from) to->assign(from->begin(), from->end());
+  };
+  copy(bytes_, &recording.bytes);
+  copy(accesses_.bytes, &recording.access_bytes);
+  copy(values_.bytes, &recording.value_bytes);
   return SerializeKeptBursts(kept, checked);
 }
 
@@ -200,8 +222,8 @@ void KeepBursts(uint64_t bytes, KeptDetail* detail) {
   detail->new_burst_keeper = nullptr;
   if (bytes == 0) return;
   detail->new_burst_keeper = [](CountedMemory* memory,
-                                uint64_t max_bytes) -> std::unique_ptr<BurstKeeper> {
-    return std::make_unique<FirstBursts>(memory, max_bytes);
+                                const KeptDetail& of) -> std::unique_ptr<BurstKeeper> {
+    return std::make_unique<FirstBursts>(memory, of.kept_burst_bytes, of.kept_values);
   };
 }
 

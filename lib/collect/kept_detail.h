@@ -6,15 +6,17 @@
 #include <memory>
 
 #include "base/counted_memory.h"
+#include "base/recorded_access.h"
 #include "collect/burst_keeper.h"
 
 namespace hbbp {
 
 struct KeptDetail {
   uint64_t slice_ns = 0;  // width of the slices of time that counts are kept by; 0: no slices
+  RecordedKinds kept_values = 0;  // that whole bursts have
   // Bytes for whole bursts, and what keeps them: KeepBursts (first_bursts.h) sets both.
   uint64_t kept_burst_bytes = 0;
-  std::unique_ptr<BurstKeeper> (*new_burst_keeper)(CountedMemory*, uint64_t max_bytes) = nullptr;
+  std::unique_ptr<BurstKeeper> (*new_burst_keeper)(CountedMemory*, const KeptDetail&) = nullptr;
 };
 
 }  // namespace hbbp

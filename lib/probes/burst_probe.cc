@@ -15,6 +15,8 @@
 #include "analysis/analyze.h"
 #include "estimate/family_choice.h"
 #include "probes/access_cursor.h"
+#include "probes/burst_values.h"
+#include "probes/recorded_keys.h"
 #include "probes/thread_history.h"
 #include "profile/profile_file.h"
 
@@ -58,6 +60,7 @@ class BurstProbe::Replay {
     uint64_t instructions = 0;
     uint64_t in_burst = 0;
     AccessCursor accesses(burst.accesses);
+    BurstValues values(probe_.set_.keys(), burst.values);
     for (uint32_t i = 0; i + 1 < burst.branches.size(); ++i) {
       const BurstStream& stream = FindStream(burst.branches[i], burst.branches[i + 1]);
       ++probe_.totals_.streams;
@@ -65,6 +68,7 @@ class BurstProbe::Replay {
         ++probe_.totals_.faults;
         if (stream.fault == StreamFault::kNoCode) ++probe_.totals_.without_code;
         history = ThreadHistory(ThreadHistory::Extent::kPart);
+        values.SkipStream();
         continue;
       }
       const uint64_t end = ends_[burst.branches[i + 1]].to;
@@ -75,9 +79,10 @@ class BurstProbe::Replay {
         event.instruction = &entry->instruction;
         event.next = is_last ? end : entry->instruction.end();
         if (event.next == kNoCodeNumber) MarkUnknownNext(&event);
+        const auto offset = static_cast<uint32_t>(event.instruction->pc - start);
+        values.Complete(i, offset, &event);
         if (entry->memory.size != 0) {
           event.size = entry->memory.size;
-          const auto offset = static_cast<uint32_t>(event.instruction->pc - start);
           const std::optional<uint64_t> address = accesses.Find(i, offset);
           event.address = address.value_or(0);
           if (!address) event.unknown |= SetOf(ProbeKey::kAddress);
@@ -154,7 +159,7 @@ Status BurstProbe::CheckKeys(const KeptBursts& bursts) const {
   const auto name_of = [](ProbeKeySet keys) {
     return std::string(NameOf(static_cast<ProbeKey>(std::countr_zero(keys))));
   };
-  const ProbeKeySet never = set_.keys() & (kRegisters | kValues);
+  const ProbeKeySet never = set_.keys() & (kRegisters | kValues) & ~KeysOf(kRecordedValues);
   if (never != 0) {
     return Status(StatusCode::kUnsupported,
                   "the productions use '" + name_of(never) +
@@ -166,6 +171,16 @@ Status BurstProbe::CheckKeys(const KeptBursts& bursts) const {
                   "the productions use '" + name_of(of_accesses) +
                       "', but the profile has no accesses to memory; record it with "
                       "--keep-accesses (keep_accesses), or use the exact stream --stream step");
+  }
+  RecordedKinds recorded = 0;
+  for (const RecordedBursts& recording : bursts.recordings) recorded |= recording.values;
+  const ProbeKeySet missing = set_.keys() & KeysOf(kRecordedValues) & ~KeysOf(recorded);
+  if (missing != 0) {
+    const std::string name = name_of(missing);
+    return Status(StatusCode::kUnsupported,
+                  "the productions use '" + name +
+                      "', but the profile does not have its values; record it with --keep-values " +
+                      name + " (keep_values), or use the exact stream --stream step");
   }
   return OkStatus();
 }

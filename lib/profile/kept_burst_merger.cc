@@ -9,7 +9,7 @@ namespace {
 
 size_t BytesOf(const RecordedBursts& recording) {
   return sizeof(recording) + recording.bytes.size() + recording.access_bytes.size() +
-         recording.branches.size() * sizeof(KeptBranch) +
+         recording.value_bytes.size() + recording.branches.size() * sizeof(KeptBranch) +
          (recording.sources.size() + recording.threads.size()) * sizeof(uint32_t);
 }
 

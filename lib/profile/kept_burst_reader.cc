@@ -3,14 +3,21 @@
 #include "base/leb128.h"
 
 namespace hbbp {
+namespace {
+
+std::vector<uint64_t> MakePredictor(const std::vector<uint8_t>& bytes) {
+  return std::vector<uint64_t>(bytes.empty() ? 0 : NumberPredictor::kSlots);
+}
+
+}  // namespace
 
 KeptBurstReader::KeptBurstReader(const RecordedBursts& bursts)
     : bursts_(bursts),
       cursor_(bursts.bytes),
-      access_cursor_(bursts.access_bytes),
+      accesses_{ByteCursor(bursts.access_bytes), false, MakePredictor(bursts.access_bytes)},
+      values_{ByteCursor(bursts.value_bytes), true, MakePredictor(bursts.value_bytes)},
       predicted_(bursts.branches.size(), kNoPrediction),
-      last_addresses_(bursts.access_bytes.empty() ? 0 : AddressPredictor::kSlots),
-      is_damaged_(!FindNextWithAccesses()) {}
+      is_damaged_(!FindNextBurst(&accesses_) || !FindNextBurst(&values_)) {}
 
 bool KeptBurstReader::Next(KeptBurst* burst) {
   if (is_damaged_ || cursor_.remaining() == 0) return false;
@@ -46,10 +53,9 @@ bool KeptBurstReader::Read(KeptBurst* burst) {
   burst->thread = *thread;
   burst->time_ns = time_ns_;
   burst->weight = static_cast<double>(weight);
-  burst->accesses.clear();
-  if (!ReadBranches(*number, &burst->branches)) return false;
-  if (read_ != next_with_accesses_) return true;
-  return ReadAccesses(burst) && FindNextWithAccesses();
+  return ReadBranches(*number, &burst->branches) &&
+         ReadNumbers(*burst, &accesses_, &burst->accesses) &&
+         ReadNumbers(*burst, &values_, &burst->values);
 }
 
 bool KeptBurstReader::ReadBranches(size_t number, std::vector<uint32_t>* branches) {
@@ -74,35 +80,40 @@ bool KeptBurstReader::ReadBranches(size_t number, std::vector<uint32_t>* branche
   return true;
 }
 
-bool KeptBurstReader::FindNextWithAccesses() {
-  const uint64_t first = next_with_accesses_ ? read_ + 1 : 0;
-  next_with_accesses_.reset();
-  if (access_cursor_.remaining() == 0) return true;
-  const auto without = ReadNumber(&access_cursor_);
+bool KeptBurstReader::FindNextBurst(Numbers* numbers) const {
+  const uint64_t first = numbers->next_burst ? read_ + 1 : 0;
+  numbers->next_burst.reset();
+  if (numbers->cursor.remaining() == 0) return true;
+  const auto without = ReadNumber(&numbers->cursor);
   if (!without || *without > bursts_.number) return false;
-  next_with_accesses_ = first + *without;
+  numbers->next_burst = first + *without;
   return true;
 }
 
-bool KeptBurstReader::ReadAccesses(KeptBurst* burst) {
-  const auto number = ReadNumber(&access_cursor_);
-  if (!number || *number > access_cursor_.remaining()) return false;
+bool KeptBurstReader::ReadNumbers(const KeptBurst& burst, Numbers* numbers,
+                                  std::vector<RecordedAccess>* read) {
+  read->clear();
+  if (numbers->next_burst != read_) return true;
+  const auto count = ReadNumber(&numbers->cursor);
+  if (!count || *count > numbers->cursor.remaining()) return false;
   RecordedAccess access;
-  for (uint64_t i = 0; i < *number; ++i) {
-    const auto later = ReadNumber(&access_cursor_);
-    const auto offset = ReadNumber(&access_cursor_);
-    const auto difference = ReadNumber(&access_cursor_);
-    if (!later || !offset || !difference) return false;
-    if (*later >= burst->branches.size() - access.branch) return false;
-    access.offset = static_cast<uint32_t>(*later == 0 ? access.offset + *offset : *offset);
+  uint32_t position = 0;
+  for (uint64_t i = 0; i < *count; ++i) {
+    const auto later = ReadNumber(&numbers->cursor);
+    const auto further = ReadNumber(&numbers->cursor);
+    const auto difference = ReadNumber(&numbers->cursor);
+    if (!later || !further || !difference) return false;
+    if (*later >= burst.branches.size() - access.branch) return false;
+    position = static_cast<uint32_t>(*later == 0 ? position + *further : *further);
+    SetPosition(numbers->are_values, position, &access);
     access.branch += static_cast<uint32_t>(*later);
     uint64_t& last =
-        last_addresses_[AddressPredictor::FindSlot(burst->branches[access.branch], access.offset)];
+        numbers->last[NumberPredictor::FindSlot(burst.branches[access.branch], position)];
     last += FromZigzag(*difference);
-    access.address = last;
-    burst->accesses.push_back(access);
+    access.number = last;
+    read->push_back(access);
   }
-  return true;
+  return FindNextBurst(numbers);
 }
 
 std::optional<uint64_t> KeptBurstReader::ReadNumber(ByteCursor* cursor) {

@@ -20,7 +20,9 @@ struct KeptBurst {
   uint64_t time_ns = 0;
   double weight = 0;
   std::vector<uint32_t> branches;  // indices of RecordedBursts::branches, oldest first; never empty
-  std::vector<RecordedAccess> accesses;  // in their order; empty if they were not recorded
+  // In their order; empty if they were not recorded.
+  std::vector<RecordedAccess> accesses;  // of the kind kAddress
+  std::vector<RecordedAccess> values;    // of other kinds
 };
 
 class KeptBurstReader {
@@ -34,20 +36,27 @@ class KeptBurstReader {
   Status status() const;
 
  private:
+  // The bytes of accesses or of values.
+  struct Numbers {
+    ByteCursor cursor;
+    bool are_values = false;
+    std::vector<uint64_t> last;               // of NumberPredictor; empty if there are no bytes
+    std::optional<uint64_t> next_burst = {};  // that has some: the number of bursts before it
+  };
+
   bool Read(KeptBurst* burst);
   bool ReadBranches(size_t number, std::vector<uint32_t>* branches);
-  bool FindNextWithAccesses();
-  bool ReadAccesses(KeptBurst* burst);
+  bool FindNextBurst(Numbers* numbers) const;
+  bool ReadNumbers(const KeptBurst& burst, Numbers* numbers, std::vector<RecordedAccess>* read);
   static std::optional<uint64_t> ReadNumber(ByteCursor* cursor);
   std::optional<uint32_t> ReadIndex(size_t size);
   std::optional<uint32_t> ReadMapped(const std::vector<uint32_t>& map);
 
   const RecordedBursts& bursts_;
   ByteCursor cursor_;
-  ByteCursor access_cursor_;
-  std::vector<uint32_t> predicted_;       // by branch
-  std::vector<uint64_t> last_addresses_;  // of AddressPredictor; empty if there are no accesses
-  std::optional<uint64_t> next_with_accesses_;  // the number of bursts before it
+  Numbers accesses_;
+  Numbers values_;
+  std::vector<uint32_t> predicted_;  // by branch
   uint64_t time_ns_ = 0;
   uint64_t read_ = 0;
   bool is_damaged_ = false;

@@ -12,8 +12,8 @@ static_assert(sizeof(KeptBranch) == 2 * 4 + 2 * 8);
 size_t SerializedSize(const KeptBursts& bursts) {
   size_t size = sizeof(KeptBurstTotals) + sizeof(uint64_t);
   for (const RecordedBursts& recording : bursts.recordings) {
-    size += 6 * sizeof(uint64_t) + recording.bytes.size() + recording.access_bytes.size() +
-            recording.branches.size() * sizeof(KeptBranch) +
+    size += 8 * sizeof(uint64_t) + recording.bytes.size() + recording.access_bytes.size() +
+            recording.value_bytes.size() + recording.branches.size() * sizeof(KeptBranch) +
             (recording.sources.size() + recording.threads.size()) * sizeof(uint32_t);
   }
   return size;
@@ -71,9 +71,17 @@ std::vector<uint8_t> SerializeKeptBursts(const KeptBursts& bursts, CancelCheck* 
   }
   const bool has_accesses = std::ranges::any_of(
       bursts.recordings, [](const RecordedBursts& of) { return !of.access_bytes.empty(); });
-  if (has_accesses) {
+  const bool has_values = std::ranges::any_of(
+      bursts.recordings, [](const RecordedBursts& of) { return of.values != 0; });
+  if (has_accesses || has_values) {
     for (const RecordedBursts& recording : bursts.recordings) {
       writer.PutBytes(recording.access_bytes);
+    }
+  }
+  if (has_values) {
+    for (const RecordedBursts& recording : bursts.recordings) {
+      writer.Put<uint64_t>(recording.values);
+      writer.PutBytes(recording.value_bytes);
     }
   }
   return writer.Take();
@@ -107,6 +115,12 @@ StatusOr<KeptBursts> ParseKeptBursts(const ProfileData& data) {
   }
   if (reader.remaining() != 0) {
     for (RecordedBursts& recording : bursts.recordings) recording.access_bytes = reader.GetBytes();
+  }
+  if (reader.remaining() != 0) {
+    for (RecordedBursts& recording : bursts.recordings) {
+      recording.values = static_cast<RecordedKinds>(reader.Get<uint64_t>() & kRecordedValues);
+      recording.value_bytes = reader.GetBytes();
+    }
   }
   HBBP_RETURN_IF_ERROR(reader.status());
   return bursts;

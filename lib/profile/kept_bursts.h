@@ -23,7 +23,10 @@
 //            before; by how much its offset is larger than that access's, or just its offset if it
 //            is of another branch; address (n more or less than predicted, as with times)
 //
-// Predicted is the last address in the same slot of AddressPredictor, and 0 at first.
+// Predicted is the last address in the same slot of NumberPredictor, and 0 at first.
+//
+// Values that instructions had are in other bytes of the same form, with the position
+// RecordedAccess::offset * kRecordedKinds + kind for the offset, and the value for the address.
 //
 // A weight is that of each stream of the burst (stream_sums.h), times how often it was seen.
 //
@@ -33,8 +36,10 @@
 //   each: u64 number of bursts, u64 count of sources, then each: u32; u64 count of threads, then
 //   each: u32; u64 count of branches, then each: u32 from module, u32 to module, u64 from, u64 to;
 //   u64 count of bytes of bursts, and these
-//   after all recordings, unless none has accesses, for each: u64 count of bytes of accesses, and
-//   these
+//   after all recordings, unless none has accesses or values, for each: u64 count of bytes of
+//   accesses, and these
+//   after that, unless values were recorded of none, for each: u64 RecordedKinds of the values that
+//   were recorded; u64 count of bytes of values, and these
 //
 // A reader that does not know it reads the same counts. libhbbp-collect is one.
 #ifndef HBBP_LIB_PROFILE_KEPT_BURSTS_H_
@@ -46,6 +51,7 @@
 #include <vector>
 
 #include "base/byte_cursor.h"
+#include "base/recorded_access.h"
 #include "base/status.h"
 #include "base/work.h"
 #include "profile/profile_data.h"
@@ -67,17 +73,30 @@ struct KeptBranch {
   bool operator==(const KeptBranch&) const = default;
 };
 
-// Predicts that an instruction accesses memory where it did the last time.
-struct AddressPredictor {
+// Predicts that an instruction accesses memory where it did the last time, or has the same value.
+struct NumberPredictor {
   static constexpr size_t kSlots = 4096;
 
   // `branch`, an index, began the stream that the instruction is in.
-  static constexpr size_t FindSlot(uint32_t branch, uint32_t offset) {
-    const uint64_t hash = (uint64_t{branch} << 32 | offset) * 0x9E3779B97F4A7C15ull;
+  static constexpr size_t FindSlot(uint32_t branch, uint32_t position) {
+    const uint64_t hash = (uint64_t{branch} << 32 | position) * 0x9E3779B97F4A7C15ull;
     return hash >> 52;
   }
 };
-static_assert(AddressPredictor::kSlots == size_t{1} << (64 - 52));
+static_assert(NumberPredictor::kSlots == size_t{1} << (64 - 52));
+
+// Which of the two sequences of bytes an access or value is in, and its position in a stream there.
+constexpr bool IsValue(RecordedKind kind) { return kind != RecordedKind::kAddress; }
+constexpr uint32_t PositionOf(const RecordedAccess& access) {
+  if (!IsValue(access.kind)) return access.offset;
+  return access.offset * kRecordedKinds + static_cast<uint32_t>(access.kind);
+}
+constexpr void SetPosition(bool is_value, uint32_t position, RecordedAccess* access) {
+  constexpr uint32_t kOffsetMask = 0xffffff;
+  access->offset = (is_value ? position / kRecordedKinds : position) & kOffsetMask;
+  access->kind =
+      is_value ? static_cast<RecordedKind>(position % kRecordedKinds) : RecordedKind::kAddress;
+}
 
 // The bursts of a recording.
 struct RecordedBursts {
@@ -88,6 +107,8 @@ struct RecordedBursts {
   std::vector<KeptBranch> branches;
   std::vector<uint8_t> bytes;
   std::vector<uint8_t> access_bytes;
+  RecordedKinds values = 0;  // that were recorded, also if no instruction had one
+  std::vector<uint8_t> value_bytes;
 
   bool operator==(const RecordedBursts&) const = default;
 };

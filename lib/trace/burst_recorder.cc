@@ -31,6 +31,17 @@ void CoverStreams(ThreadSlot* slot, uint64_t first_branch, uint64_t last_branch)
   slot->last_branch = last_branch;
 }
 
+// Returns whether the last of `count` accesses are of the same instruction, and one is of the same
+// kind.
+bool HasAnother(const RecordedAccess& access, const RecordedAccess* accesses, uint32_t count) {
+  for (; count != 0; --count) {
+    const RecordedAccess& last = accesses[count - 1];
+    if (last.branch != access.branch || last.offset != access.offset) return false;
+    if (last.kind == access.kind) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool BurstRecorder::Reserve(uint32_t max_threads, bool is_short) {
@@ -50,14 +61,17 @@ void BurstRecorder::GrowAhead() {
   (void)buffer_memory_.Use(buffers * sizeof(BurstBuffer));
 }
 
-void BurstRecorder::SetLimits(const BurstLimits& limits, bool records_accesses) {
+void BurstRecorder::SetLimits(const BurstLimits& limits, RecordedKinds recorded) {
   constexpr uint32_t kAccessesPerBranch = 4;
+  constexpr uint32_t kValuesPerBranch = 1;
   limits_ = limits;
-  records_accesses_ = records_accesses;
+  records_accesses_ = recorded != 0;
   limits_.max_instructions = limits.MaxInstructions();
   // Bursts that end at instructions rarely have half of the branches that they may.
   const uint32_t branches = limits.instructions != 0 ? limits.branches / 2 : limits.branches;
-  const uint32_t accesses = records_accesses ? branches * kAccessesPerBranch : 0;
+  const bool has_addresses = (recorded & SetOf(RecordedKind::kAddress)) != 0;
+  const uint32_t accesses = branches * (has_addresses ? kAccessesPerBranch : 0) +
+                            branches * ((recorded & kRecordedValues) != 0 ? kValuesPerBranch : 0);
   const uint32_t entries = kBufferedBursts * (kHeaderEntries + branches + accesses);
   const uint32_t free_buffers = 1 + entries / BurstBuffer::kCapacity;
   if (free_buffers > free_buffers_) {
@@ -248,9 +262,7 @@ uint32_t BurstRecorder::LocateAccesses(ThreadSlot* slot, const TakenBranch* room
     const uint64_t target = of_run == 0 ? slot->last_target : room[of_run - 1].to;
     access.branch = until_run + of_run - 1;
     access.offset -= static_cast<uint32_t>(target);
-    const bool is_repeated = kept != 0 && accesses[kept - 1].branch == access.branch &&
-                             accesses[kept - 1].offset == access.offset;
-    if (!is_repeated) accesses[kept++] = access;
+    if (!HasAnother(access, accesses, kept)) accesses[kept++] = access;
   }
   if (result.branches != 0) slot->last_target = room[result.branches - 1].to;
   return kept;

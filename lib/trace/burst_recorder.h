@@ -76,8 +76,8 @@ class BurstRecorder {
   void GrowAhead();
   bool Owns(uint64_t address) const { return buffer_memory_.Contains(address); }
 
-  // From now on; bursts that record accesses need more room.
-  void SetLimits(const BurstLimits& limits, bool records_accesses);
+  // From now on; bursts that record accesses or values need more room.
+  void SetLimits(const BurstLimits& limits, RecordedKinds recorded);
   // Calls visit(view, visitor) for every part that was recorded since the last call.
   void Drain(Visitor visit, void* visitor);
   // Hands over the buffer of a thread that has ended. Returns false if it had none: there is

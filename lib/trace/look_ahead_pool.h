@@ -24,7 +24,7 @@ class LookAheadPool {
   // Returns false if there is no address space.
   bool Reserve(CodeCache* code_cache);
   void Unmap();  // call it after Reserve, also if that failed
-  // Has the interpreters that are acquired from now on log accesses to memory, or not. Returns
+  // Has the interpreters that are acquired from now on log accesses and values, or not. Returns
   // false if there is no address space for the logs, which stay reserved.
   bool LogAccesses(bool logs);
   // Spends some time and megabytes to make the interpreters faster.

@@ -196,10 +196,10 @@ int Tracer::Open(const TracerConfig& config) {
   if (is_open_.exchange(true)) return EBUSY;
   PrepareSignalContext();
   int error_number = MapMemory() ? 0 : ENOMEM;
-  if (error_number == 0 && !look_aheads_.LogAccesses(config.records_accesses)) {
+  if (error_number == 0 && !look_aheads_.LogAccesses(config.recorded_kinds != 0)) {
     error_number = ENOMEM;
   }
-  if (error_number == 0 && !code_cache_->SetRecordsAccesses(config.records_accesses)) {
+  if (error_number == 0 && !code_cache_->SetRecordedKinds(config.recorded_kinds)) {
     error_number = EAGAIN;
   }
   if (error_number == 0) error_number = InstallSignalChain(&Filter, config.uses_real_time_signals);
@@ -211,7 +211,7 @@ int Tracer::Open(const TracerConfig& config) {
   SetHandlerShare(config.handler_share);
   handler_reserve_ns_ = static_cast<int64_t>(config.handler_reserve_ns);
   dense_samples_left_ = config.dense_samples;
-  recorder_.SetLimits(config.burst, config.records_accesses);
+  recorder_.SetLimits(config.burst, config.recorded_kinds);
   config_.keeps_handler_times = config.keeps_handler_times && slots_.ReserveHandlerTimes();
   GrowAhead();
   ++session_;

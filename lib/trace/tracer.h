@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "base/recorded_access.h"
 #include "trace/breakpoint.h"
 #include "trace/burst_recorder.h"
 #include "trace/look_ahead_pool.h"
@@ -66,9 +67,9 @@ struct TracerConfig {
   bool carries_late_samples = false;
   // Perf events send kSampleSignal and kBreakpointSignal and not SIGTRAP.
   bool uses_real_time_signals = false;
-  // Bursts have where their instructions accessed memory, in mode kLookAhead. They cost about a
+  // What bursts have of their instructions, in mode kLookAhead. With addresses, they cost about a
   // third more.
-  bool records_accesses = false;
+  RecordedKinds recorded_kinds = 0;
   // WasInHandler needs this.
   bool keeps_handler_times = false;
 };

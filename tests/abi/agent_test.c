@@ -195,6 +195,7 @@ static void test_features(void) {
   CHECK(hbbp_feature("ebs") == 1 && hbbp_feature("lbr") == 1 && hbbp_feature("ibs") == 1);
   CHECK(hbbp_feature("swbt") == 0 && hbbp_feature("import") == 0);
   CHECK(hbbp_feature("analysis") == 0 && hbbp_feature("debug-information") == 0);
+  CHECK(hbbp_feature("probes") == 0);
   CHECK(hbbp_feature(NULL) == 0);
 }
 

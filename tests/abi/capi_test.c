@@ -49,7 +49,7 @@ static void test_versions(void) {
 
 static void test_features(void) {
   static const char *const features[] = {
-      "ebs", "lbr", "ibs", "swbt", "import", "analysis", "debug-information"};
+      "ebs", "lbr", "ibs", "swbt", "import", "analysis", "debug-information", "probes"};
   for (size_t i = 0; i < sizeof(features) / sizeof(features[0]); ++i) {
     CHECK(hbbp_feature(features[i]) == 1);
   }
@@ -776,6 +776,10 @@ static void test_options(void) {
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "slice_ns", slice_ns = 1);
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "slice_ns", slice_ns = UINT64_MAX);
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "kept_burst_bytes", kept_burst_bytes = 1);
+  CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "keep_accesses", keep_accesses = 1);
+  CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "keep_values", keep_values = HBBP_VALUE_RDX);
+  CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "keep_values", keep_values = HBBP_VALUE_R9 << 1);
+  CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "reserved", reserved = 1);
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "pid", pid = UINT64_MAX);
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "branch_period", branch_period = UINT64_MAX);
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "event", event = -1);

@@ -346,8 +346,9 @@ static void test_refused_profiles(void) {
   add_burst(feed, 3, 10);
   hbbp_analysis *analysis = analyze(feed);
   const char *const unknown[][2] = {{"p: return => count(rax), null", "'rax'"},
-                                    {"p: load => count(address), null", "keep_accesses"}};
-  for (size_t i = 0; i < 2; ++i) {
+                                    {"p: load => count(address), null", "keep_accesses"},
+                                    {"p: entry => count(rdx), null", "keep_values"}};
+  for (size_t i = 0; i < 3; ++i) {
     probe = new_probe(unknown[i][0], NULL, NULL);
     CHECK_FAILS(HBBP_ERROR_UNSUPPORTED, unknown[i][1],
                 hbbp_probe_run(probe, analysis, 0, NULL, NULL, &error));

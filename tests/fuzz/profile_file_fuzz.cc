@@ -37,10 +37,12 @@ void CheckBursts(const ProfileData& data) {
       Require(burst.thread < data.threads.size());
       Require(!burst.branches.empty());
       for (const uint32_t branch : burst.branches) Require(branch < recording.branches.size());
-      uint32_t last = 0;
-      for (const hbbp::RecordedAccess& access : burst.accesses) {
-        Require(access.branch >= last && access.branch < burst.branches.size());
-        last = access.branch;
+      for (const auto* accesses : {&burst.accesses, &burst.values}) {
+        uint32_t last = 0;
+        for (const hbbp::RecordedAccess& access : *accesses) {
+          Require(access.branch >= last && access.branch < burst.branches.size());
+          last = access.branch;
+        }
       }
     }
   }

@@ -219,10 +219,10 @@ int RunOnBursts(BurstRequest bursts, const ProductionSet& set,
     StatusOr<TemporaryRecording> created = TemporaryRecording::Create();
     if (!created.ok()) return Fail(kName, created.status().message());
     recording.emplace(*std::move(created));
-    if ((set.keys() & kAddresses) != 0) {
-      if (bursts.record.source == "auto") bursts.record.source = "swbt";
-      bursts.record.keep_accesses = true;
-    }
+    bursts.record.keep_accesses = (set.keys() & kAddresses) != 0;
+    bursts.record.keep_values = NamesOfValues(set.keys());
+    const bool keeps_numbers = bursts.record.keep_accesses || !bursts.record.keep_values.empty();
+    if (keeps_numbers && bursts.record.source == "auto") bursts.record.source = "swbt";
     if (bursts.record.keep_bursts.empty()) bursts.record.keep_bursts = kKeptBytes;
     status = recording->Run(bursts.record);
     if (!recording->has_profile()) return status;

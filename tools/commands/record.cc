@@ -77,27 +77,28 @@ Environment EnvironmentFor(const RecordOptions& record, const std::string& prelo
   if (others != nullptr && *others != '\0') preload += std::string(":") + others;
   const hbbp_session_options options = SessionOptionsOf(record);
   std::string session;
-  for (uint64_t number : {static_cast<uint64_t>(options.event),
-                          static_cast<uint64_t>(options.period_mode),
-                          options.period,
-                          options.frequency_hz,
-                          static_cast<uint64_t>(options.include_kernel),
-                          DeadlineNs(record.duration_s),
-                          static_cast<uint64_t>(options.source),
-                          static_cast<uint64_t>(options.trace_mode),
-                          static_cast<uint64_t>(options.burst_branches),
-                          options.branch_period,
-                          options.expected_seconds,
-                          options.event_type,
-                          options.event_config,
-                          static_cast<uint64_t>(options.ebs_method),
-                          static_cast<uint64_t>(options.imprecise),
-                          options.slice_ns,
-                          ClockNs(CLOCK_REALTIME) - ClockNs(CLOCK_MONOTONIC),
-                          static_cast<uint64_t>(options.max_overhead * preload::kOverheadUnit),
-                          options.max_memory,
-                          options.kept_burst_bytes,
-                          static_cast<uint64_t>(options.keep_accesses)}) {
+  for (uint64_t number :
+       {static_cast<uint64_t>(options.event),
+        static_cast<uint64_t>(options.period_mode),
+        options.period,
+        options.frequency_hz,
+        static_cast<uint64_t>(options.include_kernel),
+        DeadlineNs(record.duration_s),
+        static_cast<uint64_t>(options.source),
+        static_cast<uint64_t>(options.trace_mode),
+        static_cast<uint64_t>(options.burst_branches),
+        options.branch_period,
+        options.expected_seconds,
+        options.event_type,
+        options.event_config,
+        static_cast<uint64_t>(options.ebs_method),
+        static_cast<uint64_t>(options.imprecise),
+        options.slice_ns,
+        ClockNs(CLOCK_REALTIME) - ClockNs(CLOCK_MONOTONIC),
+        static_cast<uint64_t>(options.max_overhead * preload::kOverheadUnit),
+        options.max_memory,
+        options.kept_burst_bytes,
+        static_cast<uint64_t>(options.keep_values << 1 | options.keep_accesses)}) {
     session += std::to_string(number) + " ";
   }
   if (options.event_name != nullptr) session += options.event_name;
@@ -258,6 +259,7 @@ int Record(RecordOptions record) {
   Status status = FindEventOf(&record);
   if (status.ok()) status = FindSlices(&record);
   if (status.ok()) status = FindBudgets(&record);
+  if (status.ok()) status = FindKeptValues(&record);
   if (status.ok()) status = CheckRecordOptions(record);
   std::string note;
   if (status.ok()) status = ChooseSide(&record, &note);

@@ -49,8 +49,8 @@ ImageSettings SettingsFromEnvironment() {
   ImageSettings settings;
   const char* text = std::getenv(kSessionVariable);
   int event = 0, period_mode = 0, kernel = 0, source = 0, trace_mode = 0, ebs_method = 0,
-      imprecise = 0, keep_accesses = 0;
-  unsigned burst = 0;
+      imprecise = 0;
+  unsigned burst = 0, recorded_kinds = 0;
   unsigned long long period = 0, frequency = 0, deadline = 0, branch_period = 0, expected = 0;
   unsigned long long event_config = 0, slice = 0, realtime_offset = 0;
   unsigned long long max_overhead = 0, max_memory = 0, kept_burst_bytes = 0;
@@ -59,11 +59,11 @@ ImageSettings SettingsFromEnvironment() {
   if (text == nullptr ||
       std::sscanf(text,
                   "%d %d %llu %llu %d %llu %d %d %u %llu %llu %u %llu %d %d %llu %llu %llu "
-                  "%llu %llu %d %255s",
+                  "%llu %llu %u %255s",
                   &event, &period_mode, &period, &frequency, &kernel, &deadline, &source,
                   &trace_mode, &burst, &branch_period, &expected, &event_type, &event_config,
                   &ebs_method, &imprecise, &slice, &realtime_offset, &max_overhead, &max_memory,
-                  &kept_burst_bytes, &keep_accesses, event_name) < 21) {
+                  &kept_burst_bytes, &recorded_kinds, event_name) < 21) {
     return settings;
   }
   if (source != 0) settings.source = static_cast<SourceKind>(source);
@@ -82,13 +82,14 @@ ImageSettings SettingsFromEnvironment() {
   backend.include_kernel = kernel != 0;
   backend.trace_mode = static_cast<TraceMode>(trace_mode);
   backend.burst_branches = burst;
-  backend.records_accesses = keep_accesses != 0;
+  backend.recorded_kinds = static_cast<RecordedKinds>(recorded_kinds);
   backend.max_overhead = static_cast<double>(max_overhead) / kOverheadUnit;
   backend.max_buffer_bytes = max_memory / kBuffersInMemory;
   settings.session.max_memory = max_memory;
   settings.session.deadline_ns = deadline;
   settings.session.slice_ns = slice;
   KeepBursts(kept_burst_bytes, &settings.session);
+  settings.session.kept_values = backend.recorded_kinds & kRecordedValues;
   settings.session.realtime_offset_ns = realtime_offset;
   return settings;
 }

@@ -1,6 +1,7 @@
 #include "probe/probed_bursts.h"
 
 #include "format.h"
+#include "probes/recorded_keys.h"
 
 namespace hbbp::tools {
 namespace {
@@ -13,6 +14,16 @@ std::string DescribeSource(const BurstSource& source) {
 }
 
 }  // namespace
+
+std::string NamesOfValues(ProbeKeySet keys) {
+  std::string names;
+  for (const RecordedKey& recorded : kRecordedKeys) {
+    if ((keys & SetOf(recorded.key)) == 0) continue;
+    if (!names.empty()) names += ",";
+    names += NameOf(recorded.key);
+  }
+  return names;
+}
 
 CodeDescription ProbedBursts::Describe(uint64_t code) const {
   const BurstCodeLocation location = probe_.code().Locate(code);

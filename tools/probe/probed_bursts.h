@@ -26,6 +26,9 @@ class ProbedBursts : public ProbedStream {
   const BurstProbe& probe_;
 };
 
+// Returns what --keep-values names for productions with these keys.
+std::string NamesOfValues(ProbeKeySet keys);
+
 }  // namespace hbbp::tools
 
 #endif  // HBBP_TOOLS_PROBE_PROBED_BURSTS_H_

@@ -1,7 +1,7 @@
-// Reads the options of hbbp record. ParseRecordOptions reads them; FindEventOf, FindSlices and
-// FindBudgets interpret the name of an event, the time quantum and the budgets; CheckRecordOptions
-// checks that they go together. SessionOptionsOf converts them for a session of the C ABI.
-// RunRecord calls these in this order.
+// Reads the options of hbbp record. ParseRecordOptions reads them; FindEventOf, FindSlices,
+// FindBudgets and FindKeptValues interpret the name of an event, the time quantum, the budgets and
+// the values that bursts keep; CheckRecordOptions checks that they go together. SessionOptionsOf
+// converts them for a session of the C ABI. RunRecord calls these in this order.
 #include "record/record_options.h"
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "base/files.h"
+#include "base/nearest_name.h"
 #include "base/quantity.h"
 #include "byte_count.h"
 #include "options.h"
@@ -41,6 +42,13 @@ constexpr Named kEvents[] = {{"auto", HBBP_EVENT_AUTO},
 constexpr Named kModes[] = {
     {"prime", HBBP_PERIOD_PRIME}, {"fixed", HBBP_PERIOD_FIXED}, {"random", HBBP_PERIOD_RANDOM}};
 
+constexpr Named kValues[] = {{"divisor", HBBP_VALUE_DIVISOR},
+                             {"rdi", HBBP_VALUE_RDI},
+                             {"rsi", HBBP_VALUE_RSI},
+                             {"rdx", HBBP_VALUE_RDX},
+                             {"rcx", HBBP_VALUE_RCX},
+                             {"r8", HBBP_VALUE_R8},
+                             {"r9", HBBP_VALUE_R9}};
 constexpr Named kMethods[] = {{"plain", HBBP_EBS_PLAIN}, {"ip+1", HBBP_EBS_IP_PLUS_ONE}};
 
 template <size_t size>
@@ -86,9 +94,9 @@ Status CheckTraceOptions(const RecordOptions& record) {
                       static_cast<unsigned long long>(record.burst), HBBP_MAX_BURST_BRANCHES);
   }
   const bool looks_ahead = record.trace_mode.empty() || record.trace_mode == "lookahead";
-  if (record.keep_accesses && !looks_ahead) {
-    return MakeStatus(StatusCode::kInvalidArgument,
-                      "--keep-accesses goes with --mode lookahead, not with %s",
+  if ((record.keep_accesses || record.kept_values != 0) && !looks_ahead) {
+    return MakeStatus(StatusCode::kInvalidArgument, "%s goes with --mode lookahead, not with %s",
+                      record.keep_accesses ? "--keep-accesses" : "--keep-values",
                       record.trace_mode.c_str());
   }
   return OkStatus();
@@ -119,6 +127,7 @@ Status CheckOptionsOfSource(const RecordOptions& record) {
       {"--keep-bursts", !record.keep_bursts.empty(), source != "ibs" && source != "ebs",
        "lbr, swbt or auto"},
       {"--keep-accesses", record.keep_accesses, source == "swbt", "swbt"},
+      {"--keep-values", record.kept_values != 0, source == "swbt", "swbt"},
   };
   for (const auto& option : options) {
     if (!option.is_given || option.has_use) continue;
@@ -198,6 +207,7 @@ hbbp_session_options SessionOptionsOf(const RecordOptions& record) {
   options.max_memory = record.max_memory_bytes;
   options.kept_burst_bytes = record.kept_burst_bytes;
   options.keep_accesses = record.keep_accesses ? 1 : 0;
+  options.keep_values = record.kept_values;
   options.pid = record.pid;
   return options;
 }
@@ -249,6 +259,10 @@ std::optional<int> ParseRecordOptions(int argc, char** argv, RecordOptions* reco
   options.Flag("--keep-accesses", &record->keep_accesses,
                "swbt: keep bursts (of 64M without --keep-bursts) with the addresses that they "
                "accessed, for hbbp probe");
+  options.Value(
+      "--keep-values", &record->keep_values, "LIST",
+      "swbt: the same with values: divisor, and before calls the registers rdi, rsi, rdx, "
+      "rcx, r8, r9, with commas between them");
   options.Seconds("--duration", &record->duration_s, "TIME",
                   "stop profiling after that time, such as 10 (seconds), 500ms or 5m; the program "
                   "goes on to its end");
@@ -287,10 +301,10 @@ std::optional<int> ParseRecordOptions(int argc, char** argv, RecordOptions* reco
       "with --merge, all go to FILE, and hbbp info lists the processes.\n"
       "The exit status is that of CMD; 2 if it was not run, because it could not be profiled.");
   const std::optional<int> status = options.Parse(argc, argv);
-  if (record->keep_accesses && record->keep_bursts.empty()) record->keep_bursts = "64M";
+  const bool keeps_numbers = record->keep_accesses || !record->keep_values.empty();
+  if (keeps_numbers && record->keep_bursts.empty()) record->keep_bursts = "64M";
   // Options that only branch tracing has choose it.
-  const bool has_trace_options =
-      record->burst != 0 || !record->trace_mode.empty() || record->keep_accesses;
+  const bool has_trace_options = record->burst != 0 || !record->trace_mode.empty() || keeps_numbers;
   if (record->source == "auto" && has_trace_options) record->source = "swbt";
   return status;
 }
@@ -307,6 +321,22 @@ Status FindBudgets(RecordOptions* record) {
   HBBP_ASSIGN_OR_RETURN(
       record->kept_burst_bytes,
       ParseByteCount("--keep-bursts", record->keep_bursts, HBBP_MIN_KEPT_BURST_BYTES));
+  return OkStatus();
+}
+
+Status FindKeptValues(RecordOptions* record) {
+  const std::string& text = record->keep_values;
+  for (size_t begin = 0; begin <= text.size() && !text.empty();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    const std::string name = text.substr(begin, end - begin);
+    if (!IsIn(kValues, name)) {
+      const std::vector<std::string> names = NamesOf(kValues);
+      return MakeStatus(StatusCode::kInvalidArgument, "--keep-values: '%s' is not a value of it%s",
+                        name.c_str(), DidYouMeanOneOf(name, {names.begin(), names.end()}).c_str());
+    }
+    record->kept_values |= static_cast<uint32_t>(FindValue(kValues, name));
+    begin = end + 1;
+  }
   return OkStatus();
 }
 

@@ -40,8 +40,10 @@ struct RecordOptions {
   std::string keep_bursts;  // as it was given; empty: they are not kept
   uint64_t kept_burst_bytes = 0;
   bool keep_accesses = false;
-  uint64_t pid = 0;         // a running process; 0: `command` is run
-  bool is_outside = false;  // `command` is observed from outside
+  std::string keep_values;   // as it was given
+  uint32_t kept_values = 0;  // HBBP_VALUE_*
+  uint64_t pid = 0;          // a running process; 0: `command` is run
+  bool is_outside = false;   // `command` is observed from outside
   // The caller reads the profile and removes it, so that the summary does not name it.
   bool is_temporary = false;
   std::vector<std::string> command;
@@ -58,6 +60,9 @@ Status FindSlices(RecordOptions* record);
 
 // Parses --max-overhead, --max-memory and --keep-bursts.
 Status FindBudgets(RecordOptions* record);
+
+// Parses --keep-values.
+Status FindKeptValues(RecordOptions* record);
 
 // Checks whether the options go together, and whether this machine supports them.
 Status CheckRecordOptions(const RecordOptions& record);

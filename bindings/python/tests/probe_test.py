@@ -198,6 +198,12 @@ class ProbeTest(unittest.TestCase):
         with hbbp.Probe('p: load => count(address), null') as probe:
             with self.assertRaisesRegex(hbbp.UnsupportedError, 'keep_accesses'):
                 probe.run(self.first)
+        with hbbp.Probe('p: entry => count(rdx), null') as probe:
+            with self.assertRaisesRegex(hbbp.UnsupportedError, 'keep_values'):
+                probe.run(self.first)
+        with self.assertRaisesRegex(ValueError, "'rax' is not a value"):
+            hbbp.Session('swbt', kept_burst_bytes=1 << 20, keep_values=['rdx', 'rax'])
+        hbbp.Session('swbt', kept_burst_bytes=1 << 20, keep_values=['divisor', 'rdx']).close()
 
     def test_nothing_keeps_a_probe_alive(self):
         probe = hbbp.Probe('p: proc_call => call, null', handler=lambda call: probe.name(call.pc) == '')

@@ -32,6 +32,7 @@ void BlockBuilder::StartInstruction(unsigned first_op) {
   info().offset = static_cast<uint16_t>(start_ - code_);
   info().first_op = static_cast<uint8_t>(first_op);
   access_ = Address{};
+  passes_arguments_ = false;
   touched_flags_[instruction_count_] = 0;
   flagless_[instruction_count_] = nullptr;
   fused_[instruction_count_] = nullptr;
@@ -42,14 +43,39 @@ void BlockBuilder::SetAccess(uint8_t base, uint8_t index, uint8_t scale, int64_t
   if (!access_.is_set) access_ = {true, base, index, scale, displacement};
 }
 
-void BlockBuilder::InsertAccessRecord(unsigned first_op) {
-  if (!access_.is_set || access_.base == kAddressTemp || access_.index == kAddressTemp) return;
-  for (unsigned i = op_count_; i > first_op; --i) ops_[i] = ops_[i - 1];
-  ++op_count_;
-  ops_[first_op] = MicroOp{
-      kRecordAccess,      0, 0, access_.base, access_.index, access_.scale, 0, access_.displacement,
-      ip_ + info().offset};
-  ++info().first_op;
+void BlockBuilder::InsertRecords(unsigned first_op) {
+  MicroOp instruction[kMaxOpsOfInstruction];
+  const unsigned count = op_count_ - first_op;
+  for (unsigned i = 0; i < count; ++i) instruction[i] = ops_[first_op + i];
+  op_count_ = first_op;
+  const bool has_address =
+      access_.is_set && access_.base != kAddressTemp && access_.index != kAddressTemp;
+  if (has_address && Records(RecordedKind::kAddress)) {
+    MicroOp& op = Emit(kRecordAccess);
+    op.base = access_.base;
+    op.index = access_.index;
+    op.scale = access_.scale;
+    op.displacement = access_.displacement;
+    op.immediate = ip_ + info().offset;
+  }
+  if (passes_arguments_) {
+    for (const RecordedKind kind : kRecordedRegisters) {
+      if (!Records(kind)) continue;
+      const unsigned number = hbbp::RegisterNumber(kind);
+      EmitValueRecord(kind, static_cast<uint16_t>(WordOffset(number)), 3);
+      ops_[op_count_ - 1].displacement = static_cast<int64_t>(GprBit(number));
+    }
+  }
+  info().first_op = static_cast<uint8_t>(op_count_);
+  for (unsigned i = 0; i < count; ++i) ops_[op_count_++] = instruction[i];
+}
+
+void BlockBuilder::EmitValueRecord(RecordedKind kind, uint16_t operand, unsigned size) {
+  MicroOp& op = Emit(kRecordValue);
+  op.a = operand;
+  op.extra = static_cast<uint8_t>(kind);
+  op.scale = static_cast<uint8_t>(64 - (8u << size));
+  op.immediate = ip_ + info().offset;
 }
 
 void BlockBuilder::DropDeadFlags() {

@@ -19,7 +19,8 @@ struct LiftResult {
 
 class BlockBuilder {
  public:
-  BlockBuilder(Interpreter* m, uint64_t ip) : m_(m), ip_(ip) {}
+  BlockBuilder(Interpreter* m, uint64_t ip)
+      : m_(m), ip_(ip), recorded_kinds_(m->code_cache->recorded_kinds()) {}
 
  protected:
   enum class Outcome : uint8_t {
@@ -66,8 +67,12 @@ class BlockBuilder {
   // Begins an instruction at `start_`, or begins it again.
   void StartInstruction(unsigned first_op);
   // Puts kRecordAccess in front of the instruction, which has been lifted from `first_op` on, if it
-  // accesses memory at an address that it does not compute itself.
-  void InsertAccessRecord(unsigned first_op);
+  // accesses memory at an address that it does not compute itself, and kRecordValue for each
+  // register of arguments if it passes any.
+  void InsertRecords(unsigned first_op);
+  bool Records(RecordedKind kind) const { return (recorded_kinds_ & SetOf(kind)) != 0; }
+  // Emits kRecordValue for an operand.
+  void EmitValueRecord(RecordedKind kind, uint16_t operand, unsigned size);
   void DropDeadFlags();
   LiftResult Pack();
 
@@ -122,6 +127,8 @@ class BlockBuilder {
   unsigned instruction_count_ = 0;
   Encoding encoding_;
   Address access_;
+  bool passes_arguments_ = false;  // the instruction is a call or an indirect jump
+  const RecordedKinds recorded_kinds_;
   MicroOp ops_[kMaxBlockOps];
   InstructionInfo infos_[kMaxBlockInstructions];
   RegisterSet touched_flags_[kMaxBlockInstructions];

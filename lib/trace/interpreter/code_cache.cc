@@ -117,10 +117,10 @@ bool CodeCache::FlushIfFull() {
   return Flush();
 }
 
-bool CodeCache::SetRecordsAccesses(bool records) {
-  if (records == records_accesses()) return true;
+bool CodeCache::SetRecordedKinds(RecordedKinds kinds) {
+  if (kinds == recorded_kinds()) return true;
   if (used_units_.load(std::memory_order_relaxed) > 1 && !Flush()) return false;
-  records_accesses_.store(records, std::memory_order_relaxed);
+  recorded_kinds_.store(kinds, std::memory_order_relaxed);
   return true;
 }
 

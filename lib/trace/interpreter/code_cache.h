@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/recorded_access.h"
 #include "trace/interpreter/access_timing.h"
 #include "trace/interpreter/large_memory.h"
 #include "trace/interpreter/micro_op.h"
@@ -51,10 +52,10 @@ class CodeCache {
   }
   AccessTiming access_timing() const { return access_timing_.load(std::memory_order_relaxed); }
 
-  // For the worker: has bursts record where instructions access memory, or not, from now on.
-  // Returns false, and changes nothing, if that needs an empty cache and a burst runs in it now.
-  bool SetRecordsAccesses(bool records);
-  bool records_accesses() const { return records_accesses_.load(std::memory_order_relaxed); }
+  // For the worker: has bursts record these kinds of accesses and values from now on. Returns
+  // false, and changes nothing, if that needs an empty cache and a burst runs in it now.
+  bool SetRecordedKinds(RecordedKinds kinds);
+  RecordedKinds recorded_kinds() const { return recorded_kinds_.load(std::memory_order_relaxed); }
 
   // For the worker, at intervals: empties the cache if it is nearly full and no burst runs in it
   // now. Returns whether it did.
@@ -121,7 +122,7 @@ class CodeCache {
   uint64_t vdso_start_ = 0;
   uint64_t vdso_bytes_ = 0;
   std::atomic<bool> reads_may_block_{false};
-  std::atomic<bool> records_accesses_{false};
+  std::atomic<RecordedKinds> recorded_kinds_{0};
   std::atomic<AccessTiming> access_timing_{AccessTiming()};
   static_assert(std::atomic<AccessTiming>::is_always_lock_free);
   XsaveLayout xsave_layout_;

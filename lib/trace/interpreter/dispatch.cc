@@ -201,6 +201,22 @@ void ReturnNow(const MicroOp*, Interpreter*, uint64_t) {}
 
 bool IsBranch(Effect effect) { return effect == Effect::kBranch; }
 
+// Records what precedes the instruction at m->step_index, whose micro-operations begin at `first`.
+void RecordBefore(const MicroOp* first, Interpreter* m) {
+  const auto records = [](const MicroOp& op) {
+    return op.handler == kRecordAccess || op.handler == kRecordValue;
+  };
+  const MicroOp* op = first;
+  while (op != m->block->ops() && records(op[-1])) --op;
+  for (; op != first; ++op) {
+    if (op->handler == kRecordValue) {
+      RecordValue(op, m);
+    } else if ((m->block->infos()[m->step_index].address & m->state.poison) == 0) {
+      RecordAccess(op, m);
+    }
+  }
+}
+
 // Executes the instruction at m->step_index.
 void Step(const MicroOp*, Interpreter* m, uint64_t flags) {
   const Block* block = m->block;
@@ -233,10 +249,7 @@ void Step(const MicroOp*, Interpreter* m, uint64_t flags) {
   const MicroOp* first = block->ops() + info.first_op;
   for (unsigned i = 0; i < info.op_count; ++i) m->step_ops[i] = first[i];
   if (info.exact_handler != nullptr) m->step_ops[info.flags_op].handler = info.exact_handler;
-  if (first != block->ops() && first[-1].handler == kRecordAccess &&
-      (info.address & m->state.poison) == 0) {
-    RecordAccess(first - 1, m);
-  }
+  RecordBefore(first, m);
   m->step_ops[info.op_count].handler = OnStepDone;
   if (info.reads & m->state.poison) [[unlikely]] {
     HBBP_TAIL PassUnknown(m->step_ops, m, flags);

@@ -136,6 +136,10 @@ extern const Handler kStoreAh;       // sahf
 // Precedes an instruction that accesses memory, and belongs to none; immediate: the address of the
 // instruction. Only blocks of a CodeCache that records accesses have it.
 extern const Handler kRecordAccess;
+// Records operand a without `scale` bits at its top, as the RecordedKind `extra`, unless a register
+// in `displacement`, a RegisterSet, is unknown; immediate: as above. It precedes calls and indirect
+// jumps too, and belongs to divisions.
+extern const Handler kRecordValue;
 
 extern const Handler kNop;
 extern const Handler kPrefetchLine;

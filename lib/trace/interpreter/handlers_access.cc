@@ -1,4 +1,4 @@
-// This handler records where instructions access memory.
+// These handlers record where instructions access memory, and values that they have.
 //
 // Contract: handlers (micro_op.h).
 #include "trace/interpreter/handlers.h"
@@ -12,8 +12,14 @@ void RecordOne(const MicroOp* op, Interpreter* m, uint64_t flags) {
   HBBP_NEXT(op, m, flags);
 }
 
+void RecordOneValue(const MicroOp* op, Interpreter* m, uint64_t flags) {
+  RecordValue(op, m);
+  HBBP_NEXT(op, m, flags);
+}
+
 }  // namespace
 
 constinit const Handler kRecordAccess = RecordOne;
+constinit const Handler kRecordValue = RecordOneValue;
 
 }  // namespace hbbp::trace

@@ -284,6 +284,7 @@ IntegerLifter::Outcome IntegerLifter::LiftLoopOrJump(uint8_t opcode) {
       if (is_short_operand) return Outcome::kOther;
       const uint64_t target = NextIp() + displacement;
       info().store_bytes = 8;
+      passes_arguments_ = true;
       MicroOp& op = EmitStack(kCall, -8);
       op.extra = static_cast<uint8_t>(cursor_ - start_);
       op.immediate = target;
@@ -571,6 +572,9 @@ IntegerLifter::Outcome IntegerLifter::LiftGroup3(unsigned size) {
     default: {
       const bool is_division = (encoding_.reg & 2) != 0;
       const uint16_t operand = LoadOperand(size);
+      if (is_division && Records(RecordedKind::kDivisor)) {
+        EmitValueRecord(RecordedKind::kDivisor, operand, size);
+      }
       MicroOp& op =
           Emit(is_division ? kDiv[encoding_.reg & 1][size] : kMul[encoding_.reg & 1][size]);
       op.a = operand;
@@ -600,6 +604,7 @@ IntegerLifter::Outcome IntegerLifter::LiftGroup5(uint8_t opcode) {
     case 2:
     case 4: {
       info().effect = Effect::kBranch;
+      passes_arguments_ = true;
       const bool is_call = kind == 2;
       MicroOp& op = HasMemory() ? EmitMemory(is_call ? kCallMem : kJumpToMem)
                                 : Emit(is_call ? kCallReg : kJumpToReg);

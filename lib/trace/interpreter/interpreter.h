@@ -47,8 +47,8 @@ struct Interpreter {
   TakenBranch* out;
   TakenBranch* out_end;
   const uint8_t* blocks;  // CodeCache::blocks()
-  // Where the next access is recorded, until there is no room. Their `branch` has the low bits of
-  // `out`, and `offset` those of the address of the instruction.
+  // Where the next access or value is recorded, until there is no room. Their `branch` has the low
+  // bits of `out`, and `offset` those of the address of the instruction.
   RecordedAccess* access_out;
   RecordedAccess* access_end;
   uint64_t missed_accesses;
@@ -113,17 +113,32 @@ inline constexpr unsigned kUpperStack = 0x8000;
   return is_low;
 }
 
-// Records the access of the micro-operation kRecordAccess.
-[[gnu::always_inline]] inline void RecordAccess(const MicroOp* op, Interpreter* m) {
+// Records a number for the instruction whose address is the immediate of the micro-operation.
+[[gnu::always_inline]] inline void RecordNumber(const MicroOp* op, Interpreter* m, uint64_t number,
+                                                RecordedKind kind) {
   RecordedAccess* out = m->access_out;
   if (out == m->access_end) [[unlikely]] {
     ++m->missed_accesses;
     return;
   }
-  out->address = ComputeAddress(op, m);
-  out->branch = static_cast<uint32_t>(reinterpret_cast<uint64_t>(m->out));
-  out->offset = static_cast<uint32_t>(op->immediate);
+  constexpr uint64_t kOffsetMask = 0xffffff;
+  *out = {number, static_cast<uint32_t>(reinterpret_cast<uint64_t>(m->out)),
+          static_cast<uint32_t>(op->immediate & kOffsetMask), kind};
   m->access_out = out + 1;
+}
+
+// Records the access of the micro-operation kRecordAccess.
+[[gnu::always_inline]] inline void RecordAccess(const MicroOp* op, Interpreter* m) {
+  RecordNumber(op, m, ComputeAddress(op, m), RecordedKind::kAddress);
+}
+
+// Records the value of the micro-operation kRecordValue, unless it is unknown.
+[[gnu::always_inline]] inline void RecordValue(const MicroOp* op, Interpreter* m) {
+  if (m->state.poison & static_cast<RegisterSet>(op->displacement)) [[unlikely]]
+    return;
+  uint64_t value;
+  __builtin_memcpy(&value, &m->At<uint8_t>(op->a), sizeof(value));
+  RecordNumber(op, m, value << op->scale >> op->scale, static_cast<RecordedKind>(op->extra));
 }
 
 // Jumps to a function with exactly the parameters of a handler. Where the compiler does not

@@ -31,8 +31,7 @@ class Lifter : public IntegerLifter {
 
 LiftResult Lifter::Lift(unsigned max_instructions) {
   Outcome outcome = Outcome::kNext;
-  const bool records_accesses = m_->code_cache->records_accesses();
-  const unsigned max_ops = kMaxOpsOfInstruction + (records_accesses ? 1 : 0);
+  const unsigned max_ops = kMaxOpsOfInstruction + (recorded_kinds_ != 0 ? kRecordedKinds : 0);
   while (instruction_count_ < max_instructions && op_count_ + max_ops < kMaxBlockOps) {
     const unsigned first_op = op_count_;
     outcome = LiftInstruction();
@@ -41,7 +40,7 @@ LiftResult Lifter::Lift(unsigned max_instructions) {
       cursor_ = start_;
       break;
     }
-    if (records_accesses) InsertAccessRecord(first_op);
+    if (recorded_kinds_ != 0) InsertRecords(first_op);
     InstructionInfo& done = info();
     done.op_count = static_cast<uint8_t>(op_count_ - done.first_op);
     done.length = static_cast<uint8_t>(cursor_ - start_);

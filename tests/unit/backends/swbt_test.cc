@@ -141,8 +141,9 @@ size_t CheckAccesses(const Sink& sink) {
     RecordedAccess last;
     for (const RecordedAccess& access : sink.accesses[i]) {
       ++number;
+      using Position = std::pair<uint32_t, uint32_t>;
       const bool is_in_order =
-          std::pair(last.branch, last.offset) <= std::pair(access.branch, access.offset);
+          Position(last.branch, uint32_t{last.offset}) <= Position(access.branch, access.offset);
       if (!is_in_order || access.branch >= branches.size() ||
           !IsAccessBehind(branches[access.branch].to, access.offset)) {
         ++misplaced;
@@ -157,7 +158,7 @@ size_t CheckAccesses(const Sink& sink) {
 
 BackendConfig AccessConfig(bool records, uint32_t burst = 0) {
   BackendConfig config = BranchConfig(TraceMode::kLookAhead, burst);
-  config.records_accesses = records;
+  config.recorded_kinds = records ? SetOf(RecordedKind::kAddress) : RecordedKinds{};
   return config;
 }
 

@@ -79,8 +79,13 @@ void CheckAreThese(const RecordedBursts& recording, const std::vector<Added>& al
     CHECK(burst.thread == added.head.thread);
     CHECK(burst.time_ns == added.head.time_ns);
     CHECK(burst.weight == added.head.weight);
-    CHECK(burst.accesses ==
-          std::vector<RecordedAccess>(added.head.accesses.begin(), added.head.accesses.end()));
+    std::vector<RecordedAccess> accesses;
+    std::vector<RecordedAccess> values;
+    for (const RecordedAccess& access : added.head.accesses) {
+      (access.kind == RecordedKind::kAddress ? accesses : values).push_back(access);
+    }
+    CHECK(burst.accesses == accesses);
+    CHECK(burst.values == values);
     REQUIRE(burst.branches.size() == added.branches.size());
     for (size_t i = 0; i < added.branches.size(); ++i) {
       const KeptBranch& branch = recording.branches[burst.branches[i]];
@@ -91,6 +96,33 @@ void CheckAreThese(const RecordedBursts& recording, const std::vector<Added>& al
   }
   CHECK_FALSE(reader.Next(&burst));
   CHECK(reader.status().ok());
+}
+
+TEST_CASE("values are read as they were added, between accesses and without") {
+  CountedMemory memory;
+  const RecordedKinds kinds = SetOf(RecordedKind::kDivisor) | SetOf(RecordedKind::kR9);
+  FirstBursts keeper(&memory, kPlenty, kinds | SetOf(RecordedKind::kAddress));
+  constexpr uint32_t kLargestOffset = 0xffffff;
+  const std::vector<RecordedAccess> both = {{0x1000, 0, 2},
+                                            {7, 0, 2, RecordedKind::kDivisor},
+                                            {UINT64_MAX, 1, 5, RecordedKind::kDivisor},
+                                            {3, 1, 5, RecordedKind::kR9},
+                                            {0x1008, 1, kLargestOffset},
+                                            {9, 1, kLargestOffset, RecordedKind::kR9}};
+  const std::vector<RecordedAccess> values = {both[1], both[3]};
+  std::vector<Added> all = {MakeLoop(3), MakeLoop(5), MakeLoop(2), MakeLoop(2)};
+  all[0].head.accesses = values;
+  all[2].head.accesses = both;
+  all[3].head.accesses = std::span(both).first(1);
+  for (const Added& added : all) keeper.Add(added.head, added.branches);
+  const KeptBursts bursts = Parse(keeper);
+  REQUIRE(bursts.recordings.size() == 1);
+  CHECK(bursts.recordings[0].values == kinds);
+  CheckAreThese(bursts.recordings[0], all);
+  // Which values were recorded is known even if there were none.
+  keeper.Clear();
+  keeper.Add(all[1].head, all[1].branches);
+  CHECK(Parse(keeper).recordings[0].values == kinds);
 }
 
 TEST_CASE("accesses are read as they were added, in about three bytes each") {

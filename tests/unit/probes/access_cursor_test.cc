@@ -24,5 +24,20 @@ TEST_CASE("accesses: each instruction gets the first of its own") {
   CHECK_FALSE(AccessCursor({}).Find(0, 0));
 }
 
+TEST_CASE("accesses: an instruction may have numbers of several kinds") {
+  const std::vector<RecordedAccess> values = {{1, 0, 4, RecordedKind::kDivisor},
+                                              {2, 1, 4, RecordedKind::kRdi},
+                                              {3, 1, 4, RecordedKind::kRdx},
+                                              {4, 1, 6, RecordedKind::kRsi}};
+  AccessCursor cursor(values);
+  CHECK_FALSE(cursor.Find(0, 4));
+  CHECK(cursor.Find(0, 4, RecordedKind::kDivisor) == 1);
+  CHECK_FALSE(cursor.Find(1, 4, RecordedKind::kDivisor));
+  CHECK_FALSE(cursor.Find(1, 4, RecordedKind::kRsi));
+  CHECK(cursor.Find(1, 4, RecordedKind::kRdx) == 3);
+  CHECK_FALSE(cursor.Find(1, 6, RecordedKind::kRdi));
+  CHECK(cursor.Find(1, 6, RecordedKind::kRsi) == 4);
+}
+
 }  // namespace
 }  // namespace hbbp

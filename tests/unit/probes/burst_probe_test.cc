@@ -248,11 +248,30 @@ TEST_CASE("bursts: a profile without bursts, or without what productions use, is
              Contains("use 'value'"));
   CHECK_THAT(error_of(bursts.Profile({{kWhole}}), "a: load => count(stride), null\n"),
              Contains("use 'stride'") && Contains("--keep-accesses"));
+  CHECK_THAT(error_of(bursts.Profile({{kWhole}}), "a: entry => count(rdx), null\n"),
+             Contains("use 'rdx'") && Contains("--keep-values rdx"));
   ProfileData damaged = bursts.Profile({{kWhole}});
   damaged.kept_bursts.back() = 99;
   const auto analysis = Shared(std::move(damaged));
   const ProductionSet set = ParseProductions(any);
   CHECK(BurstProbe(&set, {}).Run(*analysis).code() == StatusCode::kBadFormat);
+}
+
+TEST_CASE("bursts: values that were recorded of another kind do not do") {
+  const BurstsOfLibrary bursts;
+  ProfileData data = bursts.Profile({});
+  KeptBursts kept = bursts.Kept({{kWhole}});
+  kept.recordings[0].values = SetOf(RecordedKind::kRdi);
+  data.kept_bursts = SerializeKeptBursts(kept);
+  const auto analysis = Shared(std::move(data));
+  const ProductionSet rdx = ParseProductions("a: entry => count(rdx), null\n");
+  CHECK(BurstProbe(&rdx, {}).Run(*analysis).code() == StatusCode::kUnsupported);
+  const ProductionSet rdi = ParseProductions("a: entry => count(rdi), null\n");
+  BurstProbe probe(&rdi, {});
+  REQUIRE(probe.Run(*analysis).ok());
+  CHECK(probe.engine().counts(0).total() == 0);
+  CHECK(probe.engine().unknown_records(0) == 2);
+  CHECK(probe.engine().unknown_fields(0) == SetOf(ProbeKey::kRdi));
 }
 
 TEST_CASE("bursts: calls have the weight and the number of their burst") {

@@ -34,7 +34,7 @@ class Recording {
   explicit Recording(const BurstLimits& limits = {kBranches, 0, kInstructions}) {
     REQUIRE(slots_.Reserve(4));
     REQUIRE(recorder_.Reserve(4, true));
-    recorder_.SetLimits(limits, true);
+    recorder_.SetLimits(limits, SetOf(RecordedKind::kAddress));
     bool is_new = false;
     slot_ = slots_.Claim(static_cast<uint32_t>(::getpid()), &is_new);
     REQUIRE(is_new);
@@ -157,6 +157,23 @@ TEST_CASE(
         std::vector<RecordedAccess>{{8, 0, 4}, {9, 0, 8}, {10, 0, 0x10}, {11, 1, 0}, {12, 2, 2}});
 }
 
+TEST_CASE("an instruction has one access or value of each kind") {
+  Recording recording;
+  REQUIRE(recording->Begin(recording.slot(), 1));
+  const RecordedAccess address = {7, 1, 0x1004};
+  const RecordedAccess rdi = {8, 1, 0x1004, RecordedKind::kRdi};
+  const RecordedAccess rdx = {9, 1, 0x1004, RecordedKind::kRdx};
+  const RecordedAccess next = {9, 1, 0x1008, RecordedKind::kRdx};
+  recording.Run(0x1000, {address, rdi, rdx, address, rdi, rdx, next});
+  recording.Run(0x2000, {});
+  recording->Finish(recording.slot());
+  CHECK(recording.DrainEntries().accesses ==
+        std::vector<RecordedAccess>{{7, 0, 4},
+                                    {8, 0, 4, RecordedKind::kRdi},
+                                    {9, 0, 4, RecordedKind::kRdx},
+                                    {9, 0, 8, RecordedKind::kRdx}});
+}
+
 TEST_CASE("more accesses than a buffer has room for go to several") {
   Recording recording;
   constexpr uint32_t kMany = 3 * BurstBuffer::kCapacity;
@@ -168,7 +185,7 @@ TEST_CASE("more accesses than a buffer has room for go to several") {
   const std::vector<RecordedAccess> recorded = recording.DrainEntries().accesses;
   CHECK(recorded.size() + recording.MissedAccesses() == kMany);
   CHECK(recorded.size() >= BurstBuffer::kCapacity);
-  for (size_t i = 0; i < recorded.size(); ++i) REQUIRE(recorded[i].address == i);
+  for (size_t i = 0; i < recorded.size(); ++i) REQUIRE(recorded[i].number == i);
 }
 
 TEST_CASE("runs with few accesses share buffers") {
@@ -199,7 +216,7 @@ TEST_CASE("accesses without a buffer are dropped and counted, and the branches g
   CHECK(entries.targets == targets);
   CHECK(recording.MissedAccesses() != 0);
   for (const RecordedAccess& access : entries.accesses) {
-    REQUIRE(access.branch == (access.address >> 32) - 1);
+    REQUIRE(access.branch == (access.number >> 32) - 1);
   }
 }
 

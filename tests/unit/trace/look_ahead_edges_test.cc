@@ -161,13 +161,45 @@ TEST_CASE("Accesses at unknown addresses are not recorded") {
   const uint64_t data = Address(snippet.data());
   snippet.state().gpr[kRbx] = data + 64;
   RecordedAccess log[8];
-  REQUIRE(snippet.fixture().code_cache()->SetRecordsAccesses(true));
+  REQUIRE(snippet.fixture().code_cache()->SetRecordedKinds(SetOf(RecordedKind::kAddress)));
   snippet.fixture().look_ahead()->SetAccessLog(log, 8);
   const RunResult run = snippet.Run();
   CHECK(run.reason == StopReason::kUnknownBranch);
   REQUIRE(run.accesses == 2);
-  CHECK(log[0] == RecordedAccess{data + 64, 0, static_cast<uint32_t>(snippet.ip() + 13)});
-  CHECK(log[1] == RecordedAccess{data + 72, 0, static_cast<uint32_t>(snippet.ip() + 18)});
+  const auto offset = [&](uint64_t of) {
+    return static_cast<uint32_t>(snippet.ip() + of) & 0xffffff;
+  };
+  CHECK(log[0] == RecordedAccess{data + 64, 0, offset(13)});
+  CHECK(log[1] == RecordedAccess{data + 72, 0, offset(18)});
+}
+
+TEST_CASE("Values that are known are recorded") {
+  // xor edx, edx; mov ecx, 7; div ecx; xor edx, edx; idiv qword [rbx]; xor eax, eax; div bh;
+  // rdtsc; mov rsi, rax; mov edx, 30; call next; next: xor edx, edx; mov rax, rdx; div rsi; ret
+  Snippet snippet({0x31, 0xd2, 0xb9, 0x07, 0x00, 0x00, 0x00, 0xf7, 0xf1, 0x31, 0xd2,
+                   0x48, 0xf7, 0x3b, 0x31, 0xc0, 0xf6, 0xf7, 0x0f, 0x31, 0x48, 0x89,
+                   0xc6, 0xba, 0x1e, 0x00, 0x00, 0x00, 0xe8, 0x00, 0x00, 0x00, 0x00,
+                   0x31, 0xd2, 0x48, 0x89, 0xd0, 0x48, 0xf7, 0xf6, 0xc3});
+  const uint64_t data = Address(snippet.data()) + 0x500;
+  snippet.state().gpr[kRbx] = data;
+  const int64_t divisor = -3;
+  std::memcpy(snippet.data() + 0x500, &divisor, sizeof(divisor));
+  RecordedAccess log[16];
+  const RecordedKinds kinds =
+      SetOf(RecordedKind::kDivisor) | SetOf(RecordedKind::kRsi) | SetOf(RecordedKind::kRdx);
+  REQUIRE(snippet.fixture().code_cache()->SetRecordedKinds(kinds));
+  snippet.fixture().look_ahead()->SetAccessLog(log, 16);
+  const RunResult run = snippet.Run();
+  const auto offset = [&](uint64_t of) {
+    return static_cast<uint32_t>(snippet.ip() + of) & 0xffffff;
+  };
+  // rsi is unknown.
+  REQUIRE(run.accesses == 4);
+  CHECK(log[0] == RecordedAccess{7, 0, offset(7), RecordedKind::kDivisor});
+  CHECK(log[1] ==
+        RecordedAccess{static_cast<uint64_t>(divisor), 0, offset(11), RecordedKind::kDivisor});
+  CHECK(log[2] == RecordedAccess{data >> 8 & 0xff, 0, offset(16), RecordedKind::kDivisor});
+  CHECK(log[3] == RecordedAccess{30, 0, offset(28), RecordedKind::kRdx});
 }
 
 TEST_CASE("A push of an unknown word in memory, and an exchange with the address itself") {

@@ -111,7 +111,7 @@ void CompareAccess(CompareState* state) {
   while (state->next_access < state->access_count) {
     const RecordedAccess& next = state->accesses[state->next_access];
     if (next.branch != state->next_predicted ||
-        next.offset != static_cast<uint32_t>(state->last_ip)) {
+        next.offset != (static_cast<uint32_t>(state->last_ip) & 0xffffff)) {
       break;
     }
     if (recorded == nullptr) recorded = &next;
@@ -124,7 +124,7 @@ void CompareAccess(CompareState* state) {
   }
   ++state->result.recorded_accesses;
   const uint64_t address = operand.Address(state->registers);
-  if (address != recorded->address) Difference(state, "access", recorded->address, address);
+  if (address != recorded->number) Difference(state, "access", recorded->number, address);
 }
 
 void KeepRegisters(CompareState* state, const ucontext_t& context) {
@@ -266,7 +266,7 @@ Comparison CompareAccesses(LookAheadFixture* fixture, const std::function<void()
   CompareState state;
   state.burst = burst;
   state.accesses.resize(kCapacity);
-  fixture->code_cache()->SetRecordsAccesses(true);
+  fixture->code_cache()->SetRecordedKinds(SetOf(RecordedKind::kAddress));
   fixture->look_ahead()->SetAccessLog(state.accesses.data(), kCapacity);
   Comparison comparison = Compare(fixture, function, &state);
   fixture->look_ahead()->SetAccessLog(nullptr, 0);

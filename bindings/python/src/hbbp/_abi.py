@@ -35,6 +35,13 @@ HBBP_SELECT_THREAD = 1
 HBBP_SELECT_SLICE = 2
 HBBP_DEBUG_USE_DEBUGINFOD = 1
 HBBP_BLOCK_BIASED = 1
+HBBP_VALUE_DIVISOR = 1
+HBBP_VALUE_RDI = 2
+HBBP_VALUE_RSI = 4
+HBBP_VALUE_RDX = 8
+HBBP_VALUE_RCX = 16
+HBBP_VALUE_R8 = 32
+HBBP_VALUE_R9 = 64
 HBBP_LOOP_IRREDUCIBLE = 1
 
 
@@ -816,6 +823,8 @@ class hbbp_session_options(Structure):
         ('drained_by_host', c_uint32),
         ('keep_accesses', c_uint32),
         ('kept_burst_bytes', c_uint64),
+        ('keep_values', c_uint32),
+        ('reserved', c_uint32),
     ]
 
 

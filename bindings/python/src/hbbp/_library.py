@@ -227,5 +227,5 @@ def library_version() -> str:
 
 def feature(name: str) -> bool:
     """Returns whether the loaded library was built with the feature: 'ebs', 'lbr', 'ibs', 'swbt',
-    'import', 'analysis', 'debug-information'. The result is False for unknown names."""
+    'import', 'analysis', 'debug-information', 'probes'. The result is False for unknown names."""
     return bool(function('hbbp_feature')(to_c(name)))

@@ -34,6 +34,16 @@ def _close_those_that_call_python() -> None:
         session.close()
 
 
+def _value_bits(names: Sequence[str]) -> int:
+    bits = 0
+    for name in names:
+        bit = getattr(_abi, f'HBBP_VALUE_{name.upper()}', None)
+        if bit is None:
+            raise ValueError(f"keep_values: '{name}' is not a value of it")
+        bits |= bit
+    return bits
+
+
 class Session(Owner):
     """Samples every thread of this process, or of another one, from start to stop.
 
@@ -49,7 +59,8 @@ class Session(Owner):
     but starting and stopping it raise InvalidStateError there. `threads` are ids of gettid, instead
     of all threads; max_overhead (a fraction) and max_memory (bytes) are budgets, which the session
     keeps by longer periods. `kept_burst_bytes` are for whole bursts, which Analysis.export writes as
-    'brstack', and with `keep_accesses` for the addresses that they accessed. With drained_by_host it starts no thread, and drain() must be called
+    'brstack', with `keep_accesses` for the addresses that they accessed, and with `keep_values` for
+    values, by their names in productions: 'divisor', 'rdi', 'rsi', 'rdx', 'rcx', 'r8', 'r9'. With drained_by_host it starts no thread, and drain() must be called
     again and again. Any thread may call its functions.
     """
 
@@ -64,7 +75,8 @@ class Session(Owner):
                  log_level: Union[LogLevel, str] = LogLevel.INFO,
                  threads: Sequence[int] = (), max_overhead: float = 0.0,
                  max_memory: int = 0, drained_by_host: bool = False,
-                 kept_burst_bytes: int = 0, keep_accesses: bool = False) -> None:
+                 kept_burst_bytes: int = 0, keep_accesses: bool = False,
+                 keep_values: Sequence[str] = ()) -> None:
         self._log = None if log is None else log_function(log)  # it must live as long as the session
         self._sources: List[Callbacks] = []
         ids = (ctypes.c_uint32 * len(threads))(*threads) if threads else None
@@ -79,7 +91,8 @@ class Session(Owner):
             ebs_method=EbsMethod.of(ebs_method), imprecise=imprecise, slice_ns=slice_ns,
             log_level=LogLevel.of(log_level), thread_count=len(threads), threads=ids,
             max_overhead=max_overhead, max_memory=max_memory, drained_by_host=drained_by_host,
-            kept_burst_bytes=kept_burst_bytes, keep_accesses=keep_accesses)
+            kept_burst_bytes=kept_burst_bytes, keep_accesses=keep_accesses,
+            keep_values=_value_bits(keep_values))
         if self._log is not None:
             options.log = self._log
         self._handle = Handle('session', make('hbbp_session_create', _abi.hbbp_session,

@@ -94,6 +94,7 @@ extern "C" {
     /// "import"             hbbp_profile_import
     /// "analysis"           analysis.h and what needs it; not in libhbbp-collect
     /// "debug-information"  lines.h
+    /// "probes"             probe.h, and what whole bursts keep for it (hbbp_session_options)
     /// Never fails; any thread. Since 0.1.
     pub fn hbbp_feature(name: *const c_char) -> i32;
 }
@@ -2762,8 +2763,9 @@ extern "C" {
     /// mean. \`work\` may be NULL; its progress is in bursts.
     /// Errors:
     /// HBBP_ERROR_NOT_FOUND         first_burst is 0, and the profile has no bursts that count (yet)
-    /// HBBP_ERROR_UNSUPPORTED       productions use what bursts do not know: registers, values, or
-    /// addresses without hbbp_session_options.keep_accesses
+    /// HBBP_ERROR_UNSUPPORTED       productions use what bursts do not know: \`value\`, registers of no
+    /// arguments, or, without hbbp_session_options.keep_accesses or
+    /// keep_values, addresses, divisors and arguments
     /// HBBP_ERROR_CANCELLED         between two bursts: the one before was run, and \*next_burst is the
     /// first that was not
     /// HBBP_ERROR_BAD_FORMAT        bursts are damaged; those before were run, and \*next_burst is the
@@ -2825,6 +2827,21 @@ extern "C" {
 }
 
 // session.h ---------------------------------------------------------------------------------------
+
+/// `HBBP_VALUE_DIVISOR` of the C ABI.
+pub const HBBP_VALUE_DIVISOR: u32 = 1;
+/// `HBBP_VALUE_RDI` of the C ABI.
+pub const HBBP_VALUE_RDI: u32 = 2;
+/// `HBBP_VALUE_RSI` of the C ABI.
+pub const HBBP_VALUE_RSI: u32 = 4;
+/// `HBBP_VALUE_RDX` of the C ABI.
+pub const HBBP_VALUE_RDX: u32 = 8;
+/// `HBBP_VALUE_RCX` of the C ABI.
+pub const HBBP_VALUE_RCX: u32 = 16;
+/// `HBBP_VALUE_R8` of the C ABI.
+pub const HBBP_VALUE_R8: u32 = 32;
+/// `HBBP_VALUE_R9` of the C ABI.
+pub const HBBP_VALUE_R9: u32 = 64;
 
 /// `hbbp_session_options` of the C ABI.
 #[repr(C)]
@@ -2939,6 +2956,11 @@ pub struct hbbp_session_options {
     /// max_memory at most an eighth. The first bursts are kept, until there is no room; all are
     /// counted. 0: none are kept, as libhbbp-collect cannot
     pub kept_burst_bytes: u64,
+    /// A sum of HBBP_VALUE\_\*: whole bursts have these values, too, for productions. With the same
+    /// sources and options as keep_accesses
+    pub keep_values: u32,
+    /// `uint32_t reserved` in C.
+    pub reserved: u32,
 }
 
 sized!(hbbp_session_options);

@@ -111,7 +111,7 @@ pub use records::{
     SourceResult, Thread, TripBasis,
 };
 pub use samples::{EbsMethod, Event, PeriodMode, SourceKind, TraceMode, Unit};
-pub use session::{profile_call, Session, SessionInfo, SessionOptions, MIN_MEMORY};
+pub use session::{profile_call, BurstValue, Session, SessionInfo, SessionOptions, MIN_MEMORY};
 pub use source::Source;
 pub use taxonomy::Taxonomy;
 pub use version::{abi_version, feature, version, version_number};

@@ -20,6 +20,34 @@ use std::time::Duration;
 /// The minimum of `max_memory` in options.
 pub const MIN_MEMORY: u64 = sys::HBBP_MIN_MEMORY as u64;
 
+/// A value that whole bursts may have of instructions: the divisor of `div` and `idiv`, and the
+/// registers of arguments as they are before calls and indirect jumps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum BurstValue {
+    Divisor,
+    Rdi,
+    Rsi,
+    Rdx,
+    Rcx,
+    R8,
+    R9,
+}
+
+impl BurstValue {
+    fn raw(self) -> u32 {
+        match self {
+            BurstValue::Divisor => sys::HBBP_VALUE_DIVISOR,
+            BurstValue::Rdi => sys::HBBP_VALUE_RDI,
+            BurstValue::Rsi => sys::HBBP_VALUE_RSI,
+            BurstValue::Rdx => sys::HBBP_VALUE_RDX,
+            BurstValue::Rcx => sys::HBBP_VALUE_RCX,
+            BurstValue::R8 => sys::HBBP_VALUE_R8,
+            BurstValue::R9 => sys::HBBP_VALUE_R9,
+        }
+    }
+}
+
 /// Options of a session: what it observes, and how. Everything has a default.
 ///
 /// ```
@@ -119,6 +147,9 @@ impl SessionOptions {
         /// Keeps bursts with the addresses that they accessed; needs
         /// [`kept_burst_bytes`](Self::kept_burst_bytes) and branch tracing by look-ahead.
         keep_accesses(keep: bool): raw.keep_accesses = keep.into();
+        /// Keeps bursts with these values, for productions; needs what
+        /// [`keep_accesses`](Self::keep_accesses) needs.
+        keep_values(values: &[BurstValue]): raw.keep_values = values.iter().fold(0, |sum, value| sum | value.raw());
         /// Starts no thread: [`Session::drain`] must be called again and again.
         drained_by_host(drained: bool): raw.drained_by_host = drained.into();
         /// Sets the least urgent level of messages. Default: [`LogLevel::Info`].

@@ -29,7 +29,7 @@ pub fn abi_version() -> u32 {
 }
 
 /// Returns whether the loaded library was built with a feature: "ebs", "lbr", "ibs", "swbt",
-/// "import", "analysis", "debug-information". The result is false for unknown names.
+/// "import", "analysis", "debug-information", "probes". The result is false for unknown names.
 ///
 /// ```
 /// assert!(hbbp::feature("analysis"));
