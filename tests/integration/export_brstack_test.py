@@ -15,7 +15,9 @@ THREADS = '''#include <pthread.h>
 #include <stdio.h>
 
 static __attribute__((noinline)) unsigned long first(unsigned long value) {
-  return value % 3 == 0 ? value * 7 + 1 : value ^ value >> 5;
+  if (value % 3 != 0) return value ^ value >> 5;
+  __asm__ volatile("");  // a branch, so that bursts differ by its directions
+  return value * 7 + 1;
 }
 
 static __attribute__((noinline)) unsigned long second(unsigned long value) {
