@@ -97,7 +97,7 @@ int RankOfStreams(const SourceRecord& source) {
 // Of sources of one event the more precise is better, and then the one that observed more.
 auto FindRank(const SourceRecord& source, uint64_t samples) {
   const int rank = HasStreams(source.kind) ? RankOfStreams(source) : RankOfSamples(source);
-  return std::tuple(rank, -static_cast<int>(source.precise_ip), !source.include_kernel,
+  return std::tuple(rank, -int64_t{source.precise_ip}, !source.include_kernel,
                     UINT64_MAX - samples);
 }
 

@@ -78,17 +78,21 @@ void CheckProfile(ProfileData data) {
     Require(block.estimate.count >= 0);
     Require(block.estimate.standard_error >= 0);
   }
-  uint64_t streams = 0;
+  bool has_streams = false;
   for (uint32_t i = 0; i < profile.data().sources.size(); ++i) {
     samples += profile.SupersededOfSource(i);
     samples += profile.UnexplainedOfSource(i);
   }
   // Unexplained counts are samples or streams, depending on the kind of source in the file.
-  for (const hbbp::IpCount& count : profile.data().counts) samples -= count.samples;
-  for (const hbbp::BranchCount& branch : profile.data().branches) {
-    if (branch.HasStream() && branch.to_module != hbbp::kNoModule) streams += branch.number;
+  for (const hbbp::IpCount& count : profile.data().counts) {
+    samples -= count.samples;
+    if (HasStreams(profile.data().sources[count.source].kind)) has_streams = true;
   }
-  if (streams == 0) Require(samples == 0);
+  for (const hbbp::BranchCount& branch : profile.data().branches) {
+    const bool is_of_stream = branch.HasStream() && branch.to_module != hbbp::kNoModule;
+    if (is_of_stream && branch.number != 0) has_streams = true;
+  }
+  if (!has_streams) Require(samples == 0);
   const StatusOr<ProfileData> to_store =
       hbbp::ParseProfile(hbbp::SerializeProfile(profile.modules().DataToStore()));
   Require(to_store.ok());
