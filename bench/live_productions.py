@@ -2,10 +2,12 @@
 """Compares estimates of productions from whole bursts with exhaustive profiles of the same programs, by valgrind's stream, or by
 single steps, which have values.
 
-usage: live_productions.py HBBP [--only PROGRAM,...] [--short] [--productions NAME,...] [--keep-accesses] [--keep-values LIST]
-                           [--stream valgrind|step] [--period NS,...] [--runs N] [--exact DIRECTORY]
+usage: live_productions.py HBBP [--only PROGRAM,...] [--short | --tiny] [--productions NAME,...] [--keep-accesses]
+                           [--keep-values LIST] [--stream valgrind|step] [--period NS|default,...] [--runs N] [--repeat N]
+                           [--exact-repeat N] [--exact DIRECTORY]
 
-The bursts of several runs are added up. Exhaustive profiles take minutes; those in --exact are used again. The C library
+The bursts of several runs are added up. With --repeat programs do their work N times in each run, and with --exact-repeat
+in that of the exhaustive profile. Exhaustive profiles take minutes; those in --exact are used again. The C library
 must choose the same variants of its functions in both, and valgrind has no AVX-512. Prints a table of overlaps for each
 profile: a row for each program, columns for each period, with the numbers of bursts and records. Of traces these are the
 instructions in hot streams, because addresses of data differ from run to run.
@@ -23,13 +25,37 @@ import tempfile
 import productions
 
 WITHOUT_AVX512 = {'GLIBC_TUNABLES': 'glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX512CD,-AVX512DQ,-ERMS,-FSRM,-RTM'}
-# Ten times as long as those of productions.py, which --short takes: strides and traces of longer ones find no room.
-LONG_PROGRAMS = {
-    'bzip2': ['bzip2', '-kc', 'text600k'],
-    'gzip': ['gzip', '-kc', 'text2500k'],
-    'lua': ['lua5.4', 'long.lua'],
-    'perl': ['perl', '-e', productions.PERL.replace('text60k', 'text600k')],
-}
+DEFAULT = 'default'
+# The built-in productions of values, without the start of the program: --productions values.productions.
+VALUES = '''use framework
+copy-sizes: entry && name ~ "*memcpy*", "*memmove*" && !(name ~ "*@plt", "*_chk*", "*wmem*", "*_ifunc") && !(module ~ ld-*) && sample_flag => count(rdx), null
+divisors: mnemonic in (div, idiv) && !(module ~ ld-*) && sample_flag => count(pc, divisor), null
+'''
+
+
+def long_programs(times):
+    """Ten times as long as those of productions.py, which --short takes: strides and traces of longer ones find no room."""
+    return {
+        'bzip2': ['bzip2', '-kc', *['text600k'] * times],
+        'gzip': ['gzip', '-kc', *['text2500k'] * times],
+        'lua': ['lua5.4', 'long.lua', str(10 * times)],
+        'perl': ['perl', '-e', f'for my $round (1 .. {times}) {{ {productions.PERL.replace("text60k", "text600k")} }}'],
+        'xz': ['xz', '-0', '-kc', *['text600k'] * times],
+    }
+
+
+def tiny_programs(times):
+    """Short enough for single steps."""
+    return {
+        'bzip2': ['bzip2', '-kc', *['text6k'] * times],
+        'gzip': ['gzip', '-kc', *['text25k'] * times],
+        'lua': ['lua5.4', 'tiny.lua', str(times)],
+        'sqlite3': ['sqlite3', ':memory:', *['.read tiny.sql'] * times],
+        'sort': ['sort', *['text25k'] * times],
+        'awk': ['awk', productions.AWK, *['text25k'] * times],
+        'perl': ['perl', '-e', f'for my $round (1 .. {times}) {{ {productions.PERL.replace("text60k", "text6k")} }}'],
+        'xz': ['xz', '-0', '-kc', *['text25k'] * times],
+    }
 
 
 def make_inputs(directory):
@@ -37,7 +63,13 @@ def make_inputs(directory):
     text = b''.join(pathlib.Path(path).read_bytes() for path in sorted(glob.glob('/usr/include/*.h')))
     (directory / 'text600k').write_bytes(text[:600000])
     (directory / 'text2500k').write_bytes(text[:2500000])
-    (directory / 'long.lua').write_text(f'for round = 1, 10 do {productions.LUA} end')
+    (directory / 'values.productions').write_text(VALUES)
+    (directory / 'text25k').write_bytes(text[:25000])
+    (directory / 'text6k').write_bytes(text[:6000])
+    (directory / 'long.lua').write_text(f'for round = 1, arg[1] do {productions.LUA} end')
+    tiny = productions.LUA.replace('3000', '300').replace('500', '50').replace('fib(17)', 'fib(12)')
+    (directory / 'tiny.lua').write_text(f'for round = 1, arg[1] do {tiny} end')
+    (directory / 'tiny.sql').write_text('drop table if exists t;' + productions.SQL.replace('1500', '150'))
 
 
 def hot_instructions(document):
@@ -59,12 +91,18 @@ def compare_traces(exact, found):
         yield {'table': f'{name}, instructions', 'records': records, 'overlap': overlap}
 
 
+def name_of(period):
+    return period if period == DEFAULT else f'{int(period) / 1e6:g} ms'
+
+
 class Bench:
 
     def __init__(self, options, directory):
         self.options, self.directory = options, directory
         self.hbbp = pathlib.Path(options.hbbp).resolve()
-        self.programs = productions.PROGRAMS if options.short else LONG_PROGRAMS
+        programs = tiny_programs if options.tiny else long_programs
+        self.exact_programs = productions.PROGRAMS if options.short else programs(options.exact_repeat)
+        self.programs = productions.PROGRAMS if options.short else programs(options.repeat)
         self.names = [word for name in options.productions.split(',') for word in ('-p', name)]
 
     def run(self, *words, **options):
@@ -74,7 +112,7 @@ class Bench:
         file = pathlib.Path(self.options.exact or self.directory).resolve() / f'{program}.json'
         if not file.exists():
             self.run(self.hbbp, 'probe', '--stream', self.options.stream, '--exhaustive', '--max-rows', '16M', *self.names,
-                     '--format', 'json', '-o', file, '--', *self.programs[program])
+                     '--format', 'json', '-o', file, '--', *self.exact_programs[program])
         return file
 
     def live(self, program, period, exact):
@@ -82,7 +120,7 @@ class Bench:
         profiles = []
         for number in range(self.options.runs):
             profiles.append(self.directory / f'{number}.data')
-            self.run(self.hbbp, 'record', '-e', 'task-clock', '-c', period, '--keep-bursts', '64M',
+            self.run(self.hbbp, 'record', *(['-e', 'task-clock', '-c', period] if period != DEFAULT else []), '--keep-bursts', '64M',
                      *(['--keep-accesses'] if self.options.keep_accesses else []),
                      *(['--keep-values', self.options.keep_values] if self.options.keep_values else []),
                      '-o', profiles[-1], '--', *self.programs[program],
@@ -101,23 +139,28 @@ class Bench:
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('hbbp')
-    parser.add_argument('--only', default=','.join(LONG_PROGRAMS))
+    parser.add_argument('--only')
     parser.add_argument('--productions', default='hot-methods,call-pairs')
     parser.add_argument('--short', action='store_true')
+    parser.add_argument('--tiny', action='store_true')
     parser.add_argument('--keep-accesses', action='store_true')
     parser.add_argument('--keep-values', default='')
     parser.add_argument('--stream', choices=['valgrind', 'step'], default='valgrind')
     parser.add_argument('--period', default='5000000,1000000,100000')
     parser.add_argument('--runs', type=int, default=20)
+    parser.add_argument('--repeat', type=int, default=1)
+    parser.add_argument('--exact-repeat', type=int, default=1)
     parser.add_argument('--exact')
     options = parser.parse_args()
+    if options.short and (options.tiny or options.repeat != 1 or options.exact_repeat != 1):
+        parser.error('--short goes without --tiny and repetitions')
     periods = options.period.split(',')
     rows = {}
     with tempfile.TemporaryDirectory() as name:
         directory = pathlib.Path(name)
         make_inputs(directory)
         bench = Bench(options, directory)
-        for program in options.only.split(','):
+        for program in options.only.split(',') if options.only else bench.programs:
             exact = bench.exact(program)
             instructions = json.loads(exact.read_text())['instructions']
             for period in periods:
@@ -128,7 +171,7 @@ def main():
             print(f'{program} is done', file=sys.stderr)
     for table, programs in rows.items():
         print(f'\n{table}\n')
-        columns = [f'{int(period) / 1e6:g} ms: {what}' for period in periods for what in ('bursts', 'records', 'overlap in %')]
+        columns = [f'{name_of(period)}: {what}' for period in periods for what in ('bursts', 'records', 'overlap in %')]
         print(f'| program | million instructions | {" | ".join(columns)} |')
         print('|---' * (len(columns) + 2) + '|')
         for program, values in programs.items():

@@ -1,6 +1,10 @@
 // Measures productions by the executed instruction: the loop of a program with a call, a load, a
 // store and a backward branch, with productions that never fire, fire in bursts, or always do.
+//
+// RunOnProfile does it through the C ABI, on the whole bursts of the profile that the environment
+// variable HBBP_BENCH_PROFILE names.
 #include <benchmark/benchmark.h>
+#include <hbbp/hbbp.h>
 
 #include <cstdlib>
 #include <string>
@@ -65,6 +69,22 @@ void RunLoop(benchmark::State& state, const std::string& text,
   state.SetItemsProcessed(static_cast<int64_t>(state.iterations() * kLoop.size()));
 }
 
+// The loop alone.
+void NoProductions(benchmark::State& state) {
+  std::vector<InstructionEvent> events(kLoop.size());
+  uint64_t address = 0;
+  for (auto _ : state) {
+    address = (address + 4) & 0xfff;
+    for (InstructionEvent& event : events) {
+      event.address = address;
+      event.size = 4;
+      benchmark::DoNotOptimize(event);
+    }
+  }
+  state.SetItemsProcessed(static_cast<int64_t>(state.iterations() * kLoop.size()));
+}
+BENCHMARK(NoProductions);
+
 constexpr char kNeverFires[] = "p: mnemonic = cpuid => null, null\n";
 
 void NoProductionFires(benchmark::State& state) { RunLoop(state, kNeverFires, {}); }
@@ -92,6 +112,34 @@ void FourProfilesExhaustive(benchmark::State& state) {
           {.is_exhaustive = true});
 }
 BENCHMARK(FourProfilesExhaustive);
+
+uint64_t calls = 0;
+
+ProbeHandler Handler() {
+  return [](const ProbeCall& call) {
+    calls += call.values[1];
+    return false;
+  };
+}
+
+constexpr char kCallsOfPairs[] =
+    "use framework\nc: proc_call && sample_flag => call(function, target), null\n";
+constexpr char kCallsOfAll[] = "c: pc > 0 => call(pc, function), null\n";
+
+void HandlerOfCallsInBursts(benchmark::State& state) {
+  RunLoop(state, kCallsOfPairs, {.handler = Handler()});
+}
+BENCHMARK(HandlerOfCallsInBursts);
+
+void HandlerOfCallsExhaustive(benchmark::State& state) {
+  RunLoop(state, kCallsOfPairs, {.is_exhaustive = true, .handler = Handler()});
+}
+BENCHMARK(HandlerOfCallsExhaustive);
+
+void HandlerOfEachInstruction(benchmark::State& state) {
+  RunLoop(state, kCallsOfAll, {.is_exhaustive = true, .handler = Handler()});
+}
+BENCHMARK(HandlerOfEachInstruction);
 
 void CallContextsExhaustive(benchmark::State& state) {
   RunLoop<true>(state, "use call-contexts", {.is_exhaustive = true});
@@ -134,6 +182,77 @@ void InferGrammar(benchmark::State& state) {
   state.SetItemsProcessed(static_cast<int64_t>(state.iterations() << 20));
 }
 BENCHMARK(InferGrammar);
+
+// The bursts of a profile, as often as there are iterations. The analysis is made once.
+class BurstsOfProfile {
+ public:
+  explicit BurstsOfProfile(benchmark::State& state) : state_(state) {
+    error_.struct_size = sizeof(error_);
+    const char* const path = std::getenv("HBBP_BENCH_PROFILE");
+    if (path == nullptr) {
+      state.SkipWithError("HBBP_BENCH_PROFILE names no profile with whole bursts");
+    } else if (hbbp_profile_load(path, nullptr, &profile_, &error_) != HBBP_OK ||
+               hbbp_analysis_create(profile_, nullptr, nullptr, &analysis_, &error_) != HBBP_OK) {
+      state.SkipWithError(error_.message);
+    }
+  }
+  ~BurstsOfProfile() {
+    hbbp_analysis_destroy(analysis_);
+    hbbp_profile_destroy(profile_);
+  }
+  BurstsOfProfile(const BurstsOfProfile&) = delete;
+  BurstsOfProfile& operator=(const BurstsOfProfile&) = delete;
+
+  // Returns whether it could be done.
+  bool Run(const char* productions, bool is_exhaustive) {
+    if (analysis_ == nullptr) return false;
+    HBBP_INIT(hbbp_probe_options, options);
+    options.productions = productions;
+    options.is_exhaustive = is_exhaustive ? 1 : 0;
+    options.handler = [](const hbbp_probe_call* call, void*) {
+      calls += call->values[1];
+      return hbbp_probe_answer{HBBP_PROBE_GO_ON};
+    };
+    HBBP_INIT(hbbp_probe_info, info);
+    hbbp_probe* probe = nullptr;
+    const bool is_done =
+        hbbp_probe_create(&options, &probe, &error_) == HBBP_OK &&
+        hbbp_probe_run(probe, analysis_, 0, nullptr, nullptr, &error_) == HBBP_OK &&
+        hbbp_probe_get_info(probe, &info, &error_) == HBBP_OK;
+    hbbp_probe_destroy(probe);
+    if (!is_done) state_.SkipWithError(error_.message);
+    instructions_ += info.instructions;
+    return is_done;
+  }
+
+  uint64_t instructions() const { return instructions_; }
+
+ private:
+  benchmark::State& state_;
+  hbbp_error error_{};
+  hbbp_profile* profile_ = nullptr;
+  hbbp_analysis* analysis_ = nullptr;
+  uint64_t instructions_ = 0;
+};
+
+void RunOnProfile(benchmark::State& state, const char* productions, bool is_exhaustive) {
+  BurstsOfProfile bursts(state);
+  for (auto _ : state) {
+    if (!bursts.Run(productions, is_exhaustive)) break;
+  }
+  state.SetItemsProcessed(static_cast<int64_t>(bursts.instructions()));
+}
+constexpr char kFourProfiles[] =
+    "use hot-methods\nuse call-pairs\nuse edges\nuse indirect-targets\n";
+BENCHMARK_CAPTURE(RunOnProfile, never_fires, kNeverFires, false);
+BENCHMARK_CAPTURE(RunOnProfile, framework, "use framework\n", false);
+BENCHMARK_CAPTURE(RunOnProfile, one, "use call-pairs\n", false);
+BENCHMARK_CAPTURE(RunOnProfile, one_exhaustive, "use call-pairs\n", true);
+BENCHMARK_CAPTURE(RunOnProfile, four, kFourProfiles, false);
+BENCHMARK_CAPTURE(RunOnProfile, four_exhaustive, kFourProfiles, true);
+BENCHMARK_CAPTURE(RunOnProfile, handler_of_calls, kCallsOfPairs, false);
+BENCHMARK_CAPTURE(RunOnProfile, handler_of_calls_exhaustive, kCallsOfPairs, true);
+BENCHMARK_CAPTURE(RunOnProfile, handler_of_each_instruction, kCallsOfAll, true);
 
 }  // namespace
 }  // namespace hbbp

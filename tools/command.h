@@ -31,6 +31,7 @@ int RunLoops(int argc, char** argv);
 int RunPhases(int argc, char** argv);
 int RunProbe(int argc, char** argv);
 int RunSimd(int argc, char** argv);
+int RunTop(int argc, char** argv);
 int RunTrain(int argc, char** argv);
 
 inline constexpr int kExitSuccess = 0;

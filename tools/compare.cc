@@ -1,7 +1,8 @@
 // Compares counts of blocks. MatchModules pairs the modules of both sides, CountModule turns the
-// counts of one pair into reference and estimate per block, and Summarize scales the estimates and
-// computes the errors of each module and of their sum. hbbp compare calls these in this order; hbbp
-// train needs the first two.
+// counts of one pair into reference and estimate per block, SumFunctions adds these up by function,
+// and Summarize scales the estimates and computes the errors of each module and of their sum, and
+// the order of the hottest functions. hbbp compare calls these in this order; hbbp train needs the
+// first two.
 #include "compare.h"
 
 #include <algorithm>
@@ -176,6 +177,44 @@ ModuleCounts Sum(const std::vector<ModuleCounts>& modules) {
   return total;
 }
 
+// Returns the functions that either side counts, with a rank by each.
+std::vector<FunctionComparison> RankedFunctions(const std::vector<ModuleCounts>& modules,
+                                                double scale) {
+  std::vector<FunctionComparison> functions;
+  for (const ModuleCounts& module : modules) {
+    for (const auto& [start, counts] : module.functions) {
+      if (counts.reference == 0 && counts.estimate == 0) continue;
+      functions.push_back({module.path, counts.name, counts.reference, counts.estimate * scale});
+    }
+  }
+  const auto rank_by = [&functions](double FunctionComparison::*count,
+                                    size_t FunctionComparison::*rank) {
+    std::stable_sort(functions.begin(), functions.end(),
+                     [count](const auto& a, const auto& b) { return a.*count > b.*count; });
+    for (size_t i = 0; i < functions.size() && functions[i].*count > 0; ++i) {
+      functions[i].*rank = i + 1;
+    }
+  };
+  rank_by(&FunctionComparison::estimate, &FunctionComparison::estimate_rank);
+  rank_by(&FunctionComparison::reference, &FunctionComparison::reference_rank);
+  return functions;
+}
+
+FunctionRanks CompareRanks(const std::vector<ModuleCounts>& modules, double scale) {
+  FunctionRanks ranks;
+  ranks.hottest = RankedFunctions(modules, scale);
+  std::erase_if(ranks.hottest, [](const FunctionComparison& function) {
+    return function.reference_rank == 0 || function.reference_rank > FunctionRanks::kMaxFunctions;
+  });
+  for (const FunctionComparison& function : ranks.hottest) {
+    const bool is_found =
+        function.estimate_rank != 0 && function.estimate_rank <= ranks.hottest.size();
+    if (is_found) ++ranks.found;
+    if (function.estimate_rank == function.reference_rank) ++ranks.in_place;
+  }
+  return ranks;
+}
+
 std::string RealPath(const std::string& path) {
   std::error_code error;
   const std::filesystem::path real = std::filesystem::canonical(path, error);
@@ -292,6 +331,17 @@ ModuleCounts CountModule(const ReferenceModule& reference, const EstimatedModule
   return result;
 }
 
+void SumFunctions(const Code& code, ModuleCounts* counts) {
+  for (const auto& [start, block] : counts->blocks) {
+    std::optional<Code::Function> function = code.FindFunction(start);
+    if (!function) continue;
+    FunctionCounts& sum = counts->functions[function->start];
+    sum.name = std::move(function->name);
+    sum.reference += block.reference * block.instruction_count;
+    sum.estimate += block.estimate * block.instruction_count;
+  }
+}
+
 Comparison Summarize(const std::vector<ModuleCounts>& modules,
                      std::vector<OneSidedModule> only_in_reference,
                      std::vector<OneSidedModule> only_in_estimate, bool scaled) {
@@ -312,6 +362,7 @@ Comparison Summarize(const std::vector<ModuleCounts>& modules,
                : a.name < b.name;
   });
   result.total = Compare(sum, result.scale);
+  result.functions = CompareRanks(modules, result.scale);
   result.only_in_reference = std::move(only_in_reference);
   result.only_in_estimate = std::move(only_in_estimate);
   for (OneSidedModule& module : result.only_in_estimate) module.instructions *= result.scale;

@@ -61,10 +61,16 @@ class Code {
     uint32_t length = 0;
     std::string mnemonic;
   };
+  struct Function {
+    uint64_t start = 0;
+    std::string name;
+  };
 
   virtual ~Code() = default;
   virtual std::optional<Block> FindBlock(uint64_t address) const = 0;
   virtual std::optional<Instruction> Decode(uint64_t address) const = 0;
+  // Returns nothing where no function is known.
+  virtual std::optional<Function> FindFunction(uint64_t address) const = 0;
 };
 
 // Returns whether a rep prefix repeats the instruction: movs, stos, ... (libhbbp gives them no size
@@ -89,13 +95,20 @@ struct MnemonicCounts {
   double estimate = 0;
 };
 
+struct FunctionCounts {
+  std::string name;
+  double reference = 0;  // instructions
+  double estimate = 0;
+};
+
 // ModuleCounts has the counts of one module on both sides, before any scaling.
 struct ModuleCounts {
   std::string path;
   std::string build_id;
   std::map<uint64_t, BlockCounts> blocks;  // by start address
   std::map<std::string, MnemonicCounts> mnemonics;
-  double unresolved = 0;      // reference instructions at addresses without code
+  std::map<uint64_t, FunctionCounts> functions;  // by start address
+  double unresolved = 0;                         // reference instructions at addresses without code
   double rep_iterations = 0;  // iterations that the reference counted beyond executions
   double misplaced = 0;       // reference instructions where no instruction of a block starts
 
@@ -109,6 +122,9 @@ std::optional<size_t> FindOtherBuild(const ReferenceModule& reference,
 
 ModuleCounts CountModule(const ReferenceModule& reference, const EstimatedModule& estimate,
                          const Code& code);
+
+// Adds the blocks of a module up by function. What is in no known function is left out.
+void SumFunctions(const Code& code, ModuleCounts* counts);
 
 struct MnemonicComparison {
   std::string mnemonic;
@@ -145,9 +161,28 @@ struct OneSidedModule {
   double instructions = 0;
 };
 
+struct FunctionComparison {
+  std::string module;
+  std::string name;
+  double reference = 0;  // instructions
+  double estimate = 0;
+  size_t reference_rank = 0;  // from 1 on
+  size_t estimate_rank = 0;   // 0: nothing was counted in it
+};
+
+// Compares the order of the hottest functions, which is what a reader of a profile looks at first.
+struct FunctionRanks {
+  static constexpr size_t kMaxFunctions = 10;
+
+  std::vector<FunctionComparison> hottest;  // of the reference, most first
+  size_t found = 0;     // of those, how many are among as many hottest ones of the estimate
+  size_t in_place = 0;  // of those, how many have the same rank in both
+};
+
 struct Comparison {
   std::vector<ModuleComparison> modules;  // by reference instructions, most first
   ModuleComparison total;                 // over `modules`
+  FunctionRanks functions;                // over `modules`
   std::vector<OneSidedModule> only_in_reference;
   std::vector<OneSidedModule> only_in_estimate;  // scaled like the blocks
   bool scaled = false;

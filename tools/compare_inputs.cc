@@ -1,5 +1,7 @@
 #include "compare_inputs.h"
 
+#include <algorithm>
+
 #include "format.h"
 
 namespace hbbp::tools {
@@ -21,6 +23,25 @@ std::optional<Code::Instruction> ModuleCode::Decode(uint64_t address) const {
   const std::optional<hbbp_instruction> instruction = analysis_.try_decode(module_, address);
   if (!instruction) return std::nullopt;
   return Instruction{instruction->length, instruction->mnemonic};
+}
+
+std::optional<Code::Function> ModuleCode::FindFunction(uint64_t address) const {
+  if (others_ == nullptr) {
+    functions_ = analysis_.functions();
+    std::erase_if(functions_,
+                  [&](const hbbp_function& function) { return function.module != module_; });
+    const hbbp_module module = analysis_.get_profile().modules()[module_];
+    others_ = std::make_unique<ModuleFunctions>(module.path,
+                                                FormatHex(module.build_id, module.build_id_size));
+  }
+  const auto is_before = [](uint64_t key, const hbbp_function& function) {
+    return key < function.start;
+  };
+  const auto next = std::upper_bound(functions_.begin(), functions_.end(), address, is_before);
+  if (next != functions_.begin() && address < std::prev(next)->end) {
+    return Function{std::prev(next)->start, std::prev(next)->demangled_name};
+  }
+  return others_->Find(address);
 }
 
 std::vector<EstimatedModule> Estimates(const hbbp::analysis& analysis) {

@@ -3,6 +3,7 @@
 #define HBBP_TOOLS_COMPARE_INPUTS_H_
 
 #include <hbbp/hbbp.hpp>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,11 +11,13 @@
 #include "base/status.h"
 #include "compare.h"
 #include "profile_view.h"
+#include "truth/module_functions.h"
 #include "truth/truth_modules.h"
 
 namespace hbbp::tools {
 
-// Code of one module of an analysis, which must outlive this object.
+// Code of one module of an analysis, which must outlive this object. Functions without samples,
+// which the analysis does not list, are found in the file of the module.
 class ModuleCode : public Code {
  public:
   ModuleCode(const hbbp::analysis& analysis, uint32_t module)
@@ -22,10 +25,14 @@ class ModuleCode : public Code {
 
   std::optional<Block> FindBlock(uint64_t address) const override;
   std::optional<Instruction> Decode(uint64_t address) const override;
+  std::optional<Function> FindFunction(uint64_t address) const override;
 
  private:
   const hbbp::analysis& analysis_;
   uint32_t module_;
+  // Read at the first call of FindFunction.
+  mutable std::vector<hbbp_function> functions_;  // by address
+  mutable std::unique_ptr<ModuleFunctions> others_;
 };
 
 // Returns the modules of the profile with their blocks, in its order.

@@ -30,14 +30,6 @@ std::string Suggestion(const std::vector<hbbp_function>& functions,
   return DidYouMean(wanted, {names.begin(), names.end()});
 }
 
-std::optional<uint64_t> ParseAddress(const std::string& text) {
-  char* end = nullptr;
-  errno = 0;
-  const uint64_t value = std::strtoull(text.c_str(), &end, 0);
-  if (errno != 0 || text.empty() || text.front() == '-' || *end != '\0') return std::nullopt;
-  return value;
-}
-
 // Returns the module with most samples, of that name or of all if it is empty; null if none.
 const ModuleView* ModuleWithoutCode(const std::vector<ModuleView>& modules,
                                     const std::string& wanted) {
@@ -70,17 +62,23 @@ Status NothingIn(const std::vector<ModuleView>& modules, const std::string& want
 
 }  // namespace
 
+StatusOr<uint64_t> ParseAddress(const std::string& text) {
+  char* end = nullptr;
+  errno = 0;
+  const uint64_t value = std::strtoull(text.c_str(), &end, 0);
+  if (errno != 0 || text.empty() || text.front() == '-' || *end != '\0') {
+    return MakeStatus(StatusCode::kInvalidArgument,
+                      "--address %s: no number; give one such as 0x401136", text.c_str());
+  }
+  return value;
+}
+
 StatusOr<std::vector<uint32_t>> ChooseFunctions(const std::vector<ModuleView>& modules,
                                                 const std::vector<hbbp_function>& functions,
                                                 const FunctionChoice& choice) {
   std::optional<uint64_t> address;
   if (!choice.address.empty()) {
-    address = ParseAddress(choice.address);
-    if (!address) {
-      return MakeStatus(StatusCode::kInvalidArgument,
-                        "--address %s: no number; give one such as 0x401136",
-                        choice.address.c_str());
-    }
+    HBBP_ASSIGN_OR_RETURN(address, ParseAddress(choice.address));
   }
   std::vector<uint32_t> of_module;
   for (uint32_t i = 0; i < functions.size(); ++i) {

@@ -19,6 +19,9 @@ struct FunctionChoice {
   uint64_t top = 0;      // the hottest ones; 0: all
 };
 
+// Parses the value of an option --address.
+StatusOr<uint64_t> ParseAddress(const std::string& text);
+
 // Returns indices, the functions with most executed instructions first. The message of kNotFound
 // suggests the nearest name, or explains why code is missing.
 StatusOr<std::vector<uint32_t>> ChooseFunctions(const std::vector<ModuleView>& modules,

@@ -20,6 +20,7 @@ struct Command {
 
 constexpr Command kCommands[] = {
     {"record", "profile a program", RunRecord},
+    {"top", "what runs now in a process, again and again", RunTop},
     {"info", "what is in a profile: sources, losses, threads, modules", RunInfo},
     {"mix", "executed instructions, bytes and operations by any keys", RunMix},
     {"report", "the functions that executed most, as hbbp mix --by module,function", RunMix},

@@ -164,6 +164,13 @@ hbbp::profile Merge(std::vector<hbbp::profile> profiles) {
   return hbbp::profile::merge(parts);
 }
 
+bool IsPrime(uint64_t number) {
+  for (uint64_t divisor = 2; divisor * divisor <= number; ++divisor) {
+    if (number % divisor == 0) return false;
+  }
+  return true;
+}
+
 bool IsWeighedByTime(const SourceView& source) {
   return source.kind == HBBP_SOURCE_SWBT && source.unit == HBBP_UNIT_NANOSECONDS &&
          source.extent_in_events != 0;
@@ -247,6 +254,16 @@ hbbp::profile LoadProfiles(const std::vector<std::string>& paths) {
 }
 
 hbbp::profile LoadParts(const std::vector<std::string>& paths) { return Merge(LoadEach(paths)); }
+
+uint64_t SumOfCounters(const std::vector<SourceView>& sources, std::string_view name) {
+  uint64_t sum = 0;
+  for (const SourceView& source : sources) {
+    for (const hbbp_counter& counter : source.counters) {
+      if (counter.name == name) sum += counter.value;
+    }
+  }
+  return sum;
+}
 
 std::vector<SourceView> SourcesAsRecorded(const hbbp::profile_view& profile) {
   std::vector<SourceView> sources;
@@ -505,6 +522,32 @@ std::vector<std::string> Caveats(const std::vector<SourceView>& sources) {
                     ", so counts are proportional to these, and are not numbers of executions");
   }
   return notes;
+}
+
+std::vector<std::string> SamplingAdvice(const SourceView& source) {
+  std::vector<std::string> advice;
+  if (source.samples == 0) return advice;
+  if (source.period_mode == HBBP_PERIOD_FIXED && !IsPrime(source.period)) {
+    advice.push_back(
+        "resonance: a loop whose length divides the fixed period is sampled at the same "
+        "instruction each time; take a prime (--period-mode prime, perf record -c) or "
+        "--period-mode random");
+  }
+  if (MayLag(source)) {
+    advice.push_back(
+        "skid: samples that are not precise lie behind what they are of; take a precise event, "
+        "branch records (--source lbr), --source swbt, or sums over functions");
+  }
+  const bool is_in_shadow = source.kind == HBBP_SOURCE_EBS &&
+                            source.event == HBBP_EVENT_INSTRUCTIONS &&
+                            (source.precise_ip == 1 || source.precise_ip == 2);
+  if (is_in_shadow) {
+    advice.push_back(
+        "shadow: of instructions that retire together behind a slow one most are never sampled; "
+        "take an event that distributes samples (precise_ip 3, INST_RETIRED.PREC_DIST) or branch "
+        "records");
+  }
+  return advice;
 }
 
 void AddCaveats(const std::vector<SourceView>& sources, Table* table) {

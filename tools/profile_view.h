@@ -6,6 +6,7 @@
 #include <hbbp/hbbp.hpp>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -77,6 +78,8 @@ struct ModuleView : hbbp_module {
 bool HasStreams(hbbp_source_kind source);
 
 std::vector<SourceView> Sources(const hbbp::analysis& analysis);
+// Returns what the counters of that name have in all sources.
+uint64_t SumOfCounters(const std::vector<SourceView>& sources, std::string_view name);
 // It needs no analysis: unexplained and superseded stay 0, and the estimator stays open.
 std::vector<SourceView> SourcesAsRecorded(const hbbp::profile_view& profile);
 std::vector<ModuleView> Modules(const hbbp::analysis& analysis);
@@ -109,6 +112,11 @@ bool IsByModelOfTime(const std::vector<SourceView>& sources);
 void AddCaveats(const std::vector<SourceView>& sources, Table* table);
 // Returns the notes alone.
 std::vector<std::string> Caveats(const std::vector<SourceView>& sources);
+
+// Returns what Nowak et al., "Establishing a Base of Trust with Performance Counters for Enterprise
+// Workloads", recommend against what is wrong with the samples of a source: periods that resonate
+// with loops, skid, and the shadow of slow instructions.
+std::vector<std::string> SamplingAdvice(const SourceView& source);
 
 // Returns notes about why code of modules with samples could not be read: for the three busiest,
 // and how many more there are.

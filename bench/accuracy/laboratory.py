@@ -238,6 +238,7 @@ def parse_arguments():
     parser.add_argument("--event", default=measuring.Sources.CLOCK, help="what starts samples and bursts (task-clock)")
     parser.add_argument("--period", type=number_of_at_least(1), default=1_000_000,
                         help="of that event: ns, or instructions (1000000)")
+    parser.add_argument("--outside", action="store_true", help="branch tracing from outside (ptrace), too")
     parser.add_argument("--scale", type=float, default=1, help="how long kernels run (1), and whole: real programs")
     parser.add_argument("--keep", metavar="DIRECTORY", help="what keeps truth, profiles and labels")
     parser.add_argument("--reuse", action="store_true", help="profiles that --keep has, too, and not only truth")
@@ -253,7 +254,7 @@ def parse_arguments():
 
 def main():
     arguments = parse_arguments()
-    methods = Methods(measuring.Sources(arguments.event, arguments.period), arguments.estimators, arguments.methods)
+    methods = Methods(measuring.Sources(arguments.event, arguments.period, arguments.outside), arguments.estimators, arguments.methods)
     with tempfile.TemporaryDirectory() as temporary:
         bench = measuring.Bench(arguments.hbbp, arguments.keep or temporary, arguments.reuse)
         chosen = []

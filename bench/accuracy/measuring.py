@@ -27,12 +27,14 @@ class Sources:
 
     CLOCK = "task-clock"
 
-    def __init__(self, event, period):
+    def __init__(self, event, period, outside=False):
         sampling = ("--event", event, "--period", str(period))
         each = f"{period / 1e6:g} ms" if event == self.CLOCK else f"{period / 1e6:.3g} M {event}"
         self.alone = [Source(f"EBS {each}", ("--source", "ebs", *sampling)),
                       Source(f"SWBT {each}", ("--source", "swbt", *sampling)),
                       Source("SWBT", ("--source", "swbt", "--event", event))]
+        if outside:
+            self.alone.append(Source(f"SWBT from outside {each}", ("--source", "swbt", "--outside", *sampling)))
         self.both = Source(f"EBS and SWBT {each}", ("--source", "ebs,swbt", *sampling))
 
 

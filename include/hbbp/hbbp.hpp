@@ -586,6 +586,10 @@ class analysis {
     return detail::copy_list(get(), hbbp_analysis_ibs_sum_count(get()),
                              &hbbp_analysis_copy_ibs_sums);
   }
+  std::vector<hbbp_ibs_latency> ibs_latencies() const {
+    return detail::copy_list(get(), hbbp_analysis_ibs_latency_count(get()),
+                             &hbbp_analysis_copy_ibs_latencies);
+  }
   // hbbp_block_feature_count() numbers a block, one block behind the other.
   std::vector<double> block_features() const {
     const std::size_t blocks = block_count();

@@ -28,8 +28,9 @@ typedef struct hbbp_ibs_sum {
   uint64_t sum;      /* of samples or cycles, never 0 */
 } hbbp_ibs_sum;
 
-/* Samples whose latency was in [first_cycles, end_cycles). Buckets are log-linear: four to each
- * power of two. */
+/* Samples whose latency was in [first_cycles, end_cycles). Buckets are log-linear, four to each
+ * power of two: 0 to 7 cycles have one each, then come [8, 10), [10, 12), [12, 14), [14, 16),
+ * [16, 20), ... up to [57344, 65536). */
 typedef struct hbbp_ibs_bucket {
   uint32_t struct_size; /* set by hbbp_profile_copy_ibs_buckets */
   uint32_t reserved;
@@ -39,6 +40,31 @@ typedef struct hbbp_ibs_bucket {
   uint64_t end_cycles;
   uint64_t samples; /* never 0 */
 } hbbp_ibs_bucket;
+
+/* Loads of one instruction that had their data from one level of memory, with a latency in
+ * [first_cycles, end_cycles); buckets are those of hbbp_ibs_bucket. The levels, as in the events of
+ * the north bridge ("op-nb-local-dram"); local is the node of the core:
+ *   "l1", "l2"                     caches of the core; loads that hit L1 have a latency of 0
+ *   "local-l3"                     or another cache of the core complex
+ *   "local-cache", "remote-cache"  of another core complex
+ *   "local-dram", "remote-dram"
+ *   "extension-memory", "long-latency-memory", "peer-memory"  memory of other kinds
+ *   "local-other", "remote-other"  devices, configuration space
+ *   "miss-underway"                the line was on its way for another op
+ *   "unknown"
+ * All sources together keep about a million buckets; the counter "ibs-latencies-dropped" of a
+ * source has the loads that found no room. */
+typedef struct hbbp_ibs_latency {
+  uint32_t struct_size; /* set by hbbp_analysis_copy_ibs_latencies */
+  uint32_t module;      /* index of its module */
+  uint32_t function;    /* index of its function, or HBBP_NO_INDEX */
+  uint32_t reserved;
+  const char *level;
+  uint64_t address; /* as in hbbp_ibs_sum */
+  uint64_t first_cycles;
+  uint64_t end_cycles;
+  uint64_t samples; /* never 0 */
+} hbbp_ibs_latency;
 
 /* Accesses of one thread to one line of 64 bytes. Import keeps the lines with the most samples,
  * some tens of thousands of them; the counter "ibs-accesses-dropped" of the source has the others.
@@ -53,6 +79,8 @@ typedef struct hbbp_ibs_line {
   uint64_t stores;
   uint64_t misses;      /* of the L1 data cache */
   uint64_t miss_cycles; /* of loads */
+  uint64_t local;       /* loads with data from beyond the caches of their core, from its node */
+  uint64_t remote;      /* likewise, from another node */
 } hbbp_ibs_line;
 
 /* The sums are sorted by module and address. Since 0.1. */
@@ -60,6 +88,13 @@ HBBP_API size_t hbbp_analysis_ibs_sum_count(const hbbp_analysis *analysis);
 HBBP_API hbbp_status hbbp_analysis_copy_ibs_sums(const hbbp_analysis *analysis, size_t first,
                                                  size_t count, size_t size, hbbp_ibs_sum *sums,
                                                  size_t *copied, hbbp_error *error);
+
+/* The latencies are sorted by module, address, level (in the order above) and cycles. Since 0.1. */
+HBBP_API size_t hbbp_analysis_ibs_latency_count(const hbbp_analysis *analysis);
+HBBP_API hbbp_status hbbp_analysis_copy_ibs_latencies(const hbbp_analysis *analysis, size_t first,
+                                                      size_t count, size_t size,
+                                                      hbbp_ibs_latency *latencies, size_t *copied,
+                                                      hbbp_error *error);
 
 /* The buckets are sorted by latency and cycles. Since 0.1. */
 HBBP_API size_t hbbp_profile_ibs_bucket_count(const hbbp_profile *profile);

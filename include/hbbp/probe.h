@@ -100,8 +100,11 @@ HBBP_API const char *hbbp_probe_builtin_name(size_t index);
 
 /* Errors:
  *   HBBP_ERROR_INVALID_ARGUMENT  NULL; the text cannot be read (the message has line and column,
- * and the nearest name where one is not known); an option out of range HBBP_ERROR_VERSION an option
- * that this library does not know HBBP_ERROR_NO_MEMORY Any thread. Since 0.1. */
+ *                                and the nearest name where one is not known); an option out of
+ *                                range
+ *   HBBP_ERROR_VERSION           an option that this library does not know
+ *   HBBP_ERROR_NO_MEMORY
+ * Any thread. Since 0.1. */
 HBBP_API hbbp_status hbbp_probe_create(const hbbp_probe_options *options, hbbp_probe **probe,
                                        hbbp_error *error);
 
@@ -189,7 +192,7 @@ typedef struct hbbp_probe_table {
   uint64_t dropped; /* of them: the table was full */
   uint64_t
       unknown;     /* others, of which a field was unknown: not recorded, but called all the same */
-  double estimate; /* of all rows; 0 of other kinds */
+  double estimate; /* of all records, dropped ones too; 0 of other kinds */
 } hbbp_probe_table;
 
 /* Tables in the order in which the text names them first, read as api.h says. Since 0.1. */
@@ -227,7 +230,7 @@ typedef struct hbbp_probe_row {
   uint32_t reserved;
   uint64_t values[4]; /* of the fields, in their order; then 0 */
   double estimate;    /* of executions in the whole run */
-  double share;       /* of the estimates of all rows */
+  double share;       /* of the estimate of all records, dropped ones too */
   uint64_t records;   /* how many were recorded for it */
 } hbbp_probe_row;
 
@@ -251,8 +254,9 @@ typedef struct hbbp_probe_stream {
 } hbbp_probe_stream;
 
 /* The hot streams of a trace, by falling shares, read as api.h says. A table that is not there is
- * HBBP_ERROR_INVALID_ARGUMENT, one of another kind has none. The first call after a run finds them,
- * which takes about a second for ten million elements. Since 0.1. */
+ * HBBP_ERROR_INVALID_ARGUMENT, one of another kind has none. hbbp_probe_run infers the grammar that
+ * has them, burst by burst; the first call after a run reads them out of it, which takes as long as
+ * the grammar is large. Since 0.1. */
 HBBP_API size_t hbbp_probe_stream_count(const hbbp_probe *probe, size_t table);
 HBBP_API hbbp_status hbbp_probe_copy_streams(const hbbp_probe *probe, size_t table, size_t first,
                                              size_t count, size_t size, hbbp_probe_stream *streams,

@@ -44,6 +44,7 @@ class Analysis {
     std::vector<FunctionRecord> functions;
     std::vector<TakenBranchRecord> branches;
     std::vector<IbsSumRecord> ibs_sums;
+    std::vector<IbsLatencyRecord> ibs_latencies;
   };
   explicit Analysis(Parts parts);
 
@@ -75,6 +76,7 @@ class Analysis {
   }
   const std::vector<TakenBranchRecord>& branches() const { return parts_.branches; }
   const std::vector<IbsSumRecord>& ibs_sums() const { return parts_.ibs_sums; }
+  const std::vector<IbsLatencyRecord>& ibs_latencies() const { return parts_.ibs_latencies; }
 
   // Returns kNotFound if there is no such module, or no code there.
   StatusOr<BlockRecord> FindBlock(uint32_t module, ModuleAddress address) const;

@@ -159,6 +159,7 @@ StatusOr<Analysis> Analyze(std::shared_ptr<const ResolvedModules> modules,
     module.observations = {};
   }
   parts.ibs_sums = ListIbsSums(*modules, parts.functions);
+  parts.ibs_latencies = ListIbsLatencies(*modules, parts.functions);
   HBBP_RETURN_IF_ERROR(work.Report(3 * evidence, 3 * evidence));
   parts.modules = std::move(modules);
   return Analysis(std::move(parts));

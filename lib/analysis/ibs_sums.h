@@ -22,9 +22,24 @@ struct IbsSumRecord {
   uint64_t sum = 0;
 };
 
+// How many loads of one instruction had their data from one level of memory with a latency in a
+// bucket (profile/ibs_buckets.h), by all threads and sources.
+struct IbsLatencyRecord {
+  uint32_t module = 0;
+  uint32_t function = kNoIndex;
+  ModuleAddress address = kNoAddress;  // like that of a sum
+  uint32_t level = 0;                  // an IbsLevel
+  uint32_t bucket = 0;
+  uint64_t samples = 0;
+};
+
 // Returns the sums by module, address and event.
 std::vector<IbsSumRecord> ListIbsSums(const ResolvedModules& modules,
                                       std::span<const FunctionRecord> functions);
+
+// Returns the latencies by module, address, level and bucket.
+std::vector<IbsLatencyRecord> ListIbsLatencies(const ResolvedModules& modules,
+                                               std::span<const FunctionRecord> functions);
 
 }  // namespace hbbp
 

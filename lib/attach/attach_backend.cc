@@ -20,9 +20,14 @@ namespace {
 
 constexpr uint64_t kDefaultPeriodNs = 20'000'000;
 constexpr uint64_t kMinPeriodNs = 1'000'000;
-// At the default period, the first bursts come more often by this factor.
+// At the default period, a thread stands still for this part of the time that it runs, or less.
+constexpr uint64_t kStopDivisor = 200;
+// On a busy machine stops are long, as this process waits for a CPU in them.
+constexpr uint64_t kMaxPeriodNs = 10 * kDefaultPeriodNs;
+// The first bursts of a program that starts come more often by this factor.
 constexpr uint64_t kDensity = 4;
 constexpr uint64_t kDenseBursts = 200;
+constexpr uint64_t kStopsOfMean = 8;
 constexpr uint64_t kMappingsIntervalNs = 1'000'000'000;
 constexpr int kDrainIntervalMs = 100;
 
@@ -65,7 +70,7 @@ Status AttachBackend::Start(const BackendConfig& config, pid_t, BackendChoice* c
 
   uint64_t asked_ns = config.period;
   if (config.frequency_hz != 0) asked_ns = 1'000'000'000 / config.frequency_hz;
-  begins_densely_ = asked_ns == 0 && config.max_overhead == 0;
+  has_budget_ = asked_ns == 0 && config.max_overhead == 0;
   period_ns_ = asked_ns == 0 ? kDefaultPeriodNs : std::max(asked_ns, kMinPeriodNs);
   factor_ = 1;
   draw_ = PeriodDraw::SeededByTime();
@@ -86,7 +91,7 @@ Status AttachBackend::Start(const BackendConfig& config, pid_t, BackendChoice* c
   statistics_.mode = mode_ == TraceMode::kVerify ? "verify" : "lookahead";
   statistics_.method = "threads that run are stopped from outside (ptrace), by the clock";
   counts_.clear();
-  stopped_ns_ = 0;
+  stopped_ns_ = mean_stop_ns_ = 0;
   next_ns_ = 0;
   is_enabled_ = true;
 
@@ -105,9 +110,13 @@ Status AttachBackend::Start(const BackendConfig& config, pid_t, BackendChoice* c
 }
 
 uint64_t AttachBackend::Period() const {
-  const bool is_dense = begins_densely_ && statistics_.bursts < kDenseBursts;
-  return static_cast<uint64_t>(static_cast<double>(is_dense ? period_ns_ / kDensity : period_ns_) *
-                               factor_);
+  uint64_t period_ns = period_ns_;
+  if (has_budget_) {
+    const bool is_dense = is_child_ && statistics_.bursts < kDenseBursts;
+    period_ns = is_dense ? kDefaultPeriodNs / kDensity
+                         : std::clamp(mean_stop_ns_ * kStopDivisor, kDefaultPeriodNs, kMaxPeriodNs);
+  }
+  return static_cast<uint64_t>(static_cast<double>(period_ns) * factor_);
 }
 
 void AttachBackend::Drain(EventSink* sink) {
@@ -137,9 +146,9 @@ void AttachBackend::StopRunningThreads(EventSink* sink) {
 }
 
 void AttachBackend::StopThread(pid_t tid, EventSink* sink) {
-  const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
   ThreadStop& thread = late_.emplace_back(tid, tid != pid_ || !is_child_);
   const StopOutcome outcome = thread.Stop();
+  const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
   switch (outcome) {
     case StopOutcome::kLate:
       ++counts_["stopped-late"];
@@ -157,19 +166,28 @@ void AttachBackend::StopThread(pid_t tid, EventSink* sink) {
       const auto period = static_cast<double>(times_->TakeTime(tid));
       if (thread.IsInSystemCall()) {
         ++counts_["in-kernel"];
+        thread.LetGo();
+        CountStop(begin_ns);
       } else if (thread.IsOf32Bit()) {
         ++counts_["32-bit-code"];
       } else {
-        TakeBurst(&thread, tid, period, sink);
+        TakeBurst(&thread, tid, period, begin_ns, sink);
       }
       break;
     }
   }
   late_.pop_back();
-  stopped_ns_ += ClockNs(CLOCK_MONOTONIC) - begin_ns;
 }
 
-void AttachBackend::TakeBurst(ThreadStop* thread, pid_t tid, double period, EventSink* sink) {
+void AttachBackend::CountStop(uint64_t begin_ns) {
+  const uint64_t stop_ns = ClockNs(CLOCK_MONOTONIC) - begin_ns;
+  stopped_ns_ += stop_ns;
+  mean_stop_ns_ =
+      mean_stop_ns_ == 0 ? stop_ns : (mean_stop_ns_ * (kStopsOfMean - 1) + stop_ns) / kStopsOfMean;
+}
+
+void AttachBackend::TakeBurst(ThreadStop* thread, pid_t tid, double period, uint64_t begin_ns,
+                              EventSink* sink) {
   BurstSample head;
   head.pid = static_cast<uint32_t>(pid_);
   head.tid = static_cast<uint32_t>(tid);
@@ -180,6 +198,7 @@ void AttachBackend::TakeBurst(ThreadStop* thread, pid_t tid, double period, Even
   } else {
     thread->LetGo();
   }
+  CountStop(begin_ns);
   statistics_.lookahead_instructions += burst.interpreted;
   statistics_.decoded_instructions += burst.decoded;
   if (burst.cost.is_cut) ++counts_[NameOf(burst.end)];

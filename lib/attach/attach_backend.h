@@ -58,7 +58,9 @@ class AttachBackend : public Backend {
   Status CheckOptions(const BackendConfig& config) const;
   void StopRunningThreads(EventSink* sink);
   void StopThread(pid_t tid, EventSink* sink);
-  void TakeBurst(ThreadStop* thread, pid_t tid, double period, EventSink* sink);
+  // The stop began at `begin_ns`.
+  void TakeBurst(ThreadStop* thread, pid_t tid, double period, uint64_t begin_ns, EventSink* sink);
+  void CountStop(uint64_t begin_ns);
   void Verify(ThreadStop* thread, const TracedBurst& burst);
   void LetLateThreadsGo();
   void DeliverMappings(EventSink* sink);
@@ -71,7 +73,7 @@ class AttachBackend : public Backend {
   trace::BurstLimits limits_;
   bool is_enabled_ = false;
   uint64_t period_ns_ = 0;
-  bool begins_densely_ = false;
+  bool has_budget_ = false;
   double factor_ = 1;
   PeriodDraw draw_{1};
   uint64_t next_ns_ = 0;  // CLOCK_MONOTONIC
@@ -86,7 +88,8 @@ class AttachBackend : public Backend {
 
   TraceStatistics statistics_;
   Counts counts_;
-  uint64_t stopped_ns_ = 0;
+  uint64_t stopped_ns_ = 0;    // of all stops
+  uint64_t mean_stop_ns_ = 0;  // of the last ones
 };
 
 }  // namespace hbbp

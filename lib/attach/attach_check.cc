@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/files.h"
+#include "base/proc_path.h"
 #include "base/unique_fd.h"
 #include "image/process_maps.h"
 
@@ -26,7 +27,7 @@ std::string FindField(const std::string& status, const char* name) {
 }
 
 bool IsOf32Bit(pid_t pid) {
-  const std::string path = "/proc/" + std::to_string(pid) + "/exe";
+  const std::string path = ProcPath(pid, "exe");
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   unsigned char head[EI_NIDENT] = {};
   if (!file.valid() || ::pread(file.get(), head, sizeof(head), 0) != sizeof(head)) return false;
@@ -58,9 +59,7 @@ Status NotPermitted(pid_t pid, const std::string& status) {
                     advice.c_str());
 }
 
-StatusOr<std::string> ReadStatus(pid_t pid) {
-  return ReadTextFile("/proc/" + std::to_string(pid) + "/status");
-}
+StatusOr<std::string> ReadStatus(pid_t pid) { return ReadTextFile(ProcPath(pid, "status")); }
 
 }  // namespace
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/linux_constants.h"
 #include "image/process_memory.h"
 #include "isa/control_flow.h"
 #include "trace/native/signal_context.h"
@@ -29,19 +28,7 @@ bool AccessesFlags(std::span<const uint8_t> code) {
 
 }  // namespace
 
-ProcessTracer::ProcessTracer(pid_t pid)
-    : pid_(pid),
-      pages_(std::make_unique_for_overwrite<uint8_t[]>(trace::MemoryReader::kPagesBytes)) {}
-
-trace::MemoryReader ProcessTracer::reader() const {
-  return {this,
-          [](const void* tracer, uint64_t page_address, void* to) {
-            const pid_t pid = static_cast<const ProcessTracer*>(tracer)->pid_;
-            const std::span room(static_cast<uint8_t*>(to), kPageBytes);
-            return ReadProcessMemory(pid, RuntimeAddress{page_address}, room) == kPageBytes;
-          },
-          pages_.get()};
-}
+ProcessTracer::ProcessTracer(pid_t pid) : pid_(pid), pages_(pid) {}
 
 StatusOr<std::unique_ptr<ProcessTracer>> ProcessTracer::Create(pid_t pid) {
   trace::PrepareSignalContext();
@@ -74,7 +61,8 @@ uint64_t ProcessTracer::Bytes() const { return code_cache_->used_bytes() + memor
 TracedBurst ProcessTracer::Trace(const ThreadStop& thread, const BurstLimits& limits) {
   code_cache_->GrowAhead();
   branches_.resize(limits.branches);
-  look_ahead_->Begin(thread.reader(), reader());
+  pages_.Begin();
+  look_ahead_->Begin(thread.reader(), pages_.reader());
   const uint64_t max_instructions = limits.MaxInstructions();
   TracedBurst burst;
   uint32_t count = 0;
@@ -111,6 +99,8 @@ TracedBurst ProcessTracer::Trace(const ThreadStop& thread, const BurstLimits& li
   burst.cost.has_all_instructions = has_all();
   const bool is_full = count == limits.branches || has_all() || IsLimit(burst.end);
   burst.cost.is_cut = !is_full;
+  burst.read_pages = pages_.read_pages();
+  burst.unread_pages = pages_.unread_pages();
   return burst;
 }
 

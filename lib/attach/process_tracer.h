@@ -16,6 +16,7 @@
 #include <span>
 #include <vector>
 
+#include "attach/process_pages.h"
 #include "attach/thread_stop.h"
 #include "base/status.h"
 #include "base/taken_branch.h"
@@ -35,6 +36,8 @@ struct TracedBurst {
   uint64_t decoded = 0;                   // that were not known before
   trace::StopReason end = trace::StopReason::kFull;
   trace::BurstCost cost;
+  uint64_t read_pages = 0;    // of the process
+  uint64_t unread_pages = 0;  // were copied in vain
 };
 
 struct Verification {
@@ -68,10 +71,8 @@ class ProcessTracer {
  private:
   explicit ProcessTracer(pid_t pid);
   bool MapMemory();
-  trace::MemoryReader reader() const;
-
   const pid_t pid_;
-  const std::unique_ptr<uint8_t[]> pages_;  // of a burst
+  ProcessPages pages_;
   trace::NativeRegion* region_ = nullptr;
   trace::CodeCache* code_cache_ = nullptr;
   trace::GrowingMemory memory_;  // of the look-ahead

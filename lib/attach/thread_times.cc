@@ -11,6 +11,7 @@
 
 #include "backends/threads.h"
 #include "base/clock.h"
+#include "base/proc_path.h"
 
 namespace hbbp {
 namespace {
@@ -59,10 +60,11 @@ ThreadTimes::ThreadTimes(pid_t pid, std::vector<pid_t> only)
     : pid_(pid), only_(std::move(only)), clock_(ClockOf(pid)), last_ns_(ClockNs(clock_)) {}
 
 bool ThreadTimes::OpenThread(pid_t tid, Thread* thread) const {
-  const std::string directory =
-      "/proc/" + std::to_string(pid_) + "/task/" + std::to_string(tid) + "/";
-  thread->state = UniqueFd(::open((directory + "stat").c_str(), O_RDONLY | O_CLOEXEC));
-  thread->times = UniqueFd(::open((directory + "schedstat").c_str(), O_RDONLY | O_CLOEXEC));
+  const auto open = [&](const char* file) {
+    return UniqueFd(::open(ProcPath(pid_, tid, file).c_str(), O_RDONLY | O_CLOEXEC));
+  };
+  thread->state = open("stat");
+  thread->times = open("schedstat");
   if (!thread->state.valid() || !thread->times.valid()) return false;
   thread->taken_ns = ReadTime(thread->times);
   return true;
@@ -71,8 +73,7 @@ bool ThreadTimes::OpenThread(pid_t tid, Thread* thread) const {
 void ThreadTimes::ListThreadsNow() {
   const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
   const StatusOr<std::vector<pid_t>> alive = ListThreadsAmong(only_, pid_);
-  has_ended_ = !alive.ok() || alive->empty();
-  if (has_ended_) return threads_.clear();
+  if (!alive.ok()) return threads_.clear();
   std::erase_if(threads_, [&alive](const auto& thread) {
     return !std::binary_search(alive->begin(), alive->end(), thread.first);
   });

@@ -31,9 +31,6 @@ class ThreadTimes {
   // Returns the nanoseconds of CPU time that the thread has used since the last call for it.
   uint64_t TakeTime(pid_t tid);
 
-  // Returns whether the process has ended.
-  bool HasEnded() const { return has_ended_; }
-
  private:
   struct Thread {
     UniqueFd state;  // /proc/PID/task/TID/stat
@@ -50,7 +47,6 @@ class ThreadTimes {
   clockid_t clock_;  // of the CPU time of the process
   uint64_t last_ns_ = 0;
   uint64_t next_listing_ns_ = 0;
-  bool has_ended_ = false;
   std::map<pid_t, Thread> threads_;
 };
 

@@ -78,6 +78,16 @@ bool IsIndirect(const ZydisDecodedInstruction& decoded) {
   return jumps && (decoded.attributes & ZYDIS_ATTRIB_HAS_MODRM) != 0;
 }
 
+bool IsRepeated(const ZydisDecodedInstruction& decoded) {
+  const uint8_t opcode = decoded.opcode;
+  const bool is_string = decoded.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT &&
+                         ((opcode >= 0xa4 && opcode <= 0xa7) || (opcode >= 0xaa && opcode <= 0xaf));
+  const auto prefixes = std::span(decoded.raw.prefixes).first(decoded.raw.prefix_count);
+  return is_string && std::ranges::any_of(prefixes, [](const auto& prefix) {
+           return prefix.value == 0xf2 || prefix.value == 0xf3;
+         });
+}
+
 bool IsScalarMove(ZydisMnemonic mnemonic) {
   return mnemonic == ZYDIS_MNEMONIC_MOVSD || mnemonic == ZYDIS_MNEMONIC_MOVSS ||
          mnemonic == ZYDIS_MNEMONIC_VMOVSD || mnemonic == ZYDIS_MNEMONIC_VMOVSS;
@@ -97,6 +107,8 @@ class BurstTime::Processor {
     // The window is full until the instruction that was so many before it has finished.
     const double entry_cycles = instruction.is_fused ? 0 : entry_cycles_;
     entry_ = std::max(entry_ + entry_cycles, window_[instructions_ % kWindow]);
+    // Microcode keeps others from entering.
+    if (instruction.repeats) entry_ += timing_.repeat;
     if (instruction.calls) {
       entry_ = std::max(entry_, call_free_);
       call_free_ = entry_ + kCallCycles;
@@ -221,6 +233,7 @@ BurstTime::Instruction BurstTime::Describe(const trace::Block& block, unsigned n
   const Mnemonic& properties = Find(mnemonic);
   instruction.latency = properties.latency;
   instruction.divides = properties.divides;
+  instruction.repeats = IsRepeated(decoded);
   instruction.x87 = EffectOnX87(decoded);
   instruction.uses_vectors = ((info.reads | info.writes) & trace::kVectorStateBits) != 0;
   instruction.may_fuse = FusesWithBranch(mnemonic);

@@ -19,11 +19,12 @@
 //
 //   C = 300 ns and M = 400 ns of misses take 500 ns; C = 300 and M = 100 take 316.
 //
-// Assumption: what limits the code is its width, its dependencies, its divisions, its calls,
-// mispredictions or cache misses; what differs most between processors in these is measured
-// (ProcessorTiming). A loop of independent multiplications breaks it: they share one or two
-// multipliers. Where code of a burst is not in the cache, as in mode breakpoint, an average stands
-// for it.
+// Assumption: what limits the code is its width, its dependencies, its divisions, its calls, its
+// repeated string instructions, mispredictions or cache misses; what differs most between
+// processors in these is measured (ProcessorTiming). A loop of independent multiplications breaks
+// it: they share one or two multipliers. So does a copy of kilobytes by "rep movsb", which is taken
+// for one of few words. Where code of a burst is not in the cache, as in mode breakpoint, an
+// average stands for it.
 #ifndef HBBP_LIB_BACKENDS_BURST_TIME_H_
 #define HBBP_LIB_BACKENDS_BURST_TIME_H_
 
@@ -82,6 +83,7 @@ class BurstTime {
     bool loads = false;
     bool stores = false;
     bool divides = false;
+    bool repeats = false;       // it is a string instruction with a prefix
     bool uses_vectors = false;  // or registers of x87
     bool moves_stack = false;   // it changes the stack pointer in no time
     bool calls = false;         // or returns

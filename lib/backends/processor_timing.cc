@@ -21,6 +21,7 @@ namespace {
 constexpr int kRuns = 5;
 constexpr uint64_t kRounds = 300;
 constexpr uint64_t kRoundsOfCycles = 700;
+constexpr uint64_t kRoundsOfRepeats = 12;
 constexpr uint64_t kStepsOfRound = 8;
 constexpr uint64_t kCyclesOfMultiplication = 3;
 // A loop's own instructions are hidden by what it measures, unless that is how many it executes.
@@ -95,6 +96,20 @@ void AddFloats(uint64_t rounds) {
 void MultiplyFloats(uint64_t rounds) {
   double product = 1;
   asm volatile(HBBP_LOOP(8, "mulsd %1, %1\n\t") : "+r"(rounds), "+x"(product) : : "cc");
+}
+
+// Between neighbours in a line it would take half as long again.
+void MoveWords(uint64_t rounds) {
+  alignas(64) const uint64_t from[8] = {};
+  alignas(64) uint64_t to[8];
+  asm volatile(HBBP_LOOP(8,
+                         "mov %1, %%rsi\n\t"
+                         "mov %2, %%rdi\n\t"
+                         "mov $2, %%ecx\n\t"
+                         "rep movsq\n\t")
+               : "+r"(rounds)
+               : "r"(from), "r"(to)
+               : "cc", "memory", "rsi", "rdi", "rcx");
 }
 
 uint64_t NsOfRun(void (*loop)(uint64_t), uint64_t rounds) {
@@ -204,7 +219,18 @@ void TimeInTurns(std::array<TimedLoop, kLoops>* loops) {
 }
 
 ProcessorTiming MeasureWithDefaultFloats() {
-  enum { kClock, kCycles, kWidth, kLoad, kForward, kAdd, kForwardVector, kMultiply, kLoops };
+  enum {
+    kClock,
+    kCycles,
+    kWidth,
+    kLoad,
+    kForward,
+    kAdd,
+    kForwardVector,
+    kMultiply,
+    kRepeat,
+    kLoops
+  };
   std::array<TimedLoop, kLoops> loops = {{{[](uint64_t) {}, 0},
                                           {MultiplyIntegers, kRoundsOfCycles},
                                           {ExecuteIndependent, kRoundsOfWidth},
@@ -212,7 +238,8 @@ ProcessorTiming MeasureWithDefaultFloats() {
                                           {AddInMemory, kRounds},
                                           {AddFloats, kRounds},
                                           {AddFloatsInMemory, kRounds},
-                                          {MultiplyFloats, kRounds}}};
+                                          {MultiplyFloats, kRounds},
+                                          {MoveWords, kRoundsOfRepeats}}};
   TimeInTurns(&loops);
   const auto ns_of_round = [&loops](int i, int run) {
     const auto ns =
@@ -241,6 +268,7 @@ ProcessorTiming MeasureWithDefaultFloats() {
   timing.forward_vector =
       std::clamp(cycles_of_step(kForwardVector, kMedian) - timing.add, 0.0, 12.0);
   timing.multiply = std::clamp(cycles_of_step(kMultiply), 3.0, 6.0);
+  timing.repeat = std::clamp(cycles_of_step(kRepeat), 5.0, 100.0);
   timing.may_read_ticks = MayReadTicks();
   if (!timing.may_read_ticks) return timing;
   timing.ns_per_tick = NsPerTick();

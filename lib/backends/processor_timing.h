@@ -1,6 +1,7 @@
 // MeasureProcessor measures how fast the processor is at what differs most between processors: its
 // frequency, how many instructions it executes in a cycle, what a value costs that goes through
-// memory, and additions and multiplications of floating point. BurstTime computes with these.
+// memory, additions and multiplications of floating point, and repeated string instructions.
+// BurstTime computes with these.
 #ifndef HBBP_LIB_BACKENDS_PROCESSOR_TIMING_H_
 #define HBBP_LIB_BACKENDS_PROCESSOR_TIMING_H_
 
@@ -24,9 +25,10 @@ struct ProcessorTiming {
   double forward_vector = 6;
   double add = 3;  // of floating point
   double multiply = 4;
+  double repeat = 30;  // what a repeated string instruction takes for few words
 };
 
-// Takes some 100 microseconds.
+// Takes some 150 microseconds.
 ProcessorTiming MeasureProcessor();
 
 }  // namespace hbbp

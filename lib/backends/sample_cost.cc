@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/cpuid.h"
 #include "base/files.h"
+#include "base/proc_path.h"
 
 namespace hbbp {
 namespace {
@@ -47,8 +48,7 @@ uint64_t SwitchesByUsage(int who) {
 }
 
 uint64_t SwitchesOfThread(pid_t pid, pid_t tid) {
-  const StatusOr<std::string> status =
-      ReadTextFile("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/status");
+  const StatusOr<std::string> status = ReadTextFile(ProcPath(pid, tid, "status"));
   if (!status.ok()) return 0;
   return NumberAfter("\nvoluntary_ctxt_switches:", *status) +
          NumberAfter("\nnonvoluntary_ctxt_switches:", *status);

@@ -189,7 +189,7 @@ int SwbtBackend::DrainIntervalMs() const {
 Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendChoice* choice) {
   if (config.pid != 0) {
     return MakeStatus(StatusCode::kInvalidArgument,
-                      "software branch tracing works in the process that it traces only");
+                      "the branches of another process are traced on request (--source swbt)");
   }
   const int filters = CountSeccompFilters();
   if (filters >= filters_that_ended_tracing) {
@@ -297,7 +297,9 @@ void SwbtBackend::PrepareWeights(const BackendConfig& config) {
   trace::CodeCache* code_cache = trace::Tracer::Get().code_cache();
   max_known_threads_ = kMinKnownThreads;
   std::optional<ProcessorTiming> processor;
-  if (trigger_.IsClock()) processor = MeasureProcessor();
+  if (trigger_.IsClock()) {
+    processor = assumed_processor_ ? *assumed_processor_ : MeasureProcessor();
+  }
   code_cache->SetAccessTiming(processor ? processor->accesses : trace::AccessTiming{});
   weights_.Begin(burst_extent_, burst_limits_, processor, code_cache, config.max_buffer_bytes);
 }

@@ -27,6 +27,7 @@
 #include "backends/burst_weights.h"
 #include "backends/mapping_watch.h"
 #include "backends/perf_backend.h"
+#include "backends/processor_timing.h"
 #include "backends/rseq_sections.h"
 #include "backends/sample_cost.h"
 #include "backends/thread_sampler.h"
@@ -58,9 +59,10 @@ class SwbtBackend : public Backend {
   int DrainIntervalMs() const override;
 
   // These are for tests: they behave as if perf_event_open were refused, or as if the kernel were
-  // older than 5.13.
+  // older than 5.13, or as if the processor had been measured to be this one.
   void PreferTimers() { force_timers_ = true; }
   void PreferRealTimeSignals() { force_real_time_signals_ = true; }
+  void AssumeProcessor(const ProcessorTiming& processor) { assumed_processor_ = processor; }
 
  private:
   // An UnfinishedSegment is one whose end was not delivered yet.
@@ -103,6 +105,7 @@ class SwbtBackend : public Backend {
 
   bool force_timers_ = false;
   bool force_real_time_signals_ = false;
+  std::optional<ProcessorTiming> assumed_processor_;
   bool uses_real_time_signals_ = false;
   bool has_events_ = false;        // perf_event_open works
   bool samples_by_event_ = false;  // false: by timers

@@ -16,6 +16,7 @@
 
 #include "backends/threads.h"
 #include "base/files.h"
+#include "base/proc_path.h"
 #include "capi/boundary.h"
 #include "capi/feed_handle.h"
 #include "capi/file_finder.h"
@@ -324,8 +325,7 @@ Status AddEvents(const Elements<hbbp_feed_event>& events, size_t count, Feed* fe
 
 // A thread whose name cannot be read has ended since it was listed.
 std::string ReadThreadName(uint32_t pid, pid_t tid) {
-  const std::string path =
-      "/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/comm";
+  const std::string path = hbbp::ProcPath(static_cast<pid_t>(pid), tid, "comm");
   const hbbp::StatusOr<std::string> line = hbbp::ReadTextFile(path, kLongestName);
   return line.ok() ? line->substr(0, line->find('\n')) : "";
 }

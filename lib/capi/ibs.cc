@@ -5,9 +5,11 @@
 
 #include "capi/analysis_handle.h"
 #include "capi/boundary.h"
+#include "events/ibs_level.h"
 #include "profile/ibs_buckets.h"
 
-using hbbp::IbsBucket;
+using hbbp::IbsCount;
+using hbbp::IbsLatencyRecord;
 using hbbp::IbsLine;
 using hbbp::IbsSumRecord;
 using hbbp::ProfileData;
@@ -15,19 +17,21 @@ using namespace hbbp::capi;  // NOLINT(google-build-using-namespace): C function
 
 namespace {
 
-// Buckets and lines are stored by thread and source; here they are of all sources.
+// Buckets are stored by thread and source; here they are of all of these. Those of loads of one
+// instruction are listed by analyses.
 std::vector<hbbp_ibs_bucket> BucketsOf(const ProfileData& data) {
   std::vector<hbbp_ibs_bucket> buckets;
-  const IbsBucket* last = nullptr;
-  for (const IbsBucket& bucket : data.ibs_buckets) {
-    if (last == nullptr || last->latency != bucket.latency || last->bucket != bucket.bucket) {
+  const IbsCount* last = nullptr;
+  for (const IbsCount& bucket : data.ibs_buckets) {
+    if (bucket.module != hbbp::kNoModule) continue;
+    if (last == nullptr || last->name != bucket.name || last->bucket != bucket.bucket) {
       HBBP_INIT(hbbp_ibs_bucket, added);
-      added.latency = data.ibs_names[bucket.latency].c_str();
+      added.latency = data.ibs_names[bucket.name].c_str();
       added.first_cycles = hbbp::IbsBucketStart(bucket.bucket);
       added.end_cycles = hbbp::IbsBucketStart(bucket.bucket + 1);
       buckets.push_back(added);
     }
-    buckets.back().samples += bucket.samples;
+    buckets.back().samples += bucket.sum;
     last = &bucket;
   }
   return buckets;
@@ -43,6 +47,18 @@ hbbp_ibs_sum MakeSum(const ProfileData& data, const IbsSumRecord& record) {
   return sum;
 }
 
+hbbp_ibs_latency MakeLatency(const IbsLatencyRecord& record) {
+  HBBP_INIT(hbbp_ibs_latency, latency);
+  latency.module = record.module;
+  latency.function = record.function;
+  latency.level = hbbp::IbsLevelName(static_cast<hbbp::IbsLevel>(record.level));
+  latency.address = record.address.value;
+  latency.first_cycles = hbbp::IbsBucketStart(record.bucket);
+  latency.end_cycles = hbbp::IbsBucketStart(record.bucket + 1);
+  latency.samples = record.samples;
+  return latency;
+}
+
 hbbp_ibs_line MakeLine(const ProfileData& data, const IbsLine& record) {
   HBBP_INIT(hbbp_ibs_line, line);
   line.pid = data.threads[record.thread].pid;
@@ -52,6 +68,8 @@ hbbp_ibs_line MakeLine(const ProfileData& data, const IbsLine& record) {
   line.stores = record.stores;
   line.misses = record.misses;
   line.miss_cycles = record.miss_cycles;
+  line.local = record.local;
+  line.remote = record.remote;
   return line;
 }
 
@@ -70,6 +88,22 @@ HBBP_API hbbp_status hbbp_analysis_copy_ibs_sums(const hbbp_analysis* analysis, 
                         analysis, hbbp_analysis_ibs_sum_count(analysis), {first, count, size}, sums,
                         copied, error, [](const hbbp_analysis& given, size_t index) {
                           return MakeSum(given.data(), given.analysis().ibs_sums()[index]);
+                        });
+}
+
+HBBP_API size_t hbbp_analysis_ibs_latency_count(const hbbp_analysis* analysis) {
+  return analysis == nullptr ? 0 : analysis->analysis().ibs_latencies().size();
+}
+
+HBBP_API hbbp_status hbbp_analysis_copy_ibs_latencies(const hbbp_analysis* analysis, size_t first,
+                                                      size_t count, size_t size,
+                                                      hbbp_ibs_latency* latencies, size_t* copied,
+                                                      hbbp_error* error) {
+  return CopyHandleList({"hbbp_analysis_copy_ibs_latencies", "hbbp_ibs_latency", "latencies"},
+                        "analysis", analysis, hbbp_analysis_ibs_latency_count(analysis),
+                        {first, count, size}, latencies, copied, error,
+                        [](const hbbp_analysis& given, size_t index) {
+                          return MakeLatency(given.analysis().ibs_latencies()[index]);
                         });
 }
 

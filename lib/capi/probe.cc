@@ -1,6 +1,7 @@
 // The functions of probe.h. hbbp_probe_create parses the productions and makes a BurstProbe,
 // hbbp_probe_run passes it the bursts of an analysis, and the others copy what it has recorded.
-// Rows and hot streams of a table are made when they are first asked for after a run.
+// Rows and hot streams of a table are made when they are first asked for after a run; the grammars
+// that have the streams grow with each burst of a run, which can be cancelled.
 #include <hbbp/probe.h>
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include "probes/builtin_productions.h"
 #include "probes/burst_probe.h"
 #include "probes/hot_streams.h"
+#include "probes/trace_grammar.h"
 
 using hbbp::BranchKind;
 using hbbp::BurstProbe;
@@ -38,6 +40,7 @@ using hbbp::Status;
 using hbbp::StatusCode;
 using hbbp::TableKind;
 using hbbp::TraceBuffer;
+using hbbp::TraceGrammar;
 using namespace hbbp::capi;  // NOLINT(google-build-using-namespace): C functions are global
 
 static_assert(kMaxFields == HBBP_MAX_PROBE_FIELDS);
@@ -62,8 +65,7 @@ struct FoundStreams {
   std::vector<Stream> streams;
 };
 
-FoundStreams FindStreams(const TraceBuffer& trace, size_t fields, const HotStreamOptions& options) {
-  const hbbp::HotStreams found = hbbp::FindHotStreams(trace.sequences(), options);
+FoundStreams WithValues(const hbbp::HotStreams& found, const TraceBuffer& trace, size_t fields) {
   FoundStreams result;
   for (const HotStream& stream : found.streams) {
     FoundStreams::Stream& added = result.streams.emplace_back();
@@ -97,9 +99,10 @@ struct hbbp_probe {
         user_data_(user_data),
         probe_(
             &set_, engine,
-            handler == nullptr ? hbbp::BurstHandler() : [this](const hbbp::BurstCall& call) {
-              return CallHandler(call);
-            }) {
+            handler == nullptr ? hbbp::BurstHandler()
+                               : [this](const hbbp::BurstCall& call) { return CallHandler(call); },
+            [this] { FollowTraces(); }),
+        grammars_(set_.tables().size()) {
     DropResults();
   }
 
@@ -118,8 +121,12 @@ struct hbbp_probe {
   }
   const std::vector<FoundStreams::Stream>& StreamsOf(size_t table) const {
     const auto find = [&]() -> hbbp::StatusOr<FoundStreams> {
-      return FindStreams(engine().trace(table), set_.tables()[table].fields.size(),
-                         stream_options_);
+      const TraceBuffer& trace = engine().trace(table);
+      // A grammar that found no memory is of a part of the trace.
+      const hbbp::HotStreams found = has_failed_
+                                         ? hbbp::FindHotStreams(trace.sequences(), stream_options_)
+                                         : grammars_[table].FindHotStreams(stream_options_);
+      return WithValues(found, trace, set_.tables()[table].fields.size());
     };
     return (*results_[table]->streams.Get(find))->streams;
   }
@@ -133,6 +140,10 @@ struct hbbp_probe {
  private:
   bool CallHandler(const hbbp::BurstCall& of_burst) const;
 
+  void FollowTraces() {
+    for (size_t i = 0; i < grammars_.size(); ++i) grammars_[i].Follow(engine().trace(i));
+  }
+
   void DropResults() {
     results_.clear();
     for (size_t i = 0; i < set_.tables().size(); ++i) {
@@ -145,6 +156,7 @@ struct hbbp_probe {
   const hbbp_probe_handler handler_;
   void* const user_data_;
   BurstProbe probe_;
+  std::vector<TraceGrammar> grammars_;                  // by table
   std::vector<std::unique_ptr<TableResults>> results_;  // by table
   bool is_running_ = false;
   bool has_failed_ = false;

@@ -272,7 +272,7 @@ HBBP_API hbbp_status hbbp_session_create(const hbbp_session_options* options,
         ReadKeptBurstBytes("hbbp_session_options", full.kept_burst_bytes, &settings));
     HBBP_RETURN_IF_ERROR(CheckReserved("hbbp_session_options.reserved", full.reserved));
     HBBP_RETURN_IF_ERROR(CheckedConfig(full, &settings.backend));
-    settings.kept_values = settings.backend.recorded_kinds & hbbp::kRecordedValues;
+    settings.kept_kinds = settings.backend.recorded_kinds;
     HBBP_RETURN_IF_ERROR(ReadHostOptions(full, &settings));
     hbbp::KeepThisCodeLoaded();
     const bool has_backend = full.source != HBBP_SOURCE_EXTERNAL;

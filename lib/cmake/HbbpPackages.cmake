@@ -99,7 +99,7 @@ basic block ran, and hence which instructions ran, with or without hardware
 performance counters.
 
 This package contains the shared library. Source lines need libdw1,
-recordings that perf compressed need libzstd1.")
+recordings and debug files that zstd compressed need libzstd1.")
 
 set(CPACK_DEBIAN_COLLECT_PACKAGE_NAME ${package_of_collect})
 set(CPACK_DEBIAN_COLLECT_PACKAGE_SECTION libs)

@@ -54,9 +54,9 @@ std::vector<uint32_t> Numbers(size_t size) {
 
 }  // namespace
 
-FirstBursts::FirstBursts(CountedMemory* memory, uint64_t max_bytes, RecordedKinds values)
+FirstBursts::FirstBursts(CountedMemory* memory, uint64_t max_bytes, RecordedKinds kinds)
     : memory_(PartOf(memory), BytesIn(*memory, max_bytes)),
-      recorded_values_(values & kRecordedValues),
+      recorded_kinds_(kinds),
       branches_(&memory_),
       predicted_(&memory_),
       slots_(&memory_),
@@ -206,7 +206,7 @@ std::vector<uint8_t> FirstBursts::Encode(const ProfileData& data, uint32_t kerne
     const CodeLocation to = UnpackLocation(branch.to, kernel_module);
     recording.branches.push_back({from.module, to.module, from.offset, to.offset});
   }
-  recording.values = recorded_values_;
+  recording.kinds = recorded_kinds_;
   const auto copy = [](const std::optional<std::pmr::deque<uint8_t>>& from,
                        std::vector<uint8_t>* to) {
     if (from) to->assign(from->begin(), from->end());
@@ -223,7 +223,7 @@ void KeepBursts(uint64_t bytes, KeptDetail* detail) {
   if (bytes == 0) return;
   detail->new_burst_keeper = [](CountedMemory* memory,
                                 const KeptDetail& of) -> std::unique_ptr<BurstKeeper> {
-    return std::make_unique<FirstBursts>(memory, of.kept_burst_bytes, of.kept_values);
+    return std::make_unique<FirstBursts>(memory, of.kept_burst_bytes, of.kept_kinds);
   };
 }
 

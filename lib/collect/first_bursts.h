@@ -23,8 +23,9 @@ namespace hbbp {
 class FirstBursts : public BurstKeeper {
  public:
   // Takes at most `max_bytes` of `memory`, from the first burst on, and no more than an eighth of
-  // its limit. `memory` must outlive it. `values` are those that bursts have of instructions.
-  FirstBursts(CountedMemory* memory, uint64_t max_bytes, RecordedKinds values = 0);
+  // its limit. `memory` must outlive it. `kinds` are recorded of
+  // instructions.
+  FirstBursts(CountedMemory* memory, uint64_t max_bytes, RecordedKinds kinds = 0);
 
   void Add(const Head& head, std::span<const TakenBranch> locations) override;
   void Clear() override;
@@ -49,7 +50,7 @@ class FirstBursts : public BurstKeeper {
   void GrowSlots();
 
   CountedMemory memory_;
-  const RecordedKinds recorded_values_;
+  const RecordedKinds recorded_kinds_;
   std::pmr::vector<TakenBranch> branches_;  // each once
   std::pmr::vector<uint32_t> predicted_;    // by branch
   std::pmr::vector<uint32_t> slots_;        // 1 + index of a branch; 0: free; at most half are used

@@ -10,10 +10,12 @@ namespace hbbp {
 namespace {
 
 constexpr uint64_t kLineBytes = 64;
+constexpr uint32_t kParts = kIbsLevels * kIbsBuckets;  // of a name
 
 constexpr char kTagToRetire[] = "tag-to-retire";
 constexpr char kCompletionToRetire[] = "completion-to-retire";
 constexpr char kDcMiss[] = "dc-miss";
+constexpr char kLoad[] = "load";
 constexpr char kDtlbRefill[] = "dtlb-refill";
 constexpr char kFetch[] = "fetch";
 constexpr char kItlbRefill[] = "itlb-refill";
@@ -28,31 +30,32 @@ uint32_t IbsAttribution::NameIndex(const char* name) {
 }
 
 // Returns false if there is no room for another sum.
-bool IbsAttribution::AddTo(const SumKey& key, uint64_t value, size_t limit, Sums* sums) {
+bool IbsAttribution::AddTo(Sums* sums, size_t limit, uint32_t source,
+                           const SampleLocation& location, const char* name,
+                           uint32_t level_and_bucket, uint64_t value) {
+  const uint32_t part = NameIndex(name) * kParts + level_and_bucket;
+  const SumKey key = {source, location.thread, location.module, part, location.offset};
   if (sums->size() >= limit && !sums->contains(key)) return false;
   (*sums)[key] += value;
   return true;
-}
-
-void IbsAttribution::AddSum(uint32_t source, const SampleLocation& location, const char* event,
-                            uint64_t value) {
-  const SumKey key = {source, location.thread, location.module, NameIndex(event), location.offset};
-  if (!AddTo(key, value, limits_.sums, &sums_)) ++losses_[source].sums;
 }
 
 template <typename Sample>
 void IbsAttribution::AddSums(uint32_t source, const SampleLocation& location,
                              const Sample& sample) {
   const auto add = [&](const char* event, uint64_t value) {
-    if (value != 0) AddSum(source, location, event, value);
+    if (value == 0) return;
+    if (!AddTo(&sums_, limits_.sums, source, location, event, 0, value)) ++losses_[source].sums;
   };
   VisitIbsEvents(sample, std::ref(add));  // by reference, since a copy would be on the heap
 }
 
-void IbsAttribution::AddLatency(uint32_t source, uint32_t thread, const char* name,
-                                uint16_t cycles) {
-  const SumKey key = {source, thread, 0, NameIndex(name), IbsBucketOf(cycles)};
-  if (!AddTo(key, 1, limits_.buckets, &buckets_)) ++losses_[source].latencies;
+void IbsAttribution::AddLatency(uint32_t source, const SampleLocation& location, const char* name,
+                                IbsLevel level, uint16_t cycles) {
+  const uint32_t part = static_cast<uint32_t>(level) * kIbsBuckets + IbsBucketOf(cycles);
+  if (!AddTo(&buckets_, limits_.buckets, source, location, name, part, 1)) {
+    ++losses_[source].latencies;
+  }
 }
 
 void IbsAttribution::AddAccess(uint32_t source, uint32_t thread, const IbsOp& op) {
@@ -66,6 +69,9 @@ void IbsAttribution::AddAccess(uint32_t source, uint32_t thread, const IbsOp& op
   line.stores += op.is_store;
   line.misses += op.missed_dc;
   if (op.is_load && op.missed_dc) line.miss_cycles += op.dc_miss_cycles;
+  const IbsNode node = IbsNodeOf(op);
+  line.local += node == IbsNode::kLocal;
+  line.remote += node == IbsNode::kRemote;
   if (lines_.size() >= 2 * limits_.lines) DropRarestLines();
 }
 
@@ -85,21 +91,25 @@ void IbsAttribution::DropRarestLines() {
 
 void IbsAttribution::Add(uint32_t source, const SampleLocation& location, const IbsOp& op) {
   AddSums(source, location, op);
-  AddLatency(source, location.thread, kTagToRetire, op.tag_to_retire_cycles);
-  AddLatency(source, location.thread, kCompletionToRetire, op.completion_to_retire_cycles);
-  if (op.is_load && op.missed_dc) AddLatency(source, location.thread, kDcMiss, op.dc_miss_cycles);
-  if (op.missed_l1_dtlb && op.missed_l2_dtlb) {
-    AddLatency(source, location.thread, kDtlbRefill, op.dtlb_refill_cycles);
-  }
+  const auto add = [&](const char* name, uint16_t cycles) {
+    AddLatency(source, {location.thread, kNoModule, 0}, name, IbsLevel::kNone, cycles);
+  };
+  add(kTagToRetire, op.tag_to_retire_cycles);
+  add(kCompletionToRetire, op.completion_to_retire_cycles);
+  const uint16_t miss_cycles = op.missed_dc ? op.dc_miss_cycles : 0;
+  if (op.is_load && op.missed_dc) add(kDcMiss, miss_cycles);
+  if (op.is_load) AddLatency(source, location, kLoad, IbsLevelOf(op), miss_cycles);
+  if (op.missed_l1_dtlb && op.missed_l2_dtlb) add(kDtlbRefill, op.dtlb_refill_cycles);
   if ((op.is_load || op.is_store) && op.has_linear_address) AddAccess(source, location.thread, op);
 }
 
 void IbsAttribution::Add(uint32_t source, const SampleLocation& location, const IbsFetch& fetch) {
   AddSums(source, location, fetch);
-  if (fetch.is_complete) AddLatency(source, location.thread, kFetch, fetch.latency_cycles);
-  if (fetch.missed_l1_itlb && fetch.missed_l2_itlb) {
-    AddLatency(source, location.thread, kItlbRefill, fetch.itlb_refill_cycles);
-  }
+  const auto add = [&](const char* name, uint16_t cycles) {
+    AddLatency(source, {location.thread, kNoModule, 0}, name, IbsLevel::kNone, cycles);
+  };
+  if (fetch.is_complete) add(kFetch, fetch.latency_cycles);
+  if (fetch.missed_l1_itlb && fetch.missed_l2_itlb) add(kItlbRefill, fetch.itlb_refill_cycles);
 }
 
 void IbsAttribution::AppendLosses(uint32_t source, Counters* counters) const {
@@ -132,15 +142,16 @@ void IbsAttribution::Drop(uint32_t source) {
 
 void IbsAttribution::CopyTo(ProfileData* data, CancelCheck* check) const {
   for (const char* name : names_) data->ibs_names.emplace_back(name);
-  for (const auto& [key, sum] : sums_) {
-    if (check != nullptr) check->Step();
-    const auto& [source, thread, module, event, offset] = key;
-    data->ibs_counts.push_back({source, thread, module, event, offset, sum});
-  }
-  for (const auto& [key, samples] : buckets_) {
-    const auto& [source, thread, module, latency, bucket] = key;
-    data->ibs_buckets.push_back({source, thread, latency, static_cast<uint32_t>(bucket), samples});
-  }
+  const auto copy = [check](const Sums& sums, std::vector<IbsCount>* counts) {
+    for (const auto& [key, sum] : sums) {
+      if (check != nullptr) check->Step();
+      const auto& [source, thread, module, part, offset] = key;
+      counts->push_back({source, thread, module, part / kParts, offset, sum,
+                         part % kParts / kIbsBuckets, part % kIbsBuckets});
+    }
+  };
+  copy(sums_, &data->ibs_counts);
+  copy(buckets_, &data->ibs_buckets);
   for (const auto& [key, line] : lines_) data->ibs_lines.push_back(line);
   Normalize(&data->ibs_counts, check);
   Normalize(&data->ibs_buckets, check);

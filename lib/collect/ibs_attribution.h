@@ -1,5 +1,5 @@
-// IbsAttribution adds up the events of IBS samples by instruction, their latencies, and the cache
-// lines that they accessed.
+// IbsAttribution adds up the events of IBS samples by instruction, their latencies, those of loads
+// by instruction and level of memory too, and the cache lines that they accessed.
 //
 // Memory is bounded for any recording. Sums and latencies that come when their tables are full are
 // dropped; of the cache lines, the least sampled half is dropped each time that there are twice as
@@ -19,6 +19,7 @@
 #include "base/hash.h"
 #include "base/work.h"
 #include "collect/code_location.h"
+#include "events/ibs_level.h"
 #include "events/ibs_sample.h"
 #include "events/samples.h"
 #include "profile/profile_data.h"
@@ -29,7 +30,7 @@ class IbsAttribution {
  public:
   struct Limits {
     size_t sums = size_t{1} << 21;
-    size_t buckets = size_t{1} << 18;
+    size_t buckets = size_t{1} << 20;
     size_t lines = size_t{1} << 16;  // there may be up to twice as many between two drops
   };
 
@@ -57,18 +58,18 @@ class IbsAttribution {
     uint64_t accesses = 0;
   };
 
-  // A sum's source, thread, module, event and offset; a bucket's source, thread, 0, latency and
-  // index. With one type there is less code.
+  // The source, thread and module, the name, level and bucket in one number, and the offset.
   using SumKey = std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, uint64_t>;
   using Sums = std::unordered_map<SumKey, uint64_t, TupleHash>;
   using LineKey = std::tuple<uint64_t, uint32_t, uint32_t>;
 
   uint32_t NameIndex(const char* name);
-  static bool AddTo(const SumKey& key, uint64_t value, size_t limit, Sums* sums);
-  void AddSum(uint32_t source, const SampleLocation& location, const char* event, uint64_t value);
+  bool AddTo(Sums* sums, size_t limit, uint32_t source, const SampleLocation& location,
+             const char* name, uint32_t level_and_bucket, uint64_t value);
   template <typename Sample>
   void AddSums(uint32_t source, const SampleLocation& location, const Sample& sample);
-  void AddLatency(uint32_t source, uint32_t thread, const char* name, uint16_t cycles);
+  void AddLatency(uint32_t source, const SampleLocation& location, const char* name, IbsLevel level,
+                  uint16_t cycles);
   void AddAccess(uint32_t source, uint32_t thread, const IbsOp& op);
   void DropRarestLines();
 

@@ -13,7 +13,7 @@ namespace hbbp {
 
 struct KeptDetail {
   uint64_t slice_ns = 0;  // width of the slices of time that counts are kept by; 0: no slices
-  RecordedKinds kept_values = 0;  // that whole bursts have
+  RecordedKinds kept_kinds = 0;  // that whole bursts have
   // Bytes for whole bursts, and what keeps them: KeepBursts (first_bursts.h) sets both.
   uint64_t kept_burst_bytes = 0;
   std::unique_ptr<BurstKeeper> (*new_burst_keeper)(CountedMemory*, const KeptDetail&) = nullptr;

@@ -14,6 +14,7 @@
 
 #include "base/files.h"
 #include "base/linux_constants.h"
+#include "base/proc_path.h"
 #include "collect/memory_use.h"
 #include "collect/module_capture.h"
 #include "events/current_mapping.h"
@@ -43,9 +44,7 @@ bool IsSharedMemory(pid_t pid, const MappingEvent& mapping) {
 }
 
 std::string ThreadNameNow(pid_t pid, uint32_t tid) {
-  const std::string process = pid == 0 ? "self" : std::to_string(pid);
-  StatusOr<std::string> name =
-      ReadTextFile("/proc/" + process + "/task/" + std::to_string(tid) + "/comm", 4096);
+  StatusOr<std::string> name = ReadTextFile(ProcPath(pid, static_cast<pid_t>(tid), "comm"), 4096);
   if (!name.ok()) return "";
   if (name->ends_with('\n')) name->pop_back();
   return *std::move(name);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/proc_path.h"
 #include "image/build_id.h"
 #include "image/process_maps.h"
 #include "image/process_memory.h"
@@ -26,10 +27,13 @@ bool IsModule(int fd, const ModuleRecord& module) {
   return module.inode == 0 || (status.st_ino == module.inode && status.st_dev == module.device);
 }
 
-UniqueFd OpenPath(const ModuleRecord& module) {
-  UniqueFd fd(::open(module.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+// Returns an invalid descriptor if another file, or none, is there.
+UniqueFd OpenModule(const std::string& path, const ModuleRecord& module) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status;
-  if (fd.valid() && (::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode))) fd.Reset();
+  const bool is_module = fd.valid() && ::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+                         IsModule(fd.get(), module);
+  if (!is_module) fd.Reset();
   return fd;
 }
 
@@ -72,8 +76,10 @@ void CopyFromMemory(pid_t pid, RuntimeAddress header, ModuleRecord* module) {
 
 void PinOrCopyModule(pid_t pid, RuntimeAddress header, ModuleRecord* module) {
   if (module->build_id.empty()) module->build_id = ReadBuildIdInMemory(pid, header);
-  UniqueFd fd = OpenPath(*module);
-  if (fd.valid() && IsModule(fd.get(), *module)) {
+  UniqueFd fd = OpenModule(module->path, *module);
+  // A process in a container has a root directory of its own.
+  if (!fd.valid() && pid != 0) fd = OpenModule(ProcPath(pid, "root") + module->path, *module);
+  if (fd.valid()) {
     struct stat status;
     if (::fstat(fd.get(), &status) == 0) {
       module->device = status.st_dev;
@@ -100,8 +106,7 @@ void CopyMapping(pid_t pid, RuntimeAddress start, ModuleRecord* module) {
 }
 
 bool PathLeadsToModule(const ModuleRecord& module) {
-  UniqueFd fd = OpenPath(module);
-  return fd.valid() && IsModule(fd.get(), module);
+  return OpenModule(module.path, module).valid();
 }
 
 void EmbedIfUnreachable(ModuleRecord* module) {

@@ -17,6 +17,7 @@
 #include "image/eh_frame.h"
 #include "image/elf_file.h"
 #include "image/file_bytes.h"
+#include "image/mini_debug_info.h"
 #include "image/plt.h"
 #include "image/segments.h"
 #include "image/symbol_table.h"
@@ -75,6 +76,7 @@ struct ElfImage::State {
     symbols->Add(*file);
     if (file->FindSectionOfType(SHT_SYMTAB) == nullptr) {
       debug_file = OpenDebugFile(*file, build_id, name, options.debug_root);
+      if (debug_file == nullptr) debug_file = OpenMiniDebugInfo(*file, name);
       if (debug_file != nullptr) symbols->Add(*debug_file);
     }
     symbols->Finish();

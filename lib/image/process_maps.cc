@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "base/linux_constants.h"
+#include "base/proc_path.h"
 
 namespace hbbp {
 namespace {
@@ -96,9 +97,7 @@ bool ParseLine(std::string_view line, Mapping* mapping) {
 }  // namespace
 
 StatusOr<std::vector<Mapping>> ReadProcessMaps(pid_t pid) {
-  // /proc/self has no memory after the main thread ended by pthread_exit.
-  std::string path =
-      "/proc/" + (pid == 0 ? std::string("thread-self") : std::to_string(pid)) + "/maps";
+  const std::string path = ProcPath(pid, "maps");
   HBBP_ASSIGN_OR_RETURN(std::string text, ReadTextFile(path, kMaxMapsBytes));
   StatusOr<std::vector<Mapping>> mappings = ParseProcessMaps(text);
   if (!mappings.ok()) return mappings.status().Annotate(path);

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "isa/mnemonic_table.h"
+#include "isa/zydis_decode.h"
 
 namespace hbbp {
 namespace {
@@ -61,12 +62,9 @@ struct Formatter {
 
 std::string InstructionText(std::span<const uint8_t> code, uint64_t address) {
   static const Formatter formatter;
-  ZydisDecoder decoder;
-  ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
   ZydisDecodedInstruction instruction;
   ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-  if (!ZYAN_SUCCESS(
-          ZydisDecoderDecodeFull(&decoder, code.data(), code.size(), &instruction, operands))) {
+  if (!DecodeOperandsWithZydis(code, &instruction, operands)) {
     return {};
   }
   char text[256];

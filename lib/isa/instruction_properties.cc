@@ -9,6 +9,7 @@
 #include "isa/control_flow.h"
 #include "isa/mnemonic_table.h"
 #include "isa/mnemonic_traits.h"
+#include "isa/zydis_decode.h"
 
 namespace hbbp {
 namespace {
@@ -22,13 +23,6 @@ struct Decoded {
   Operands all() const { return {operands, instruction.operand_count}; }
   Operands visible() const { return {operands, instruction.operand_count_visible}; }
 };
-
-bool DecodeFully(std::span<const uint8_t> code, Decoded* decoded) {
-  ZydisDecoder decoder;
-  ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-  return ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code.data(), code.size(),
-                                             &decoded->instruction, decoded->operands));
-}
 
 bool IsRegister(const ZydisDecodedOperand& operand) {
   return operand.type == ZYDIS_OPERAND_TYPE_REGISTER;
@@ -441,7 +435,9 @@ Encoding EncodingOf(const ZydisDecodedInstruction& instruction) {
 bool DescribeInstruction(std::span<const uint8_t> code, InstructionProperties* properties) {
   ControlFlow flow;
   Decoded decoded;
-  if (!DecodeControlFlow(code, 0, &flow) || !DecodeFully(code, &decoded)) return false;
+  if (!DecodeControlFlow(code, 0, &flow) ||
+      !DecodeOperandsWithZydis(code, &decoded.instruction, decoded.operands))
+    return false;
   const ZydisDecodedInstruction& instruction = decoded.instruction;
   const MnemonicTraits& traits = TraitsOf(instruction.mnemonic);
   constexpr ZydisInstructionAttributes kRepeats =

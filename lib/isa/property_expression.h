@@ -90,11 +90,15 @@ class Expression {
   enum class Decision : uint8_t { kNo, kYes, kDepends };
 
   // Decides as far as the known values do. Values needs what Matches needs, and Knows(uint32_t id)
-  // -> bool; only known values are requested.
+  // -> bool; only known values are requested. It may have Minimum(uint32_t id) -> uint64_t, which
+  // an unknown number is at least: that decides some comparisons.
   template <typename Values>
   Decision Decide(const Values& values) const {
     return nodes_.empty() ? Decision::kYes : DecideNode(0, values);
   }
+
+  // Returns the number of comparisons, and of what joins them.
+  size_t Size() const { return nodes_.size(); }
 
   // Returns the keys that the expression depends on, each once, in the order of ids.
   std::vector<uint32_t> KeyIds() const;
@@ -179,7 +183,13 @@ class Expression {
         return inner == Decision::kYes ? Decision::kNo : Decision::kYes;
       }
       default:
-        if (!values.Knows(node.key_id)) return Decision::kDepends;
+        if (!values.Knows(node.key_id)) {
+          if constexpr (requires { values.Minimum(node.key_id); }) {
+            if (node.kind == NodeKind::kNumber)
+              return DecideFrom(node, values.Minimum(node.key_id));
+          }
+          return Decision::kDepends;
+        }
         return TestMatches(node, values) ? Decision::kYes : Decision::kNo;
     }
   }
@@ -206,6 +216,19 @@ class Expression {
       if (ranges_[i].first <= number && number <= ranges_[i].last) return true;
     }
     return false;
+  }
+
+  // Decides a comparison with a number that is at least `minimum`.
+  Decision DecideFrom(const Node& node, uint64_t minimum) const {
+    bool overlaps = false;
+    for (uint32_t i = node.begin; i < node.end; ++i) {
+      if (ranges_[i].first <= minimum && ranges_[i].last == UINT64_MAX) {
+        return node.is_negated ? Decision::kNo : Decision::kYes;
+      }
+      overlaps |= minimum <= ranges_[i].last;
+    }
+    if (overlaps) return Decision::kDepends;
+    return node.is_negated ? Decision::kYes : Decision::kNo;
   }
 
   bool HasWord(const Node& node, uint64_t word) const {

@@ -26,6 +26,16 @@ inline bool DecodeWithZydis(std::span<const uint8_t> code, ZydisDecodedInstructi
       ZydisDecoderDecodeInstruction(&decoder, nullptr, code.data(), code.size(), instruction));
 }
 
+// Decodes all operands too, which takes longer.
+inline bool DecodeOperandsWithZydis(std::span<const uint8_t> code,
+                                    ZydisDecodedInstruction* instruction,
+                                    ZydisDecodedOperand (&operands)[ZYDIS_MAX_OPERAND_COUNT]) {
+  ZydisDecoder decoder;
+  ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+  return ZYAN_SUCCESS(
+      ZydisDecoderDecodeFull(&decoder, code.data(), code.size(), instruction, operands));
+}
+
 // The instruction lies at `address`.
 ControlFlow MakeControlFlow(const ZydisDecodedInstruction& instruction, uint64_t address);
 

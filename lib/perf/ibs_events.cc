@@ -1,5 +1,7 @@
 #include "perf/ibs_events.h"
 
+#include "events/ibs_level.h"
+
 namespace hbbp {
 namespace {
 
@@ -42,14 +44,10 @@ void VisitIbsEvents(const IbsOp& op, const IbsEventVisitor& visit) {
   const bool hits_l2_dtlb = misses_l1_dtlb && !op.missed_l2_dtlb;
   const bool is_return = op.is_branch && op.is_return;
   const uint64_t load_miss_cycles = op.is_load && op.missed_dc ? op.dc_miss_cycles : 0;
-  // Data came from beyond the caches of the core. The register is valid only for loads that missed.
-  const IbsDataSource source = op.is_load && op.missed_dc ? op.data_source : IbsDataSource::kNone;
-  // Family 10h has one source for caches of other cores, and the bit of the node; Zen 4 has a
-  // source for those of other nodes.
-  const bool is_remote = op.is_remote || source == IbsDataSource::kFarCache;
-  const bool is_from_near_cache = source == IbsDataSource::kNearCache;
-  const bool is_from_cache = is_from_near_cache || source == IbsDataSource::kFarCache;
-  const bool is_from_beyond = source != IbsDataSource::kNone;
+  const IbsNode node = IbsNodeOf(op);
+  const IbsLevel level = IbsLevelOf(op);
+  const bool is_from_near_cache =
+      node != IbsNode::kNone && op.data_source == IbsDataSource::kNearCache;
   visit("op-samples", 1);
   visit("op-tag-to-retire-cycles", op.tag_to_retire_cycles);
   visit("op-completion-to-retire-cycles", op.completion_to_retire_cycles);
@@ -89,20 +87,20 @@ void VisitIbsEvents(const IbsOp& op, const IbsEventVisitor& visit) {
   visit("op-l2-dtlb-hits-1g", hits_l2_dtlb && !op.hit_l2_dtlb_2m && op.hit_l2_dtlb_1g);
   visit("op-dc-load-miss-cycles", load_miss_cycles);
   visit("op-dtlb-refill-cycles", op.dtlb_refill_cycles);
-  visit("op-nb-local", is_from_beyond && !is_remote);
-  visit("op-nb-remote", is_from_beyond && is_remote);
-  visit("op-nb-local-l3", source == IbsDataSource::kLocalL3 && !is_remote);
-  visit("op-nb-local-cache", is_from_cache && !is_remote);
-  visit("op-nb-remote-cache", is_from_cache && is_remote);
-  visit("op-nb-local-dram", source == IbsDataSource::kDram && !is_remote);
-  visit("op-nb-remote-dram", source == IbsDataSource::kDram && is_remote);
-  visit("op-nb-local-other", source == IbsDataSource::kOther && !is_remote);
-  visit("op-nb-remote-other", source == IbsDataSource::kOther && is_remote);
-  visit("op-nb-extension-memory", source == IbsDataSource::kExtension);
+  visit("op-nb-local", node == IbsNode::kLocal);
+  visit("op-nb-remote", node == IbsNode::kRemote);
+  visit("op-nb-local-l3", level == IbsLevel::kLocalL3);
+  visit("op-nb-local-cache", level == IbsLevel::kLocalCache);
+  visit("op-nb-remote-cache", level == IbsLevel::kRemoteCache);
+  visit("op-nb-local-dram", level == IbsLevel::kLocalDram);
+  visit("op-nb-remote-dram", level == IbsLevel::kRemoteDram);
+  visit("op-nb-local-other", level == IbsLevel::kLocalOther);
+  visit("op-nb-remote-other", level == IbsLevel::kRemoteOther);
+  visit("op-nb-extension-memory", level == IbsLevel::kExtensionMemory);
   visit("op-nb-modified-lines", is_from_near_cache && !op.hit_owned_line);
   visit("op-nb-owned-lines", is_from_near_cache && op.hit_owned_line);
-  visit("op-nb-local-cycles", is_from_beyond && !is_remote ? load_miss_cycles : 0);
-  visit("op-nb-remote-cycles", is_from_beyond && is_remote ? load_miss_cycles : 0);
+  visit("op-nb-local-cycles", node == IbsNode::kLocal ? load_miss_cycles : 0);
+  visit("op-nb-remote-cycles", node == IbsNode::kRemote ? load_miss_cycles : 0);
 }
 
 }  // namespace hbbp

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "base/zstd_stream.h"
 #include "perf_data/perf_data_file.h"
 #include "perf_data/perf_data_visitor.h"
 #include "perf_data/record_delivery.h"
 #include "perf_data/source_window.h"
-#include "perf_data/zstd_stream.h"
 
 namespace hbbp {
 

@@ -53,8 +53,12 @@ constexpr std::string_view kPathProfile = R"(use framework
 paths: path_end && sample_flag => count(path_start, pc, path), null
 )";
 
+// A stub that leads to memcpy is entered before it, and its name is memcpy@plt; __memcpy_chk checks
+// the size and goes on into a memcpy. Sizes of wmemcpy are not in bytes; __new_memcpy_ifunc
+// chooses.
 constexpr std::string_view kCopySizes = R"(use framework
-copy-sizes: entry && name ~ "*memcpy*", "*memmove*" && sample_flag => count(rdx), null
+copy-sizes: entry && name ~ "*memcpy*", "*memmove*"
+  && !(name ~ "*@plt", "*_chk*", "*wmem*", "*_ifunc") && sample_flag => count(rdx), null
 )";
 
 constexpr std::string_view kDivisors = R"(use framework

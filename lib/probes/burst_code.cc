@@ -85,6 +85,7 @@ const BurstInstruction& BurstCode::Decode(const BurstModules::Location& module, 
   const std::span<const uint8_t> code = use->code->CodeAt(address, kMaxInstructionLength);
   entry.is_instruction = set_.Prepare(code, site, &entry.instruction);
   if ((set_.keys() & kMemoryOperands) != 0) entry.memory = FindMemoryOperand(code, number);
+  if ((set_.keys() & kRegisters) != 0) entry.written_registers = FindWrittenRegisters(code);
   return entry;
 }
 

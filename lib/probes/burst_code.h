@@ -25,6 +25,7 @@
 #include "probes/burst_modules.h"
 #include "probes/memory_operand.h"
 #include "probes/production_set.h"
+#include "probes/written_registers.h"
 
 namespace hbbp {
 
@@ -34,6 +35,7 @@ inline constexpr uint64_t kNoCodeNumber = 0;
 struct BurstInstruction {
   ProbedInstruction instruction;
   MemoryOperand memory;
+  RegisterSet written_registers = 0;  // if productions use registers
   bool is_instruction = false;
 };
 

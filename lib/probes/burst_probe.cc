@@ -29,16 +29,15 @@ constexpr uint32_t kThread = 0;
 constexpr size_t kMaxStreamsBytes = size_t{256} << 20;
 constexpr size_t kBytesOfStream = 96;  // in a hash table
 
+// No more of a burst is replayed. Recorded ones have 40 instructions a branch or less
+// (trace::BurstLimits).
+constexpr uint64_t kMaxInstructions = 40 * kMaxKeptBranches;
+
 bool HasAccesses(const KeptBursts& bursts) {
-  KeptBurst burst;
-  for (const RecordedBursts& recording : bursts.recordings) {
-    if (recording.access_bytes.empty()) continue;
-    KeptBurstReader reader(recording);
-    while (reader.Next(&burst)) {
-      if (!burst.accesses.empty()) return true;
-    }
-  }
-  return false;
+  return std::ranges::any_of(bursts.recordings, [](const RecordedBursts& recording) {
+    return (recording.kinds & SetOf(RecordedKind::kAddress)) != 0 ||
+           !recording.access_bytes.empty();
+  });
 }
 
 }  // namespace
@@ -64,11 +63,13 @@ class BurstProbe::Replay {
     for (uint32_t i = 0; i + 1 < burst.branches.size(); ++i) {
       const BurstStream& stream = FindStream(burst.branches[i], burst.branches[i + 1]);
       ++probe_.totals_.streams;
-      if (stream.fault != StreamFault::kNone) {
+      if (stream.fault != StreamFault::kNone ||
+          instructions + stream.instructions.size() > kMaxInstructions) {
         ++probe_.totals_.faults;
         if (stream.fault == StreamFault::kNoCode) ++probe_.totals_.without_code;
         history = ThreadHistory(ThreadHistory::Extent::kPart);
         values.SkipStream();
+        probe_.engine_.EndThread(kThread);
         continue;
       }
       const uint64_t end = ends_[burst.branches[i + 1]].to;
@@ -80,7 +81,7 @@ class BurstProbe::Replay {
         event.next = is_last ? end : entry->instruction.end();
         if (event.next == kNoCodeNumber) MarkUnknownNext(&event);
         const auto offset = static_cast<uint32_t>(event.instruction->pc - start);
-        values.Complete(i, offset, &event);
+        values.Complete(i, offset, entry->written_registers, &event);
         if (entry->memory.size != 0) {
           event.size = entry->memory.size;
           const std::optional<uint64_t> address = accesses.Find(i, offset);
@@ -142,9 +143,10 @@ class BurstProbe::Replay {
 };
 
 BurstProbe::BurstProbe(const ProductionSet* set, const ProductionEngineOptions& options,
-                       BurstHandler handler)
+                       BurstHandler handler, std::function<void()> after_burst)
     : set_(*set),
       handler_(std::move(handler)),
+      after_burst_(std::move(after_burst)),
       code_(set),
       engine_(set, handler_ ? WithHandler(options) : options) {}
 
@@ -173,7 +175,7 @@ Status BurstProbe::CheckKeys(const KeptBursts& bursts) const {
                       "--keep-accesses (keep_accesses), or use the exact stream --stream step");
   }
   RecordedKinds recorded = 0;
-  for (const RecordedBursts& recording : bursts.recordings) recorded |= recording.values;
+  for (const RecordedBursts& recording : bursts.recordings) recorded |= recording.kinds;
   const ProbeKeySet missing = set_.keys() & KeysOf(kRecordedValues) & ~KeysOf(recorded);
   if (missing != 0) {
     const std::string name = name_of(missing);
@@ -234,6 +236,7 @@ Status BurstProbe::ReplayAll(const KeptBursts& bursts, const Analysis& analysis,
       if (burst.weight <= 0) continue;
       CountBurst(sources[burst.source]);
       replay.Run(burst, burst.weight * analysis.family_scales().streams);
+      if (after_burst_) after_burst_();
     }
     HBBP_RETURN_IF_ERROR(reader.status());
   }

@@ -84,9 +84,10 @@ using BurstHandler = std::function<bool(const BurstCall& call)>;
 
 class BurstProbe {
  public:
-  // The set must outlive this object. `handler` replaces that of the options.
+  // The set must outlive this object. `handler` replaces that of the options; `after_burst` is
+  // called when a burst was replayed.
   BurstProbe(const ProductionSet* set, const ProductionEngineOptions& options,
-             BurstHandler handler = nullptr);
+             BurstHandler handler = nullptr, std::function<void()> after_burst = nullptr);
   BurstProbe(const BurstProbe&) = delete;
   BurstProbe& operator=(const BurstProbe&) = delete;
 
@@ -122,6 +123,7 @@ class BurstProbe {
 
   const ProductionSet& set_;
   const BurstHandler handler_;
+  const std::function<void()> after_burst_;
   BurstCode code_;
   ProductionEngine engine_;
   BurstProbeTotals totals_;

@@ -14,9 +14,8 @@ bool PassesArguments(BranchKind kind) {
 
 }  // namespace
 
-void BurstValues::CompleteUsed(uint32_t branch, uint32_t offset, InstructionEvent* event) {
-  ProbeKeySet known = passed_;
-  passed_ = 0;
+void BurstValues::CompleteUsed(uint32_t branch, uint32_t offset, RegisterSet written,
+                               InstructionEvent* event) {
   event->registers = &registers_;
   if (PassesArguments(event->instruction->flow.kind)) {
     for (const RecordedKind kind : kRecordedRegisters) {
@@ -24,9 +23,12 @@ void BurstValues::CompleteUsed(uint32_t branch, uint32_t offset, InstructionEven
       const std::optional<uint64_t> value = cursor_.Find(branch, offset, kind);
       if (!value) continue;
       registers_[RegisterNumber(kind)] = *value;
-      passed_ |= KeysOf(SetOf(kind));
+      known_ |= KeysOf(SetOf(kind));
     }
-    known = passed_;
+  }
+  ProbeKeySet known = known_;
+  for (const RecordedKind kind : kRecordedRegisters) {
+    if ((written >> RegisterNumber(kind) & 1) != 0) known_ &= ~KeysOf(SetOf(kind));
   }
   if ((keys_ & SetOf(ProbeKey::kDivisor)) != 0) {
     const bool is_division = event->instruction->divisor.bits != 0;
@@ -46,6 +48,9 @@ bool BurstValues::SetDivisor(uint32_t branch, uint32_t offset, InstructionEvent*
     event->value = *value;
   } else {
     registers_[divisor.source] = *value << divisor.first_bit;
+    for (const RecordedKind kind : kRecordedRegisters) {
+      if (RegisterNumber(kind) == divisor.source) known_ &= ~KeysOf(SetOf(kind));
+    }
   }
   return true;
 }

@@ -1,7 +1,7 @@
 // BurstValues completes the instructions of a burst by the values that were recorded of them.
 //
-// Registers of arguments are known at calls and indirect jumps, and at what is executed next; all
-// others are unknown.
+// Registers of arguments are known at calls and indirect jumps, and from there on until an
+// instruction writes to them; all others are unknown.
 #ifndef HBBP_LIB_PROBES_BURST_VALUES_H_
 #define HBBP_LIB_PROBES_BURST_VALUES_H_
 
@@ -13,6 +13,7 @@
 #include "probes/access_cursor.h"
 #include "probes/instruction_event.h"
 #include "probes/production_keys.h"
+#include "probes/written_registers.h"
 
 namespace hbbp {
 
@@ -24,20 +25,20 @@ class BurstValues {
 
   // For each instruction in order, which is where RecordedAccess says. The event has a pointer into
   // this object until the next call.
-  void Complete(uint32_t branch, uint32_t offset, InstructionEvent* event) {
-    if (keys_ != 0) CompleteUsed(branch, offset, event);
+  void Complete(uint32_t branch, uint32_t offset, RegisterSet written, InstructionEvent* event) {
+    if (keys_ != 0) CompleteUsed(branch, offset, written, event);
   }
   // Instead, for a stream whose instructions are unknown.
-  void SkipStream() { passed_ = 0; }
+  void SkipStream() { known_ = 0; }
 
  private:
-  void CompleteUsed(uint32_t branch, uint32_t offset, InstructionEvent* event);
+  void CompleteUsed(uint32_t branch, uint32_t offset, RegisterSet written, InstructionEvent* event);
   bool SetDivisor(uint32_t branch, uint32_t offset, InstructionEvent* event);
 
   const ProbeKeySet keys_;
   AccessCursor cursor_;
   std::array<uint64_t, 16> registers_{};
-  ProbeKeySet passed_ = 0;  // registers that the last instruction passed to the next one
+  ProbeKeySet known_ = 0;  // of the registers
 };
 
 }  // namespace hbbp

@@ -1,6 +1,6 @@
 #include "probes/divisor_operand.h"
 
-#include <Zydis/Zydis.h>
+#include "isa/zydis_decode.h"
 
 namespace hbbp {
 
@@ -14,12 +14,9 @@ uint64_t DivisorOperand::Value(const std::array<uint64_t, 16>& registers, uint64
 
 DivisorOperand FindDivisorOperand(std::span<const uint8_t> code) {
   DivisorOperand divisor;
-  ZydisDecoder decoder;
-  ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
   ZydisDecodedInstruction instruction;
   ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-  if (!ZYAN_SUCCESS(
-          ZydisDecoderDecodeFull(&decoder, code.data(), code.size(), &instruction, operands)) ||
+  if (!DecodeOperandsWithZydis(code, &instruction, operands) ||
       (instruction.mnemonic != ZYDIS_MNEMONIC_DIV && instruction.mnemonic != ZYDIS_MNEMONIC_IDIV)) {
     return divisor;
   }

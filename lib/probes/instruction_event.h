@@ -54,7 +54,8 @@ struct InstructionEvent {
   uint64_t value = 0;   // of the first eight bytes: as loaded, or as stored
   uint64_t stride = 0;  // from the address of the execution before it; 0 of the first one
   // How many other cache lines the thread accessed since its last access to that of the address,
-  // rounded down to a power of two; ReuseDistances::kFirst of the first one.
+  // rounded down to a power of two; ReuseDistances::kFirst of the first one. If it is unknown: how
+  // many there are at least.
   uint64_t reuse = 0;
   // Of a backward conditional branch: how often it was executed since it was last not taken.
   uint64_t trips = 0;

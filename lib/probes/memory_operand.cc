@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "isa/instruction_properties.h"
+#include "isa/zydis_decode.h"
 
 namespace hbbp {
 namespace {
@@ -49,12 +50,9 @@ MemoryOperand FindMemoryOperand(std::span<const uint8_t> code, uint64_t pc) {
   if (!DescribeInstruction(code, &properties) || properties.memory == MemoryAccess::kNone) {
     return result;
   }
-  ZydisDecoder decoder;
-  ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
   ZydisDecodedInstruction instruction;
   ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-  if (!ZYAN_SUCCESS(
-          ZydisDecoderDecodeFull(&decoder, code.data(), code.size(), &instruction, operands))) {
+  if (!DecodeOperandsWithZydis(code, &instruction, operands)) {
     return result;
   }
   // Explicit operands come first. An instruction reads before it writes: movs and pop [memory] do

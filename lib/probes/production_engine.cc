@@ -73,7 +73,11 @@ bool ProductionEngine::Record(const ProbeAction& action, const Firing& firing) {
     unknown_[action.table].fields |= unknown;
   }
   if (kind == TableKind::kCall) return Call(action, firing, row);
-  if (unknown != 0) return false;
+  if (unknown != 0) {
+    // What comes next did not follow what came before.
+    if (kind == TableKind::kTrace) traces_[action.table].EndThread(firing.thread);
+    return false;
+  }
   if (kind == TableKind::kTrace) {
     traces_[action.table].Append(row, firing.thread, firing.state.bursts);
   } else if (is_in_sampled_burst_) {

@@ -188,6 +188,8 @@ class KnownValues : public EventValues {
   bool Knows(uint32_t id) const {
     return !IsProbeKeyId(id) || (event_.unknown & SetOf(ProbeKeyFromId(id))) == 0;
   }
+  // Of an unknown number: what it is at least.
+  uint64_t Minimum(uint32_t id) const { return id == IdOf(ProbeKey::kReuse) ? event_.reuse : 0; }
 };
 
 }  // namespace hbbp

@@ -8,7 +8,8 @@
 namespace hbbp {
 namespace {
 
-constexpr uint64_t kMaxTrials = 512;
+// Trials, times the size of the condition: some ten milliseconds.
+constexpr uint64_t kMaxSteps = 2048;
 
 // A combination of values that an execution may have.
 struct Trial {
@@ -82,7 +83,7 @@ bool IsSatisfiable(const Expression& condition) {
     ids.push_back(id);
     values.push_back(condition.RepresentativeValues(id));
     trials *= values.back().size();
-    if (trials > kMaxTrials) return true;
+    if (trials * condition.Size() > kMaxSteps) return true;
   }
   std::map<uint32_t, uint64_t> numbers;
   for (uint64_t trial = 0; trial < trials; ++trial) {

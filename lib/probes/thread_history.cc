@@ -43,12 +43,16 @@ void ThreadHistory::Complete(ProbeKeySet keys, InstructionEvent* event) {
 void ThreadHistory::AccessLines(InstructionEvent* event) {
   if ((event->unknown & SetOf(ProbeKey::kAddress)) != 0) {
     event->unknown |= SetOf(ProbeKey::kReuse);
+    reuse_ = {};  // it may have been to any line
     return;
   }
   const uint64_t first = event->address >> kLineBits;
   const uint64_t last = (event->address + event->size - 1) >> kLineBits;
-  const uint64_t distance = reuse_.Access(first);
-  if (distance == ReuseDistances::kFirst) MarkUnknown(ProbeKey::kReuse, event);
+  uint64_t distance = reuse_.Access(first);
+  if (distance == ReuseDistances::kFirst && extent_ == Extent::kPart) {
+    event->unknown |= SetOf(ProbeKey::kReuse);
+    distance = reuse_.lines() - 1;
+  }
   event->reuse = distance == ReuseDistances::kFirst ? distance : std::bit_floor(distance);
   for (uint64_t line = first + 1; line <= last; ++line) reuse_.Access(line);
 }

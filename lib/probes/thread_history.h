@@ -14,8 +14,10 @@
 //
 // A stream that has only parts of a thread keeps one for each part (kPart). What depends on what
 // was before is unknown then, and not 0: the caller until the part has its call, the stride of the
-// first execution, the reuse distance of a first access to a line, the iterations of a loop until
-// the part has seen it end once, the path until the part has its start.
+// first execution, the reuse distance of a first access to a line (which is at least the number of
+// lines that the part accessed before), the iterations of a loop until the part has seen it end
+// once, the path until the part has its start. Behind an access with an unknown address, strides of
+// its instruction and reuse distances begin anew.
 #ifndef HBBP_LIB_PROBES_THREAD_HISTORY_H_
 #define HBBP_LIB_PROBES_THREAD_HISTORY_H_
 

@@ -1,5 +1,6 @@
-// TraceBuffer keeps sequences of rows, one for each burst of each thread, as numbers of different
-// rows ("symbols"), up to a maximum number of them, which is not more than Sequitur takes.
+// TraceBuffer keeps sequences of rows, one for each burst of each thread, or several where parts of
+// it are unknown, as numbers of different rows ("symbols"), up to a maximum number of them, which
+// is not more than Sequitur takes.
 #ifndef HBBP_LIB_PROBES_TRACE_BUFFER_H_
 #define HBBP_LIB_PROBES_TRACE_BUFFER_H_
 
@@ -21,7 +22,7 @@ class TraceBuffer {
 
   // Rows with the same thread and burst are one sequence.
   void Append(const ProbeRow& row, uint32_t thread, uint64_t burst);
-  // Rows that follow are of another thread with the number.
+  // Rows that follow are of another thread with the number, or behind a gap in it.
   void EndThread(uint32_t thread) { threads_.erase(thread); }
 
   size_t max_symbols() const { return max_symbols_; }

@@ -1,27 +1,44 @@
 #include "profile/ibs_section.h"
 
+#include <cstddef>
 #include <string>
 
+#include "events/ibs_level.h"
 #include "profile/ibs_buckets.h"
 #include "profile/section_io.h"
 
 namespace hbbp {
 namespace {
 
-static_assert(sizeof(IbsCount) == 4 * 4 + 2 * 8);
-static_assert(sizeof(IbsBucket) == 4 * 4 + 8);
-static_assert(sizeof(IbsLine) == 2 * 4 + 5 * 8);
+static_assert(sizeof(IbsCount) == 4 * 4 + 2 * 8 + 2 * 4);
+static_assert(sizeof(IbsLine) == 2 * 4 + 7 * 8);
+
+constexpr size_t kEventBytes = offsetof(IbsCount, level);  // events have no levels and buckets
 
 template <typename T>
-void WriteAll(const std::vector<T>& elements, SectionWriter* writer) {
+void WriteAll(const std::vector<T>& elements, size_t stored_bytes, SectionWriter* writer) {
   writer->Put<uint64_t>(elements.size());
-  for (const T& element : elements) writer->Put(element);
+  for (const T& element : elements) writer->PutBeginning(element, stored_bytes);
 }
 
 template <typename T>
-void ReadAll(SectionReader* reader, std::vector<T>* elements) {
-  elements->resize(reader->GetCount(sizeof(T)));
-  for (T& element : *elements) element = reader->Get<T>();
+void ReadAll(size_t stored_bytes, SectionReader* reader, std::vector<T>* elements) {
+  elements->resize(reader->GetCount(stored_bytes));
+  for (T& element : *elements) reader->GetBeginning(stored_bytes, &element);
+}
+
+// Latencies of the first version are of all instructions.
+void ReadFirstBuckets(SectionReader* reader, std::vector<IbsCount>* buckets) {
+  struct {
+    uint32_t source, thread, name, bucket;
+    uint64_t samples;
+  } stored = {};
+  buckets->resize(reader->GetCount(sizeof(stored)));
+  for (IbsCount& bucket : *buckets) {
+    reader->GetBeginning(sizeof(stored), &stored);
+    bucket = {stored.source, stored.thread, kNoModule, stored.name, 0, stored.samples, 0,
+              stored.bucket};
+  }
 }
 
 }  // namespace
@@ -30,19 +47,23 @@ std::vector<uint8_t> WriteIbs(const ProfileData& data) {
   SectionWriter writer;
   writer.Put<uint64_t>(data.ibs_names.size());
   for (const std::string& name : data.ibs_names) writer.PutString(name);
-  WriteAll(data.ibs_counts, &writer);
-  WriteAll(data.ibs_buckets, &writer);
-  WriteAll(data.ibs_lines, &writer);
+  WriteAll(data.ibs_counts, kEventBytes, &writer);
+  WriteAll(data.ibs_buckets, sizeof(IbsCount), &writer);
+  WriteAll(data.ibs_lines, sizeof(IbsLine), &writer);
   return writer.Take();
 }
 
-Status ReadIbs(std::span<const uint8_t> bytes, uint32_t, ProfileData* data) {
+Status ReadIbs(std::span<const uint8_t> bytes, uint32_t version, ProfileData* data) {
   SectionReader reader(bytes, "ibs");
   data->ibs_names.resize(reader.GetCount(sizeof(uint64_t)));
   for (std::string& name : data->ibs_names) name = reader.GetString();
-  ReadAll(&reader, &data->ibs_counts);
-  ReadAll(&reader, &data->ibs_buckets);
-  ReadAll(&reader, &data->ibs_lines);
+  ReadAll(kEventBytes, &reader, &data->ibs_counts);
+  if (version == 1) {
+    ReadFirstBuckets(&reader, &data->ibs_buckets);
+  } else {
+    ReadAll(sizeof(IbsCount), &reader, &data->ibs_buckets);
+  }
+  ReadAll(version == 1 ? offsetof(IbsLine, local) : sizeof(IbsLine), &reader, &data->ibs_lines);
   return reader.status();
 }
 
@@ -56,12 +77,13 @@ Status CheckIbs(const ProfileData& data) {
   };
   for (const IbsCount& count : data.ibs_counts) {
     const bool is_known = has_owner(count) && count.module < data.modules.size() &&
-                          count.event < data.ibs_names.size();
+                          count.name < data.ibs_names.size();
     if (!is_known) return wrong("a sum");
   }
-  for (const IbsBucket& bucket : data.ibs_buckets) {
-    const bool is_known =
-        has_owner(bucket) && bucket.latency < data.ibs_names.size() && bucket.bucket < kIbsBuckets;
+  for (const IbsCount& count : data.ibs_buckets) {
+    const bool is_known = has_owner(count) && count.name < data.ibs_names.size() &&
+                          count.bucket < kIbsBuckets && count.level < kIbsLevels &&
+                          (count.module == kNoModule || count.module < data.modules.size());
     if (!is_known) return wrong("a latency");
   }
   for (const IbsLine& line : data.ibs_lines) {

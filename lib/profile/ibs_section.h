@@ -2,9 +2,12 @@
 //
 //   u64 count of names, then each: string
 //   u64 count of sums, then each: u32 source, u32 thread, u32 module, u32 name, u64 offset, u64 sum
-//   u64 count of buckets, then each: u32 source, u32 thread, u32 name, u32 bucket, u64 samples
+//   u64 count of buckets, then each: u32 source, u32 thread, u32 module (2^32 - 1: of all
+//   instructions), u32 name, u64 offset, u64 samples, u32 level of memory (IbsLevel), u32 bucket;
+//   in section version 1: u32 source, u32 thread, u32 name, u32 bucket, u64 samples
+//
 //   u64 count of lines, then each: u32 source, u32 thread, u64 address, u64 loads, u64 stores,
-//   u64 misses, u64 miss cycles
+//   u64 misses, u64 miss cycles; and from section version 2 on: u64 local, u64 remote
 #ifndef HBBP_LIB_PROFILE_IBS_SECTION_H_
 #define HBBP_LIB_PROFILE_IBS_SECTION_H_
 

@@ -71,16 +71,16 @@ std::vector<uint8_t> SerializeKeptBursts(const KeptBursts& bursts, CancelCheck* 
   }
   const bool has_accesses = std::ranges::any_of(
       bursts.recordings, [](const RecordedBursts& of) { return !of.access_bytes.empty(); });
-  const bool has_values = std::ranges::any_of(
-      bursts.recordings, [](const RecordedBursts& of) { return of.values != 0; });
-  if (has_accesses || has_values) {
+  const bool has_kinds = std::ranges::any_of(
+      bursts.recordings, [](const RecordedBursts& of) { return of.kinds != 0; });
+  if (has_accesses || has_kinds) {
     for (const RecordedBursts& recording : bursts.recordings) {
       writer.PutBytes(recording.access_bytes);
     }
   }
-  if (has_values) {
+  if (has_kinds) {
     for (const RecordedBursts& recording : bursts.recordings) {
-      writer.Put<uint64_t>(recording.values);
+      writer.Put<uint64_t>(recording.kinds);
       writer.PutBytes(recording.value_bytes);
     }
   }
@@ -118,7 +118,7 @@ StatusOr<KeptBursts> ParseKeptBursts(const ProfileData& data) {
   }
   if (reader.remaining() != 0) {
     for (RecordedBursts& recording : bursts.recordings) {
-      recording.values = static_cast<RecordedKinds>(reader.Get<uint64_t>() & kRecordedValues);
+      recording.kinds = static_cast<RecordedKinds>(reader.Get<uint64_t>());
       recording.value_bytes = reader.GetBytes();
     }
   }

@@ -38,8 +38,8 @@
 //   u64 count of bytes of bursts, and these
 //   after all recordings, unless none has accesses or values, for each: u64 count of bytes of
 //   accesses, and these
-//   after that, unless values were recorded of none, for each: u64 RecordedKinds of the values that
-//   were recorded; u64 count of bytes of values, and these
+//   after that, unless nothing was recorded of any, for each: u64 RecordedKinds that were recorded;
+//   u64 count of bytes of values, and these
 //
 // A reader that does not know it reads the same counts. libhbbp-collect is one.
 #ifndef HBBP_LIB_PROFILE_KEPT_BURSTS_H_
@@ -107,7 +107,7 @@ struct RecordedBursts {
   std::vector<KeptBranch> branches;
   std::vector<uint8_t> bytes;
   std::vector<uint8_t> access_bytes;
-  RecordedKinds values = 0;  // that were recorded, also if no instruction had one
+  RecordedKinds kinds = 0;  // that were recorded, also if no instruction had one
   std::vector<uint8_t> value_bytes;
 
   bool operator==(const RecordedBursts&) const = default;

@@ -28,11 +28,8 @@ auto KeyOf(const BranchCount& branch) {
 }
 
 auto KeyOf(const IbsCount& count) {
-  return std::tie(count.module, count.offset, count.event, count.source, count.thread);
-}
-
-auto KeyOf(const IbsBucket& bucket) {
-  return std::tie(bucket.latency, bucket.bucket, bucket.source, bucket.thread);
+  return std::tie(count.module, count.offset, count.name, count.level, count.bucket, count.source,
+                  count.thread);
 }
 
 auto KeyOf(const IbsLine& line) { return std::tie(line.address, line.source, line.thread); }
@@ -53,13 +50,13 @@ void AddTo(BranchCount* sum, const BranchCount& more) {
   sum->replicates.Add(more.replicates);
 }
 
-void AddTo(IbsBucket* sum, const IbsBucket& more) { sum->samples += more.samples; }
-
 void AddTo(IbsLine* sum, const IbsLine& more) {
   sum->loads += more.loads;
   sum->stores += more.stores;
   sum->misses += more.misses;
   sum->miss_cycles += more.miss_cycles;
+  sum->local += more.local;
+  sum->remote += more.remote;
 }
 
 // Compares by keys, and counts a step of `check` for each comparison.
@@ -175,7 +172,6 @@ uint64_t SeedOf(const IpCount& count) {
 
 void Normalize(std::vector<IpCount>* counts, CancelCheck* check) { SortAndAdd(counts, check); }
 void Normalize(std::vector<IbsCount>* counts, CancelCheck* check) { SortAndAdd(counts, check); }
-void Normalize(std::vector<IbsBucket>* buckets, CancelCheck* check) { SortAndAdd(buckets, check); }
 void Normalize(std::vector<IbsLine>* lines, CancelCheck* check) { SortAndAdd(lines, check); }
 
 void Normalize(std::vector<BranchCount>* branches, CancelCheck* check) {

@@ -132,23 +132,18 @@ struct BranchCount {
   bool HasStream() const { return stream_end != kNoStream && stream_end != kStreamCut; }
 };
 
-// A sum of IBS samples by instruction, thread, source and event (perf/ibs_events.h).
+// A sum of IBS samples by thread and source: of an event of one instruction (perf/ibs_events.h), or
+// of samples whose latency was in a bucket (profile/ibs_buckets.h), of all instructions or, for the
+// latency of loads, of one instruction and level of memory.
 struct IbsCount {
   uint32_t source = 0;  // indices of the vectors of ProfileData
   uint32_t thread = 0;
-  uint32_t module = 0;
-  uint32_t event = 0;   // index of ibs_names
+  uint32_t module = 0;  // kNoModule: of all instructions
+  uint32_t name = 0;    // of the event or latency: index of ibs_names
   uint64_t offset = 0;  // like IpCount::offset
   uint64_t sum = 0;     // of samples, or of cycles
-};
-
-// IBS samples by one thread and source whose latency was in a bucket (profile/ibs_buckets.h).
-struct IbsBucket {
-  uint32_t source = 0;
-  uint32_t thread = 0;
-  uint32_t latency = 0;  // index of ibs_names
+  uint32_t level = 0;   // IbsLevel
   uint32_t bucket = 0;
-  uint64_t samples = 0;
 };
 
 // Accesses by one thread to one cache line, from IBS samples of one source.
@@ -160,6 +155,8 @@ struct IbsLine {
   uint64_t stores = 0;
   uint64_t misses = 0;  // in the L1 data cache
   uint64_t miss_cycles = 0;
+  uint64_t local = 0;  // loads with data from beyond the caches of their core, from its node
+  uint64_t remote = 0;
 };
 
 // Returns the seed for AssignReplicates (estimate/ebs_replicates.h), which differs for samples that
@@ -182,10 +179,11 @@ struct ProfileData {
   // Sorted by to_module, to, stream_end, from_module, from, source, thread, slice; each once.
   std::vector<BranchCount> branches;
   std::vector<std::string> ibs_names;  // each once
-  std::vector<IbsCount> ibs_counts;    // sorted by module, offset, event, source, thread
-  std::vector<IbsBucket> ibs_buckets;  // sorted by latency, bucket, source, thread
-  std::vector<IbsLine> ibs_lines;      // sorted by address, source, thread
-  std::vector<uint8_t> kept_bursts;    // encoded (kept_bursts.h); empty: there are none
+  // Both are sorted by module, offset, name, level, bucket, source, thread.
+  std::vector<IbsCount> ibs_counts;   // by events
+  std::vector<IbsCount> ibs_buckets;  // by latencies
+  std::vector<IbsLine> ibs_lines;     // sorted by address, source, thread
+  std::vector<uint8_t> kept_bursts;   // encoded (kept_bursts.h); empty: there are none
 };
 
 // Sorts `counts` and adds up those that differ only in their numbers. If `check` throws, they are
@@ -199,7 +197,6 @@ void Normalize(std::pmr::vector<BranchCount>* branches);
 size_t CountWithoutSlices(std::span<const BranchCount> branches);
 
 void Normalize(std::vector<IbsCount>* counts, CancelCheck* check = nullptr);
-void Normalize(std::vector<IbsBucket>* buckets, CancelCheck* check = nullptr);
 void Normalize(std::vector<IbsLine>* lines, CancelCheck* check = nullptr);
 
 // Normalizes the three lists of IBS samples.

@@ -176,15 +176,12 @@ void ProfileMerger::AppendCounts(const ProfileData& profile, const MergedIndices
 }
 
 void ProfileMerger::AppendIbs(const ProfileData& profile, const MergedIndices& indices) {
-  for (IbsCount& count : Append(profile.ibs_counts, &merged_.ibs_counts).In(&merged_.ibs_counts)) {
-    indices.Map(&count);
-    count.module = indices.modules[count.module];
-    count.event = indices.names[count.event];
-  }
-  for (IbsBucket& bucket :
-       Append(profile.ibs_buckets, &merged_.ibs_buckets).In(&merged_.ibs_buckets)) {
-    indices.Map(&bucket);
-    bucket.latency = indices.names[bucket.latency];
+  for (const auto list : {&ProfileData::ibs_counts, &ProfileData::ibs_buckets}) {
+    for (IbsCount& count : Append(profile.*list, &(merged_.*list)).In(&(merged_.*list))) {
+      indices.Map(&count);
+      if (count.module != kNoModule) count.module = indices.modules[count.module];
+      count.name = indices.names[count.name];
+    }
   }
   for (IbsLine& line : Append(profile.ibs_lines, &merged_.ibs_lines).In(&merged_.ibs_lines)) {
     indices.Map(&line);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,6 +26,12 @@ class SectionWriter {
     static_assert(std::is_trivially_copyable_v<T>);
     const auto* first = reinterpret_cast<const uint8_t*>(&value);
     bytes_.insert(bytes_.end(), first, first + sizeof(value));
+  }
+  // Appends the first `size` bytes of a value.
+  template <typename T>
+  void PutBeginning(const T& value, size_t size) {
+    const auto* first = reinterpret_cast<const uint8_t*>(&value);
+    bytes_.insert(bytes_.end(), first, first + size);
   }
   void PutBytes(std::span<const uint8_t> bytes) {
     Put<uint64_t>(bytes.size());
@@ -50,6 +57,12 @@ class SectionReader {
     T value{};
     if (ok_ && !cursor_.Read(&value)) ok_ = false;
     return value;
+  }
+  // Reads the first `size` bytes of a value.
+  void GetBeginning(size_t size, void* value) {
+    std::span<const uint8_t> bytes;
+    if (ok_ && !cursor_.ReadBytes(size, &bytes)) ok_ = false;
+    if (ok_) std::memcpy(value, bytes.data(), size);
   }
   std::vector<uint8_t> GetBytes() {
     std::span<const uint8_t> bytes;

@@ -20,6 +20,7 @@
 #include "backends/threads.h"
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/proc_path.h"
 #include "collect/generated_names.h"
 #include "collect/memory_note.h"
 #include "session/cancellable_lock.h"
@@ -48,8 +49,7 @@ void WakeAllWaiters(const std::atomic<uint32_t>& word) {
 
 // Returns "" for a process that has ended.
 std::string CommandLine(pid_t pid) {
-  const std::string process = pid == 0 ? "thread-self" : std::to_string(pid);
-  StatusOr<std::string> arguments = ReadTextFile("/proc/" + process + "/cmdline", 1 << 20);
+  StatusOr<std::string> arguments = ReadTextFile(ProcPath(pid, "cmdline"), 1 << 20);
   if (!arguments.ok()) return "";
   std::string command = *std::move(arguments);
   while (command.ends_with('\0')) command.pop_back();

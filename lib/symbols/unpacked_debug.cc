@@ -1,7 +1,8 @@
 // UnpackDebugSections plans which sections lines need and how large they become (Plan), opens a
 // file without a name in a directory with enough room, and writes each section to it by
-// SectionFile, inflated (Inflate) or copied (Copy) in chunks, with a call of `progress` after each.
-// LineTable calls it when it opens a file, and SplitUnits for the sections of a package's program.
+// SectionFile, inflated (Inflate), decompressed (Decompress) or copied (Copy) in chunks, with a
+// call of `progress` after each. LineTable calls it when it opens a file, and SplitUnits for the
+// sections of a package's program.
 #include "symbols/unpacked_debug.h"
 
 #include <dlfcn.h>
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include "base/shared_library.h"
+#include "base/zstd_stream.h"
 #include "symbols/section_file.h"
 
 namespace hbbp {
@@ -28,8 +30,13 @@ namespace {
 
 constexpr uint64_t kLarge = 32ull << 20;
 constexpr size_t kChunk = 1 << 18;
-// A byte of deflated data expands to at most so many.
+// A byte of deflated data expands to at most so many, and one of zstd's, whose shortest block is of
+// 4 bytes.
 constexpr uint64_t kMaxInflated = 1032;
+constexpr uint64_t kMaxDecompressed = (128 << 10) / 4;
+
+// ELFCOMPRESS_ZSTD, which older headers lack.
+constexpr uint32_t kByZstd = 2;
 
 constexpr std::string_view kNeeded[] = {
     ".debug_info",   ".debug_abbrev", ".debug_line",     ".debug_str",   ".debug_line_str",
@@ -88,9 +95,8 @@ UniqueFd NamelessFile(uint64_t bytes) {
 
 class Unpacker {
  public:
-  Unpacker(const ElfFile& file, const Zlib& zlib,
-           const std::function<void(uint64_t done, uint64_t total)>& progress)
-      : file_(file), zlib_(zlib), progress_(progress) {}
+  Unpacker(const ElfFile& file, const std::function<void(uint64_t done, uint64_t total)>& progress)
+      : file_(file), progress_(progress) {}
 
   StatusOr<UniqueFd> Run() {
     HBBP_RETURN_IF_ERROR(Plan());
@@ -102,7 +108,7 @@ class Unpacker {
     SectionFile out(std::move(nameless));
     for (const Part& part : parts_) {
       out.Begin(part.section->name);
-      HBBP_RETURN_IF_ERROR(part.packed ? Inflate(part, &out) : Copy(part, &out));
+      HBBP_RETURN_IF_ERROR(Write(part, &out));
     }
     return out.Finish();
   }
@@ -122,16 +128,30 @@ class Unpacker {
       Part part{&section, ReadCompression(file_, section), section.header.sh_size};
       if (part.packed) {
         part.bytes = part.packed->ch_size;
-        if (part.packed->ch_type != ELFCOMPRESS_ZLIB) {
-          return MakeStatus(StatusCode::kUnsupported, "%s has compression %u",
-                            std::string(section.name).c_str(), part.packed->ch_type);
-        }
-        if (part.bytes / kMaxInflated > section.header.sh_size) return Damaged(part);
+        HBBP_ASSIGN_OR_RETURN(const uint64_t max_factor, LoadDecompressor(part));
+        if (part.bytes / max_factor > section.header.sh_size) return Damaged(part);
       }
       parts_.push_back(part);
       total_ += part.bytes;
     }
     return OkStatus();
+  }
+
+  // Returns by how much the compression shortens at most.
+  StatusOr<uint64_t> LoadDecompressor(const Part& part) {
+    switch (part.packed->ch_type) {
+      case ELFCOMPRESS_ZLIB:
+        zlib_ = LoadZlib();
+        if (zlib_ != nullptr) return kMaxInflated;
+        return MakeStatus(StatusCode::kUnsupported, "libz.so.1 cannot be loaded");
+      case kByZstd: {
+        HBBP_ASSIGN_OR_RETURN(zstd_, LoadLibzstd());
+        return kMaxDecompressed;
+      }
+      default:
+        return MakeStatus(StatusCode::kUnsupported, "%s has compression %u",
+                          std::string(part.section->name).c_str(), part.packed->ch_type);
+    }
   }
 
   Status Damaged(const Part& part) const {
@@ -156,6 +176,11 @@ class Unpacker {
     return OkStatus();
   }
 
+  Status Write(const Part& part, SectionFile* out) {
+    if (!part.packed) return Copy(part, out);
+    return part.packed->ch_type == kByZstd ? Decompress(part, out) : Inflate(part, out);
+  }
+
   Status Copy(const Part& part, SectionFile* out) {
     return ForEachChunk(part, 0, [&](std::span<const uint8_t> bytes) {
       done_ += bytes.size();
@@ -163,10 +188,31 @@ class Unpacker {
     });
   }
 
+  Status Decompress(const Part& part, SectionFile* out) {
+    ZstdStream stream(*zstd_);
+    uint64_t left = part.bytes;
+    const Status read =
+        ForEachChunk(part, sizeof(Elf64_Chdr), [&](std::span<const uint8_t> bytes) -> Status {
+          Status written;
+          const Status decompressed = stream.Decompress(bytes, [&](std::span<const uint8_t> block) {
+            if (!written.ok()) return;
+            written = block.size() <= left ? out->Write(block) : Damaged(part);
+            if (!written.ok()) return;
+            done_ += block.size();
+            left -= block.size();
+            if (progress_) progress_(done_, total_);
+          });
+          if (!written.ok()) return written;
+          return decompressed.ok() ? OkStatus() : Damaged(part);
+        });
+    HBBP_RETURN_IF_ERROR(read);
+    return left == 0 ? OkStatus() : Damaged(part);
+  }
+
   Status Inflate(const Part& part, SectionFile* out) {
     z_stream stream = {};
-    if (zlib_.init(&stream, ZLIB_VERSION, sizeof(stream)) != Z_OK) return Damaged(part);
-    const std::unique_ptr<z_stream, decltype(zlib_.end)> owned(&stream, zlib_.end);
+    if (zlib_->init(&stream, ZLIB_VERSION, sizeof(stream)) != Z_OK) return Damaged(part);
+    const std::unique_ptr<z_stream, decltype(zlib_->end)> owned(&stream, zlib_->end);
     uint64_t left = part.bytes;
     const Status read =
         ForEachChunk(part, sizeof(Elf64_Chdr), [&](std::span<const uint8_t> bytes) -> Status {
@@ -175,7 +221,7 @@ class Unpacker {
           while (left != 0 && (stream.avail_in != 0 || stream.avail_out == 0)) {
             stream.next_out = inflated_.data();
             stream.avail_out = static_cast<uInt>(inflated_.size());
-            const int result = zlib_.inflate(&stream, Z_NO_FLUSH);
+            const int result = zlib_->inflate(&stream, Z_NO_FLUSH);
             if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR) {
               return Damaged(part);
             }
@@ -193,8 +239,9 @@ class Unpacker {
   }
 
   const ElfFile& file_;
-  const Zlib& zlib_;
   const std::function<void(uint64_t done, uint64_t total)>& progress_;
+  const Zlib* zlib_ = nullptr;
+  const Libzstd* zstd_ = nullptr;
   std::vector<Part> parts_;
   uint64_t total_ = 0;
   uint64_t done_ = 0;
@@ -208,21 +255,17 @@ bool IsWorthUnpacking(const ElfFile& file) {
   const ElfSection* const info = file.FindSection(".debug_info");
   if (info == nullptr || file.bytes().fd() < 0) return false;
   const std::optional<Elf64_Chdr> packed = ReadCompression(file, *info);
-  return packed && packed->ch_size >= kLarge;
+  return packed && (packed->ch_size >= kLarge || packed->ch_type == kByZstd);
 }
 
 StatusOr<UniqueFd> UnpackDebugSections(
     int fd, const std::string& path,
     const std::function<void(uint64_t done, uint64_t total)>& progress) {
-  const Zlib* const zlib = LoadZlib();
-  if (zlib == nullptr) {
-    return MakeStatus(StatusCode::kUnsupported, "libz.so.1 cannot be loaded");
-  }
   HBBP_ASSIGN_OR_RETURN(std::unique_ptr<FileBytes> bytes,
                         FileBytes::FromFd(UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0)), path));
   HBBP_ASSIGN_OR_RETURN(const std::unique_ptr<ElfFile> file,
                         ElfFile::Create(std::move(bytes), path, ElfKind::kAny));
-  return Unpacker(*file, *zlib, progress).Run();
+  return Unpacker(*file, progress).Run();
 }
 
 }  // namespace hbbp

@@ -1,7 +1,9 @@
-// Unpacks large compressed debug sections into a file without a name.
+// Unpacks large compressed debug sections, and those that zstd has compressed, into a file without
+// a name.
 //
 // libdw keeps every compressed section in memory as a whole, and unpacks all of them again whenever
-// it opens the file. An uncompressed file it maps, and reads only what it needs.
+// it opens the file. An uncompressed file it maps, and reads only what it needs. Before elfutils
+// 0.189 it does not know zstd.
 #ifndef HBBP_LIB_SYMBOLS_UNPACKED_DEBUG_H_
 #define HBBP_LIB_SYMBOLS_UNPACKED_DEBUG_H_
 
@@ -15,12 +17,13 @@
 
 namespace hbbp {
 
-// Returns whether .debug_info is compressed and so large that unpacking it to a file pays off.
+// Returns whether .debug_info is compressed and so large that unpacking it to a file pays off, or
+// compressed by zstd.
 bool IsWorthUnpacking(const ElfFile& file);
 
 // Returns an ELF file with those sections of `fd` that lines need, uncompressed, in TMPDIR,
 // /var/tmp or /tmp. Calls `progress` with the bytes done and the total; it may throw. Returns
-// kUnsupported (no zlib, another compression), kBadFormat (damaged) or kIo (no room).
+// kUnsupported (no zlib or libzstd, another compression), kBadFormat (damaged) or kIo (no room).
 StatusOr<UniqueFd> UnpackDebugSections(
     int fd, const std::string& path,
     const std::function<void(uint64_t done, uint64_t total)>& progress);

@@ -406,6 +406,8 @@ static void test_null_of_analyses(const hbbp_analysis *empty) {
              "sources", empty);
   CHECK_LIST(hbbp_ibs_sum, hbbp_analysis_ibs_sum_count, hbbp_analysis_copy_ibs_sums, "analysis",
              "sums", empty);
+  CHECK_LIST(hbbp_ibs_latency, hbbp_analysis_ibs_latency_count, hbbp_analysis_copy_ibs_latencies,
+             "analysis", "latencies", empty);
   CHECK(hbbp_analysis_block_count(empty) == 0 && hbbp_analysis_function_count(empty) == 0);
   CHECK(hbbp_analysis_branch_count(empty) == 0);
   hbbp_counter reason;

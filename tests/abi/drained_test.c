@@ -99,7 +99,9 @@ static void test_program_keeps_one_thread(hbbp_source_kind source) {
   const hbbp_session_info info = info_of(session);
   CHECK(info.running == 0 && info.samples >= 200 && info.lost == 0 && info.dropped == 0);
   CHECK(info.overhead_ns > 0 && info.cpu_ns > info.overhead_ns);
-  CHECK(share_of(session, "spin_a_bit") > 0.9);
+  /* This thread drains, too: what the session says of that is not in the function. */
+  const double drained = (double)info.overhead_ns / (double)info.cpu_ns;
+  CHECK(share_of(session, "spin_a_bit") > 0.9 - drained);
   CHECK_OK(hbbp_session_start(session, &error)); /* its counts go on */
   spin(50000000);
   CHECK_OK(hbbp_session_stop(session, &error));

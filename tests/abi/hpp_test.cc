@@ -188,7 +188,8 @@ void TestEmpty(const std::string& directory) {
   const hbbp::analysis analysis(empty);
   CHECK(analysis.blocks().empty() && analysis.functions().empty() && analysis.branches().empty());
   CHECK(analysis.modules().empty() && analysis.sources().empty());
-  CHECK(analysis.ibs_sums().empty() && analysis.block_features().empty());
+  CHECK(analysis.ibs_sums().empty() && analysis.ibs_latencies().empty());
+  CHECK(analysis.block_features().empty());
   CHECK(analysis.find_loops().list().empty() && analysis.find_loops().of_blocks(0).empty());
   CHECK(analysis.instruction_mix().rows().empty());
   CHECK(analysis.pivot_by({}).rows() == 0);

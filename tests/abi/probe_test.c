@@ -1,8 +1,11 @@
 /* Tests probe.h: productions on bursts of a feed, whose instructions are known, and on those of
  * this program, which calls one function nine times as often as another one. */
+#define _GNU_SOURCE
 #include <math.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "checks.h"
 
@@ -446,6 +449,52 @@ static void test_stopped_burst(void) {
   hbbp_feed_destroy(feed);
 }
 
+static size_t stream_count_after(hbbp_probe *probe, const hbbp_analysis *analysis, uint64_t first) {
+  CHECK_OK(hbbp_probe_run(probe, analysis, first, NULL, NULL, &error));
+  return hbbp_probe_stream_count(probe, 1);
+}
+
+/* A run that is cancelled goes on where it ended, and so does the grammar of its traces. */
+static void test_cancelled_trace(void) {
+  hbbp_feed *feed = new_feed(HBBP_MIN_KEPT_BURST_BYTES);
+  for (uint32_t rounds = 3; rounds < 20; ++rounds) add_burst(feed, rounds, 10);
+  hbbp_analysis *analysis = analyze(feed);
+  HBBP_INIT(hbbp_probe_options, options);
+  options.productions = "calls: proc_call => call made, null\nall: taken => trace(pc), null\n";
+  options.min_stream_length = 2;
+  options.handler = &on_call;
+  hbbp_probe *probes[2];
+  struct calls calls[2] = {{0}, {0}};
+  for (size_t i = 0; i < 2; ++i) {
+    options.user_data = &calls[i];
+    CHECK_OK(hbbp_probe_create(&options, &probes[i], &error));
+  }
+  const size_t expected = stream_count_after(probes[0], analysis, 0);
+  CHECK(expected > 1);
+  CHECK_OK(hbbp_cancel_create(&calls[1].cancel, &error));
+  HBBP_INIT(hbbp_work_options, work);
+  work.cancel = calls[1].cancel;
+  uint64_t next = 0;
+  CHECK_FAILS(HBBP_ERROR_CANCELLED, "hbbp_cancel",
+              hbbp_probe_run(probes[1], analysis, 0, &work, &next, &error));
+  CHECK(next == 1 && hbbp_probe_stream_count(probes[1], 1) < expected);
+  CHECK(stream_count_after(probes[1], analysis, next) == expected);
+  for (size_t i = 0; i < expected; ++i) {
+    hbbp_probe_stream streams[2];
+    size_t copied = 0;
+    for (size_t k = 0; k < 2; ++k) {
+      CHECK_OK(hbbp_probe_copy_streams(probes[k], 1, i, 1, sizeof(streams[k]), &streams[k], &copied,
+                                       &error));
+    }
+    CHECK(streams[0].length == streams[1].length && streams[0].frequency == streams[1].frequency);
+    CHECK(memcmp(streams[0].values, streams[1].values, 8 * streams[0].length) == 0);
+  }
+  hbbp_cancel_destroy(calls[1].cancel);
+  for (size_t i = 0; i < 2; ++i) hbbp_probe_destroy(probes[i]);
+  hbbp_analysis_destroy(analysis);
+  hbbp_feed_destroy(feed);
+}
+
 /* A run that is cancelled goes on where it ended. */
 static void test_cancelled(void) {
   hbbp_feed *feed = new_feed(HBBP_MIN_KEPT_BURST_BYTES);
@@ -499,10 +548,10 @@ static void test_run_in_handler(void) {
 
 /* A program that probes itself ---------------------------------------------------------------- */
 
-static volatile unsigned sum;
+static volatile unsigned sum, other_sum;
 
 __attribute__((noinline)) void often(void) { sum = sum * 3 + 1; }
-__attribute__((noinline)) void seldom(void) { sum = sum * 5 + 1; }
+__attribute__((noinline)) void seldom(void) { other_sum = other_sum * 5 + 1; }
 
 __attribute__((noinline)) void busy(unsigned rounds) {
   for (unsigned i = 0; i < rounds; ++i) {
@@ -539,9 +588,8 @@ static double estimate_of(const hbbp_probe *probe, const char *name) {
   return estimate;
 }
 
-/* Runs and probes in turns, until there are some bursts of the work. */
-static int probe_itself(void) {
-  enum { BURSTS = 20, MAX_TURNS = 2000 };
+/* Returns NULL if branches cannot be traced here. */
+static hbbp_session *start_session(void) {
   HBBP_INIT(hbbp_session_options, options);
   options.source = HBBP_SOURCE_SWBT;
   options.event = HBBP_EVENT_TASK_CLOCK;
@@ -553,8 +601,29 @@ static int probe_itself(void) {
   if (hbbp_session_start(session, &failure) != HBBP_OK) {
     fprintf(stderr, "skipped: %s\n", failure.message);
     hbbp_session_destroy(session);
-    return SKIPPED;
+    return NULL;
   }
+  return session;
+}
+
+/* Probes the bursts since the last snapshot. */
+static void probe_snapshot(hbbp_session *session, hbbp_probe *probe, uint64_t *next) {
+  HBBP_INIT(hbbp_error, failure);
+  hbbp_profile *profile = NULL;
+  hbbp_analysis *analysis = NULL;
+  CHECK_OK(hbbp_session_snapshot(session, NULL, &profile, &error));
+  CHECK_OK(hbbp_analysis_create(profile, NULL, NULL, &analysis, &error));
+  const hbbp_status status = hbbp_probe_run(probe, analysis, *next, NULL, next, &failure);
+  CHECK(status == HBBP_OK || status == HBBP_ERROR_NOT_FOUND);
+  hbbp_analysis_destroy(analysis);
+  hbbp_profile_destroy(profile);
+}
+
+/* Runs and probes in turns, until there are some bursts of the work. */
+static int probe_itself(void) {
+  enum { BURSTS = 20, MAX_TURNS = 2000 };
+  hbbp_session *session = start_session();
+  if (session == NULL) return SKIPPED;
   struct own_calls calls = {0};
   hbbp_probe *probe =
       new_probe("use call-pairs\nown: proc_call && direct => call, null\n", &on_own_call, &calls);
@@ -562,14 +631,7 @@ static int probe_itself(void) {
   uint64_t next = 0;
   for (int turn = 0; turn < MAX_TURNS && next < BURSTS; ++turn) {
     busy(200000);
-    hbbp_profile *profile = NULL;
-    hbbp_analysis *analysis = NULL;
-    CHECK_OK(hbbp_session_snapshot(session, NULL, &profile, &error));
-    CHECK_OK(hbbp_analysis_create(profile, NULL, NULL, &analysis, &error));
-    const hbbp_status status = hbbp_probe_run(probe, analysis, next, NULL, &next, &failure);
-    CHECK(status == HBBP_OK || status == HBBP_ERROR_NOT_FOUND);
-    hbbp_analysis_destroy(analysis);
-    hbbp_profile_destroy(profile);
+    probe_snapshot(session, probe, &next);
   }
   CHECK_OK(hbbp_session_stop(session, &error));
   hbbp_session_destroy(session);
@@ -583,6 +645,68 @@ static int probe_itself(void) {
   return 0;
 }
 
+enum { MAX_CALLERS = 2 };
+typedef void (*work)(void);
+static _Atomic int ends;
+
+__attribute__((noinline)) void work_often(void) {
+  for (unsigned i = 0; i < 10000; ++i) often();
+}
+
+__attribute__((noinline)) void work_seldom(void) {
+  for (unsigned i = 0; i < 10000; ++i) seldom();
+}
+
+static void *run_work(void *of_thread) {
+  while (!ends) (*(work *)of_thread)();
+  return NULL;
+}
+
+struct thread_calls {
+  const hbbp_probe *probe;
+  uint64_t threads[MAX_CALLERS]; /* a bit for each index of a thread */
+};
+
+static hbbp_probe_answer on_thread_call(const hbbp_probe_call *call, void *user_data) {
+  struct thread_calls *calls = user_data;
+  HBBP_INIT(hbbp_probe_location, location);
+  CHECK(call->thread < 64);
+  if (hbbp_probe_locate(calls->probe, call->target, &location, NULL) != HBBP_OK) {
+    return HBBP_PROBE_GO_ON;
+  }
+  if (strcmp(location.name, "often") == 0) calls->threads[0] |= UINT64_C(1) << call->thread;
+  if (strcmp(location.name, "seldom") == 0) calls->threads[1] |= UINT64_C(1) << call->thread;
+  return HBBP_PROBE_GO_ON;
+}
+
+/* Two threads call a function each: no burst has calls of both. */
+static void probe_threads(void) {
+  hbbp_session *session = start_session();
+  if (session == NULL) return;
+  struct thread_calls calls = {0};
+  hbbp_probe *probe =
+      new_probe("own: proc_call && direct => call, null\n", &on_thread_call, &calls);
+  calls.probe = probe;
+  work works[MAX_CALLERS] = {&work_often, &work_seldom};
+  pthread_t threads[MAX_CALLERS];
+  for (size_t i = 0; i < MAX_CALLERS; ++i) {
+    CHECK(pthread_create(&threads[i], NULL, &run_work, &works[i]) == 0);
+  }
+  uint64_t next = 0;
+  for (int turn = 0; turn < 2000 && (calls.threads[0] == 0 || calls.threads[1] == 0); ++turn) {
+    const struct timespec pause = {0, 10000000};
+    nanosleep(&pause, NULL);
+    probe_snapshot(session, probe, &next);
+  }
+  ends = 1;
+  for (size_t i = 0; i < MAX_CALLERS; ++i) pthread_join(threads[i], NULL);
+  CHECK_OK(hbbp_session_stop(session, &error));
+  hbbp_session_destroy(session);
+  CHECK(calls.threads[0] != 0 && calls.threads[1] != 0);
+  CHECK((calls.threads[0] & calls.threads[1]) == 0);
+  hbbp_probe_destroy(probe);
+}
+
 int main(void) {
   test_options();
   test_builtins();
@@ -593,8 +717,10 @@ int main(void) {
   test_handler();
   test_stopped_burst();
   test_cancelled();
+  test_cancelled_trace();
   test_run_in_handler();
   const int skipped = probe_itself();
+  probe_threads();
   const int failed = end_of_checks();
   return failed != 0 ? failed : skipped;
 }

@@ -189,6 +189,7 @@ OUTPUT_ARRAY(hbbp_module_result, hbbp_analysis_copy_modules, of_loaded)
 OUTPUT_ARRAY(hbbp_source_result, hbbp_analysis_copy_sources, of_loaded)
 OUTPUT_ARRAY(hbbp_counter, hbbp_analysis_copy_unexplained_reasons, of_loaded, 0)
 OUTPUT_ARRAY(hbbp_ibs_sum, hbbp_analysis_copy_ibs_sums, of_fed)
+OUTPUT_ARRAY(hbbp_ibs_latency, hbbp_analysis_copy_ibs_latencies, of_fed)
 OUTPUT_ARRAY(hbbp_mix_row, hbbp_mix_copy_rows, mix)
 OUTPUT_ARRAY(hbbp_ratio, hbbp_ratios_copy, ratios)
 OUTPUT_ARRAY(hbbp_loop, hbbp_loops_copy, loops)
@@ -749,7 +750,7 @@ static void make_objects(const char *path) {
   const hbbp_feed_sample stack = {.pid = 7, .tid = 7, .branches = branches, .branch_count = 32};
   require(hbbp_feed_add_samples(feed, lbr, &stack, 1, sizeof(stack), &error), "stack");
   /* These are registers of a load that missed the L1 cache. */
-  const uint64_t registers[] = {0x2c30006186a, 0x7000, 0x10002550001, 0x13, 0x31960092, 0x1234, 0};
+  const uint64_t registers[] = {0x2c30006186a, 0x7000, 0x10002550001, 0x13, 0x31960091, 0x1234, 0};
   const hbbp_feed_sample op = {.ip = 0x7000,
                                .pid = 7,
                                .tid = 7,
@@ -826,6 +827,7 @@ int main(int argc, char **argv) {
   test_hbbp_analysis_copy_sources();
   test_hbbp_analysis_copy_unexplained_reasons();
   test_hbbp_analysis_copy_ibs_sums();
+  test_hbbp_analysis_copy_ibs_latencies();
   test_hbbp_mix_copy_rows();
   test_hbbp_ratios_copy();
   test_hbbp_loops_copy();

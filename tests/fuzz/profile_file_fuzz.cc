@@ -103,6 +103,12 @@ void CheckProfile(ProfileData data) {
   }
   for (const hbbp::IbsCount& count : profile.data().ibs_counts) ibs -= count.sum;
   Require(ibs == 0);
+  uint64_t loads = 0;
+  for (const hbbp::IbsLatencyRecord& latency : profile.ibs_latencies()) loads += latency.samples;
+  for (const hbbp::IbsCount& bucket : profile.data().ibs_buckets) {
+    if (bucket.module != hbbp::kNoModule) loads -= bucket.sum;
+  }
+  Require(loads == 0);
   const hbbp::ProfileLoops loops = FindProfileLoops(profile);
   Require(loops.innermost.size() == profile.blocks().size());
   for (const uint32_t loop : loops.innermost) {

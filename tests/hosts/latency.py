@@ -2,16 +2,19 @@
 """Compares the latency of servers under hbbp record, with default options, with that of plain ones.
 
 usage: latency.py [--build DIR] [--host NAME]... [--rounds N] [--starts N] [--seconds N] [--control]
+                  [--outside]
 
 Two servers run at once, one of them profiled, and get the same load in turn, for some seconds each, the
 plain one first in every second round. After N rounds both are started anew, since the memory layout of a
 process may be faster by chance. Prints the median of the ratios of the rounds, of 99th percentiles and of
 requests per second, each with the interval that contains the true median at 95 %. --control: neither is
-profiled, which shows the effect of the machine itself. It needs a machine without other load.
+profiled, which shows the effect of the machine itself. --outside: branches are traced from outside, of a server
+that runs already (hbbp record --pid PID --children --source swbt). It needs a machine without other load.
 """
 import argparse
 import contextlib
 import math
+import signal
 import socket
 import statistics
 import subprocess
@@ -36,9 +39,26 @@ class Compared(soak.Runner):
     def serving(self, is_profiled):
         self.port = soak.free_port()
         self.write_files()
-        with self.started('record' if is_profiled else 'plain', None) as process:
+        starts_recorder = is_profiled and not self.options.outside
+        with self.started('record' if starts_recorder else 'plain', None) as process:
             self.wait_for_port(process)
-            yield self
+            with self.observed(process.pid) if is_profiled and self.options.outside else contextlib.nullcontext():
+                yield self
+
+    @contextlib.contextmanager
+    def observed(self, pid):
+        command = [str(self.options.build.tool), 'record', '--pid', str(pid), '--children', '--source', 'swbt',
+                   '-o', str(self.profile)]
+        with subprocess.Popen(command, cwd=self.work, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as recorder:
+            try:
+                yield
+                # Without a profile, both were plain.
+                recorder.send_signal(signal.SIGINT)
+                _, said = recorder.communicate(timeout=60)
+                if not any(self.work.glob('profile*')):
+                    raise soak.Harmed(f'no profile: {said}')
+            finally:
+                recorder.kill()
 
 
 def run(runner, *words):
@@ -139,6 +159,7 @@ def main():
     parser.add_argument('--starts', type=int, default=2)
     parser.add_argument('--seconds', type=int, default=2)
     parser.add_argument('--control', action='store_true')
+    parser.add_argument('--outside', action='store_true')
     options = parser.parse_args()
     print('| server | plain p99, us | p99, profiled to plain | requests a second | rounds |\n|---|---|---|---|---|')
     for host in hosts.SERVERS:

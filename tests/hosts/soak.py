@@ -40,7 +40,11 @@ MODES = {
     'verify': ['--source', 'swbt', '--mode', 'verify'],
     'breakpoint': ['--source', 'swbt', '--mode', 'breakpoint'],
     'ebs': ['--source', 'ebs'],
+    'outside': ['--source', 'swbt', '--outside', '--children'],
+    'outside-verify': ['--source', 'swbt', '--outside', '--children', '--mode', 'verify'],
 }
+# These have no sessions in the program.
+OUTSIDE = ('outside', 'outside-verify')
 WAYS = ('record', 'restart', 'killed')
 GROUPS = {
     'small': hosts.SMALL,
@@ -55,8 +59,8 @@ PERIOD_NS = 1_000_000
 VERIFY_PERIOD_OF_FAST_NS = 2_000_000
 # A program may take longer than alone by this factor, and these seconds. Verification stops at each branch, and the
 # shorter the period the more of it is verified.
-SLOWDOWN = {'verify': 200}
-SLOWDOWN_OF_SHORT_PERIODS = {'verify': 2000}
+SLOWDOWN = {'verify': 200, 'outside-verify': 200}
+SLOWDOWN_OF_SHORT_PERIODS = {'verify': 2000, 'outside-verify': 2000}
 SHORT_PERIOD_NS = 500_000
 DEFAULT_SLOWDOWN = 15
 SLACK_SECONDS = 20
@@ -598,9 +602,12 @@ def columns_of(options):
     return columns
 
 
-def applies(host, way):
+def applies(host, way, mode):
+    if mode in OUTSIDE and way == 'restart':
+        return False
     if host == hosts.KILLED:
-        return way == 'killed'
+        # A process that is stepped ends when its tracer is killed.
+        return way == 'killed' and mode != 'outside-verify'
     return way == 'record' or way == 'restart' and not host.why_no_restart
 
 
@@ -611,7 +618,7 @@ def run_host(options, host):
         runner.measure_plain()
         for _ in range(options.runs):
             for column, way, mode, period in columns_of(options):
-                if not applies(host, way):
+                if not applies(host, way, mode):
                     continue
                 runner.period = VERIFY_PERIOD_OF_FAST_NS if options.fast and mode == 'verify' else period
                 begin = time.monotonic()
@@ -627,7 +634,7 @@ def main():
     # Everything that was started ends with this process.
     signal.signal(signal.SIGTERM, lambda *unused: sys.exit(128 + signal.SIGTERM))
     options = arguments()
-    options.mode = options.mode or list(MODES)
+    options.mode = options.mode or [mode for mode in MODES if not (options.fast and mode in OUTSIDE)]
     options.way = options.way or list(WAYS)
     options.period = options.period or [PERIOD_NS]
     names = chosen_names(options)

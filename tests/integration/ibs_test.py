@@ -2,6 +2,7 @@
 variants of them with other register values."""
 import collections
 import json
+import math
 import os
 import pathlib
 import random
@@ -16,15 +17,56 @@ import report_fixture
 
 KERNEL_CODE = 0xffffffff81143000
 KERNEL_MODE = 1
+USER_MODE = 2
+MAPPING = 1  # PERF_RECORD_MMAP
+PROCESS = 77
+PROGRAM = '''
+__attribute__((noinline)) int sum(const int *numbers, int *last) {
+  int all = 0;
+  for (int i = 0; i < 100; ++i) all += numbers[i];
+  *last = all;
+  return all;
+}
+int main(void) {
+  int numbers[100] = {1}, last;
+  return sum(numbers, &last);
+}
+'''
 FIELD = re.compile(r'(\w+) +([0-9]+)(?![0-9a-fx])')
 REGISTER = re.compile(r'^(\w+):\s+([0-9a-f]{16})', re.M)
 # These register bits are shown by perf and used here; reserved bits stay as recorded.
 OP_DATA_BITS = 0x000001bfffffffff  # without RipInvalid
 OP_DATA3_BITS = 0xfffffffffffff3ff
+FAR_CACHE = 5  # a DataSrc
+LOAD_LEVELS = {  # by DataSrc and RmtNode
+    (1, 0): 'local-l3', (2, 0): 'local-cache', (2, 1): 'remote-cache', (3, 0): 'local-dram', (3, 1): 'remote-dram',
+    (5, 0): 'remote-cache', (5, 1): 'remote-cache', (6, 0): 'long-latency-memory', (6, 1): 'long-latency-memory',
+    (7, 0): 'local-other', (7, 1): 'remote-other', (8, 0): 'extension-memory', (8, 1): 'extension-memory',
+    (12, 0): 'peer-memory', (12, 1): 'peer-memory'}
+LEVEL_EVENTS = {level: f'op-nb-{level}' for level in (
+    'local-l3', 'local-cache', 'remote-cache', 'local-dram', 'remote-dram', 'local-other', 'remote-other',
+    'extension-memory')}
 
 
 def is_memory(fields):
     return fields['LdOp'] | fields['StOp']
+
+
+def draw_op_data2(draw):
+    """Returns a data source that perf has a name for, or 0, any node and any state of the line."""
+    source = draw.randrange(13)
+    return source & 7 | source >> 3 << 6 | draw.getrandbits(2) << 4
+
+
+def load_level(fields):
+    """Returns the level of memory that a load had its data from, by the fields that perf prints."""
+    if not fields['DcMiss']:
+        return 'l1'
+    if 'DataSrc' in fields:  # else it is 0
+        return LOAD_LEVELS.get((fields['DataSrc'], fields['RmtNode']), 'unknown')
+    if not fields['L2Miss']:
+        return 'l2'
+    return 'miss-underway' if fields['DcMissNoMabAlloc'] else 'unknown'
 
 
 EVENTS = {
@@ -56,6 +98,26 @@ def patched(record, address, ip, changes):
         struct.pack_into('<Q', record, rip + 8 * number, value)
     struct.pack_into('<H', record, 4, struct.unpack_from('<H', record, 4)[0] & ~7 | KERNEL_MODE)
     return bytes(record)
+
+
+def of_process(record, process):
+    """Returns a sample in user mode of the process."""
+    record = bytearray(record)
+    struct.pack_into('<H', record, 4, struct.unpack_from('<H', record, 4)[0] & ~7 | USER_MODE)
+    struct.pack_into('<II', record, 16, process, process)
+    return bytes(record)
+
+
+def mapping_of(program, template):
+    """Returns the record of the mapping of a program's code, with the time, ID and CPU of a sample."""
+    headers = subprocess.run(['readelf', '-lW', program], capture_output=True, text=True, check=True).stdout
+    offset, start, size = (int(number, 16) for number in re.search(
+        r'LOAD\s+(\S+)\s+(\S+)\s+\S+\s+(\S+)\s+\S+\s+R E', headers).groups())
+    name = str(program).encode() + b'\0'
+    name += bytes(-len(name) % 8)
+    payload = (struct.pack('<IIQQQ', PROCESS, PROCESS, start, size, offset) + name
+               + struct.pack('<II', PROCESS, PROCESS) + template[24:48])
+    return struct.pack('<IHH', MAPPING, USER_MODE, 8 + len(payload)) + payload
 
 
 def with_records(recorded, records):
@@ -114,6 +176,7 @@ class IbsTest(record_support.RecordTest):
             ip = KERNEL_CODE + 16 * int(20 * draw.random() ** 2)
             records.append(patched(template, address, ip, {
                 1: draw.getrandbits(64) & OP_DATA_BITS,
+                2: draw_op_data2(draw),
                 3: draw.getrandbits(64) & OP_DATA3_BITS,
                 4: 0x7fff0000 + draw.randrange(0, 4096, 8),
             }))
@@ -156,6 +219,93 @@ class IbsTest(record_support.RecordTest):
                     row['first_cycles'] <= latency < row['end_cycles'] for latency in latencies))
             self.assertEqual(listing['rows'][-1]['cumulative_share'], 1)
 
+    def loads_by_perf(self, recording):
+        """Returns how many loads there are by (instruction, level, cycles)."""
+        loads = collections.Counter()
+        for registers, fields in self.decoded_by_perf(recording):
+            if fields['LdOp']:
+                cycles = fields['DcMissLat'] if fields['DcMiss'] else 0
+                loads[registers['IbsOpRip'], load_level(fields), cycles] += 1
+        return loads
+
+    def test_latencies_of_an_instruction_by_level_are_what_perf_decodes(self):
+        recording = self.many_ops()
+        loads = self.loads_by_perf(recording)
+        self.assertEqual({level for _, level, _ in loads},
+                         {*LOAD_LEVELS.values(), 'l1', 'l2', 'miss-underway', 'unknown'})
+        self.import_it(recording)
+        for address in {ip for ip, _, _ in loads}:
+            listing = self.ibs('--latencies', '--address', hex(address))
+            own = {key[1:]: number for key, number in loads.items() if key[0] == address}
+            self.assertEqual(listing['samples'], sum(own.values()))
+            levels = {level for level, _ in own}
+            self.assertEqual({key for row in listing['rows'] for key in row} - {'first_cycles', 'end_cycles', 'share'},
+                             levels)
+            for row in listing['rows']:
+                for level in levels:
+                    self.assertEqual(row[level], sum(
+                        number for (name, cycles), number in own.items()
+                        if name == level and row['first_cycles'] <= cycles < row['end_cycles']))
+            for level in levels:
+                self.assertEqual(listing[f'total_{level}'], sum(row[level] for row in listing['rows']))
+            self.assertAlmostEqual(sum(row['share'] for row in listing['rows']), 1)
+
+    def test_levels_of_loads_add_up_to_derived_events(self):
+        self.import_it(self.many_ops())
+        events = ['op-loads', *LEVEL_EVENTS.values()]
+        by_event = {row['address']: row for row in self.ibs('--event', ','.join(events))['rows']}
+        listing = self.ibs('--latencies')
+        loads = collections.Counter()
+        for row in listing['rows']:
+            loads[row['address'], row['level']] += row['samples']
+        self.assertEqual(listing['dropped'], 0)
+        self.assertEqual(listing['instructions'], len(by_event))
+        for address, row in by_event.items():
+            self.assertEqual(row['op-loads'], sum(number for (at, _), number in loads.items() if at == address))
+            for level, event in LEVEL_EVENTS.items():
+                self.assertEqual(row[event], loads[address, level], (address, level))
+        self.assertEqual(sum(loads.values()), listing['samples'])
+
+    def test_latencies_are_listed_by_instruction_and_level(self):
+        recording = self.many_ops()
+        loads = self.loads_by_perf(recording)
+        self.import_it(recording)
+        listing = self.ibs('--latencies')
+        shares = collections.Counter()
+        for row in listing['rows']:
+            own = sorted(cycles for (ip, level, cycles), number in loads.items()
+                         if (hex(ip), level) == (row['address'], row['level']) for _ in range(number))
+            self.assertEqual(row['samples'], len(own))
+            shares[row['address']] += row['share']
+            if row['level'] == 'l1':
+                self.assertEqual((row['half_below'], row['all_below']), (None, None))
+                continue
+            # Bounds are ends of buckets, which are a quarter of a power of two wide.
+            for key, share in ('half_below', 0.5), ('nine_tenths_below', 0.9), ('all_below', 1):
+                nth = own[max(0, math.ceil(share * len(own)) - 1)]
+                self.assertGreater(row[key], nth)
+                self.assertLessEqual(row[key], max(nth + 1, 1.25 * nth + 1))
+        for share in shares.values():
+            self.assertAlmostEqual(share, 1)
+        by_instruction = collections.Counter()
+        for row in listing['rows']:
+            by_instruction[row['address']] += row['samples']
+        self.assertEqual(list(by_instruction.values()), sorted(by_instruction.values(), reverse=True))
+        self.assertEqual(len({row['address'] for row in self.ibs('--latencies', '--top', 3)['rows']}), 3)
+
+    def test_latencies_of_a_function(self):
+        self.import_it(self.many_ops())
+        kallsyms = self.directory / 'kallsyms'
+        kallsyms.write_text(f'{KERNEL_CODE & ~0xfffff:016x} T _text\n{KERNEL_CODE:016x} T counted\n'
+                            f'{KERNEL_CODE + 160:016x} T more\n{KERNEL_CODE + 0x1000:016x} T _etext\n')
+        whole = self.ibs('--latencies', '--kallsyms', kallsyms)
+        of_one = self.ibs('--latencies', '--function', 'more', '--kallsyms', kallsyms)
+        self.assertEqual(of_one['rows'], [row for row in whole['rows'] if row['function'] == 'more'])
+        self.assertEqual(self.ibs('--latencies', '--module', '[kernel.kallsyms]')['samples'], whole['samples'])
+        self.assertEqual(self.ibs('--latencies', '--module', 'other')['rows'], [])
+        self.assertIn("did you mean 'counted'",
+                      self.refused('ibs', self.file, '--latencies', '--function', 'count', '--kallsyms', kallsyms))
+
     def test_accessed_memory_is_what_perf_decodes(self):
         recording = self.many_ops()
         expected = collections.Counter()
@@ -165,15 +315,19 @@ class IbsTest(record_support.RecordTest):
                 expected[line, 'loads'] += fields['LdOp']
                 expected[line, 'stores'] += fields['StOp']
                 expected[line, 'misses'] += fields['DcMiss']
+                if fields['LdOp'] and fields['DcMiss'] and 'DataSrc' in fields:
+                    is_remote = fields['RmtNode'] or fields['DataSrc'] == FAR_CACHE
+                    expected[line, 'remote' if is_remote else 'local'] += 1
         self.import_it(recording)
         listing = self.ibs('--data', 'line')
         found = {(int(row['address'], 16), kind): row[kind]
-                 for row in listing['rows'] for kind in ('loads', 'stores', 'misses')}
+                 for row in listing['rows'] for kind in ('loads', 'stores', 'misses', 'local', 'remote')}
         self.assertEqual(found, {**{key: 0 for key in found}, **expected})
         self.assertEqual(listing['dropped'], 0)
         page, = self.ibs('--data', 'page')['rows']
-        self.assertEqual((page['address'], page['loads']),
-                         ('0x7fff0000', sum(row['loads'] for row in listing['rows'])))
+        self.assertEqual(page['address'], '0x7fff0000')
+        for kind in ('loads', 'local', 'remote'):
+            self.assertEqual(page[kind], sum(row[kind] for row in listing['rows']))
 
     def test_missing_code_is_reported_and_can_be_named(self):
         self.import_it(self.many_ops())
@@ -194,6 +348,9 @@ class IbsTest(record_support.RecordTest):
         row, = self.ibs('--event', 'op-samples,op-nb-local-dram,op-dc-load-miss-cycles')['rows']
         self.assertEqual((row['address'], row['op-samples'], row['op-nb-local-dram'],
                           row['op-dc-load-miss-cycles']), ('0xffffffff81143526', 1, 1, 476))
+        row, = self.ibs('--latencies')['rows']
+        self.assertEqual((row['address'], row['level'], row['samples'], row['half_below']),
+                         ('0xffffffff81143526', 'local-dram', 1, 512))
         row, = self.ibs('--histogram', 'dc-miss')['rows']
         self.assertEqual((row['first_cycles'], row['end_cycles'], row['samples']), (448, 512, 1))
         row, = self.ibs('--data', 'line')['rows']
@@ -238,12 +395,70 @@ class IbsTest(record_support.RecordTest):
                                self.file)
         self.assertEqual(json.loads(result.stdout)['total_op-samples'], 200)
 
+    def ops_of_program(self):
+        """Returns a recording of ops of a program, of all instructions of a function but the last, and the address of
+        that one."""
+        source, program = self.directory / 'sum.c', self.directory / 'sum'
+        source.write_text(PROGRAM)
+        try:
+            subprocess.run(['gcc', '-O1', '-no-pie', source, '-o', program], check=True)
+            code = subprocess.run(['objdump', '-d', '--disassemble=sum', program], capture_output=True, text=True,
+                                  check=True).stdout
+        except FileNotFoundError as error:
+            self.skipTest(f'no {error.filename}')
+        addresses = [int(address, 16) for address in re.findall(r'^\s+([0-9a-f]+):\t', code, re.M)]
+        recorded = self.data('zen4_genoa.ibs.perf.data').read_bytes()
+        start, size = struct.unpack_from('<QQ', recorded, 40)
+        template = recorded[start:start + size]
+        draw = random.Random(5)
+        records = [mapping_of(program, template)]
+        for _ in range(2000):
+            records.append(of_process(patched(template, 0xffffffff81143526, draw.choice(addresses[:-1]), {
+                2: draw_op_data2(draw),
+                3: draw.getrandbits(64) & OP_DATA3_BITS,
+            }), PROCESS))
+        recording = self.directory / 'sum.perf.data'
+        recording.write_bytes(with_records(recorded, records))
+        return recording, addresses[-1]
+
+    def test_annotated_instructions_have_what_perf_decodes(self):
+        recording, without_samples = self.ops_of_program()
+        expected = collections.defaultdict(collections.Counter)
+        for registers, fields in self.decoded_by_perf(recording):
+            of_op = expected[registers['IbsOpRip']]
+            of_op['ops'] += 1
+            of_op['misses'] += is_memory(fields) & fields['DcMiss']
+            if fields['LdOp'] and fields['DcMiss']:
+                of_op['load misses'] += 1
+                of_op['cycles'] += fields['DcMissLat']
+        self.import_it(recording)
+        result = self.run_tool('annotate', self.file, '--function', 'sum', '--no-source', '--format', 'json')
+        rows = {int(row['address'], 16): row for row in json.loads(result.stdout)['rows']}
+        self.assertEqual(set(rows), {*expected, without_samples})
+        for address, of_op in expected.items():
+            self.assertEqual((rows[address]['op-samples'], rows[address]['op-dc-misses']),
+                             (of_op['ops'], of_op['misses']))
+            self.assertAlmostEqual(rows[address]['mean_miss_cycles'], of_op['cycles'] / of_op['load misses'])
+        idle = rows[without_samples]
+        self.assertEqual((idle['op-samples'], idle['op-dc-misses'], idle['mean_miss_cycles']), (0, 0, None))
+
+        text = self.run_tool('annotate', self.file, '--function', 'sum', '--no-source').stdout
+        self.assertRegex(text, r'source +IBS ops +DC misses +mean miss +heat')
+        for address, of_op in expected.items():
+            self.assertRegex(text, rf"ibs +{of_op['ops']} +{of_op['misses']} +[\d,]+ .* {hex(address)}: ")
+
     def test_what_is_missing_is_reported(self):
         self.import_it(self.data('zen4_genoa.ibs.perf.data'))
         self.assertIn('op-dc-misses', self.refused('ibs', self.file, '--event', 'op-returns'))
         self.assertIn('tag-to-retire', self.refused('ibs', self.file, '--histogram', 'fetch'))
         self.assertIn('one of them',
                       self.refused('ibs', self.file, '--histogram', 'fetch', '--data', 'line'))
+        self.assertIn('one of them', self.refused('ibs', self.file, '--latencies', '--data', 'line'))
+        self.assertIn('--latencies', self.refused('ibs', self.file, '--address', '0x1000'))
+        self.assertIn('no load', self.refused('ibs', self.file, '--latencies', '--address', '0x1000'))
+        self.assertIn('no number', self.refused('ibs', self.file, '--latencies', '--address', 'main'))
+        self.import_it(self.data('zen2_rome.ibs.perf.data'))
+        self.assertEqual(self.ibs('--latencies')['rows'], [])
 
 
 if __name__ == '__main__':

@@ -135,6 +135,19 @@ class ImportTest(record_support.RecordTest):
                 warning = 'note: samples of instructions are not precise and may lie behind'
                 self.assertEqual(warning in text, precise_ip == 0, (listing, text))
 
+    def test_info_advises_against_resonance_skid_and_shadow(self):
+        for period, precise_ip, expected in ((1009, 3, []), (1000, 3, ['resonance']), (1009, 0, ['skid']),
+                                             (1009, 2, ['shadow']), (1000, 1, ['resonance', 'shadow'])):
+            self.recording.write_bytes(recording(
+                mapping(7, 0x400000, 0x1000, '/opt/server'), sample(0x400010, 7, 10, period, []),
+                period=period, precise_ip=precise_ip))
+            self.import_it(self.recording)
+            ebs = self.info()['sources'][0]
+            self.assertEqual([advice.partition(':')[0] for advice in ebs['advice']], expected, ebs)
+            text = self.run_tool('info', self.file).stdout
+            for word in ('resonance', 'skid', 'shadow'):
+                self.assertEqual(f'  advice    {word}: ' in text, word in expected, text)
+
     def test_how_periods_were_chosen(self):
         def mode(*periods):
             self.recording.write_bytes(recording(

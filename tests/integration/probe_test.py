@@ -62,7 +62,8 @@ class ProbeTest(record_support.RecordTest):
                 self.assertEqual(fired[5] + fired[6], 10)
                 self.assertEqual(fired[2] + fired[4] + fired[6], 20)
                 found = self.probe('--stream', stream, '-p', 'call-pairs', '--sample-freq', '5', '--burst-length', '4')
-                self.assertLess(sum(self.counts(found['rows'], 'function', 'target').values()), 50)
+                recorded = sum(self.counts(found['rows'], 'function', 'target').values())
+                self.assertTrue(0 < recorded < 50, recorded)
 
     def test_operands(self):
         file = self.productions('''
@@ -115,6 +116,15 @@ g: insn = 0f05 => null, null
         self.assertIn("use 'divisor', which valgrind's stream does not have",
                       self.refused('probe', '--stream', 'valgrind', '-p', 'divisors', '--', program('probed')))
 
+    def test_copies_count_once(self):
+        # A direct call leads to memcpy through a stub with a name of its own, and a checked copy goes on into one.
+        rounds = 8
+        found = self.probe('--exhaustive', '-p', 'copy-sizes', command=[program('values'), rounds], status=0)
+        copies = self.counts(found['rows'], 'rdx')
+        # Without the debug file of the C library the variant has no name.
+        if record_support.has_names_of_libc():
+            self.assertEqual(copies['0xbb8',], 3 * rounds / 4)
+
     def test_callers_strides_names_and_registers(self):
         file = self.productions('''
 a: proc_call => count contexts(caller, function, target), null
@@ -159,6 +169,23 @@ e: !taken && backward && conditional => count trips(function, trips), null
                                   ('_start+0x5', '_start+0x15', 'T'): 18, ('_start', '_start+0x15', 'T'): 1})
                 streams = [row['stream'] for row in found['rows'] if row['table'] == 'sequence']
                 self.assertEqual({element for stream in streams for element in stream.split()}, {'-'})
+
+    def test_built_in_profiles(self):
+        names = ('call-contexts', 'edges', 'indirect-targets', 'trip-counts', 'strides', 'reuse-distances')
+        for stream in self.streams():
+            with self.subTest(stream=stream):
+                found = self.probe('--stream', stream, '--exhaustive', *(word for name in names for word in ('-p', name)))
+                rows = {name: [row for row in found['rows'] if row['table'] == name] for name in names}
+                self.assertEqual(self.counts(rows['call-contexts'], 'caller', 'function', 'target'),
+                                 {(None, '_start', 'twice'): 20, (None, '_start', 'once'): 20, ('_start', 'twice', 'once'): 40})
+                self.assertEqual(self.counts(rows['indirect-targets'], 'target'), {('once',): 20})
+                self.assertEqual(self.counts(rows['trip-counts'], 'trips'), {(20,): 1})
+                loop = [row for row in rows['edges'] if row['next'] == '_start+0x5']
+                self.assertEqual([row['count'] for row in loop], [19])
+                loads = [row for row in rows['strides'] if row['pc'] == 'once']
+                self.assertEqual(self.counts(loads, 'stride'), {('0',): 60})
+                loads = [row for row in rows['reuse-distances'] if row['pc'] == 'once']
+                self.assertEqual(self.counts(loads, 'reuse'), {('first',): 1, ('1',): 59})
 
     def test_threads_have_a_history_of_their_own(self):
         file = self.productions('a: name = Loop && conditional => count iterations(function), null\n'

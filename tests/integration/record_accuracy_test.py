@@ -2,6 +2,7 @@
 import json
 import math
 import shutil
+import statistics
 import subprocess
 
 import record_support
@@ -112,14 +113,26 @@ class RecordAccuracyTest(record_support.RecordTest):
             self.skipTest('no valgrind or no bzip2')
         command = ['bzip2', '-kf', self.write_numbers(1_000_000)]
         truth = self.count_by_callgrind(*command)
-        self.trace_by_clock(500_000, *command)
-        result = self.run_tool('compare', self.file, '--truth', truth, '--format', 'json')
-        self.assertEqual(result.returncode, 0, result)
-        total = json.loads(result.stdout)['total']
+        # The bursts of one run of half a second leave much to chance, which its intervals know; the model of time, which
+        # is off by the same in all, they know less.
+        runs = [self.directory / f'run{number}.data' for number in range(8)]
+        for run in runs:
+            self.trace_by_clock(500_000, *command)
+            shutil.move(self.file, run)
+        merged = self.run_tool('merge', '-o', self.file, *runs)
+        self.assertEqual(merged.returncode, 0, merged)
+
+        def compare(file):
+            result = self.run_tool('compare', file, '--truth', truth, '--format', 'json')
+            self.assertEqual(result.returncode, 0, result)
+            return json.loads(result.stdout)['total']
+
         # Bursts that weigh by their branches are at 17 % and 45 %.
+        total = compare(self.file)
         self.assertLess(total['avg_weighted_error'], 0.13)
         self.assertLess(total['block_accuracy_error'], 0.33)
-        self.assertGreater(total['covering_intervals'], 0.75 * total['intervals'])
+        covering = [total['covering_intervals'] / total['intervals'] for total in map(compare, runs)]
+        self.assertGreater(statistics.median(covering), 0.75, covering)
 
     def test_bzip2_against_callgrind(self):
         if shutil.which('valgrind') is None or shutil.which('bzip2') is None:

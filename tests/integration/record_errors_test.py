@@ -189,6 +189,20 @@ class RecordErrorsTest(record_support.RecordTest):
             result = self.run_tool('record', '-e', name, '-o', self.file, 'true')
             self.assertNotIn('libpfm4', result.stderr)
 
+    def test_doctor_says_what_the_settings_of_the_kernel_take(self):
+        rows = {row['name']: row for row in self.rows('doctor')}
+        settings = pathlib.Path('/proc/sys/kernel')
+        for name, setting in (('nmi_watchdog', 'nmi_watchdog'), ('sample_rate', 'perf_event_max_sample_rate')):
+            try:
+                value = int((settings / setting).read_text())
+            except OSError:
+                self.assertEqual(rows[name]['state'], 'unknown')
+                continue
+            if name == 'sample_rate':
+                self.assertIn(f'at most {value:,} samples', rows[name]['detail'])
+            else:
+                self.assertEqual(rows[name]['state'], 'denied' if value else 'supported')
+
     def test_events_by_name(self):
         result = self.run_tool('record', '--source', 'ebs', '-e', 'perf::page-faults', '-c', '1',
                                '-o', self.file, program('ends'), 'return', '50')

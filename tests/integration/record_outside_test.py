@@ -1,12 +1,16 @@
 """Tests hbbp record from outside, on running processes and on programs that nothing can be loaded
 into."""
 import os
+import random
 import signal
 import subprocess
 import time
 
 import record_support
 from record_support import PERIOD_NS, program, reported
+
+# Soaks have 1000.
+KILLS = int(os.environ.get('HBBP_KILLS', 20))
 
 
 class RecordOutsideTest(record_support.RecordTest):
@@ -154,11 +158,12 @@ class RecordOutsideTest(record_support.RecordTest):
         self.assertIn('Work', ' '.join(self.functions()))
 
     def test_process_survives_the_end_of_its_tracer(self):
-        process = self.worker(20_000)
-        for _ in range(20):
+        process = self.worker(20_000 + 1000 * KILLS)
+        for _ in range(KILLS):
             tool = subprocess.Popen([record_support.TOOL, *map(str, self.trace(process, '-c', '1000000'))],
                                     stderr=subprocess.DEVNULL)
-            time.sleep(0.1)
+            # A tool takes some 20 ms until it stops threads.
+            time.sleep(random.uniform(0.02, 0.12))
             tool.kill()
             tool.wait()
         self.assertIsNone(process.poll())

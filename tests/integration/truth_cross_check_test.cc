@@ -42,6 +42,8 @@ class FileCode : public Code {
     return Instruction{instruction.length, std::string(MnemonicName(instruction.mnemonic))};
   }
 
+  std::optional<Function> FindFunction(uint64_t) const override { return std::nullopt; }
+
  private:
   std::unique_ptr<ElfImage> image_;
   mutable BlockMap map_;

@@ -18,7 +18,8 @@ AnalysedCode::AnalysedCode(const hbbp::analysis& analysis)
     : analysis_(analysis),
       modules_(Modules(analysis)),
       blocks_(analysis.blocks()),
-      functions_(analysis.functions()) {
+      functions_(analysis.functions()),
+      ops_(CollectIbsOps(analysis)) {
   const hbbp::loops loops = analysis.find_loops();
   loops_ = loops.list();
   loops_of_blocks_ = loops.of_blocks(blocks_.size());
@@ -133,6 +134,8 @@ AnnotatedFunction AnalysedCode::Annotate(const hbbp_function& function, bool wit
       continue;
     }
     data = 0;
+    const auto ops = ops_.find({function.module, address});
+    if (ops != ops_.end()) instruction.ops = &ops->second;
     if (with_source) {
       if (address >= frames_end) frames = FramesAt(function.module, address, &frames_end);
       instruction.frames = frames;

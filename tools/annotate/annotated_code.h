@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "annotate/ibs_ops.h"
 #include "base/status.h"
 #include "function_choice.h"
 #include "profile_view.h"
@@ -29,6 +30,7 @@ struct AnnotatedInstruction {
   const hbbp_block* block = nullptr;  // null: not observed
   const hbbp_loop* loop = nullptr;    // the innermost one; null: not in a loop, or not observed
   std::vector<CodeFrame> frames;      // innermost first; empty: unknown
+  const IbsOps* ops = nullptr;        // null: none was sampled
 };
 
 struct AnnotatedFunction {
@@ -53,6 +55,8 @@ class AnalysedCode {
   AnnotatedFunction Annotate(const hbbp_function& function, bool with_source);
 
   double total_instructions() const { return total_instructions_; }
+  // Returns whether IBS sampled ops of any instruction.
+  bool has_ops() const { return !ops_.empty(); }
   // Returns the name of a function that a call leads to, or an empty string if nothing ran there.
   std::string NameAt(uint32_t module, uint64_t address) const;
   // Returns why lines of annotated modules are unknown.
@@ -74,7 +78,8 @@ class AnalysedCode {
   std::vector<hbbp_block> blocks_;
   std::vector<hbbp_function> functions_;
   std::vector<hbbp_loop> loops_;
-  std::vector<uint32_t> loops_of_blocks_;            // innermost, parallel to blocks_
+  std::vector<uint32_t> loops_of_blocks_;  // innermost, parallel to blocks_
+  IbsOpsByAddress ops_;
   std::map<uint32_t, std::string> source_problems_;  // by module
 };
 

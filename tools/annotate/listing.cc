@@ -160,7 +160,9 @@ class ListingLines {
         source_(source),
         highest_(HighestCount(function)),
         expected_(function.listed_from) {
-    lines_.push_back({{"%", "executions", "std. error", "source", "heat"}, nullptr, "instruction"});
+    lines_.push_back(
+        {{"%", "executions", "std. error", "source", "", "", "", "heat"}, nullptr, "instruction"});
+    if (code.has_ops()) SetOps("IBS ops", "DC misses", "mean miss", &lines_.back());
     FindFolded();
     AddLines();
   }
@@ -187,7 +189,17 @@ class ListingLines {
   }
 
  private:
-  enum Cells { kShare, kExecutions, kError, kSourceKind, kHeat, kCells };
+  enum Cells {
+    kShare,
+    kExecutions,
+    kError,
+    kSourceKind,
+    kOps,
+    kDcMisses,
+    kMeanMiss,
+    kHeat,
+    kCells
+  };
 
   struct Line {
     std::string cells[kCells];
@@ -280,6 +292,7 @@ class ListingLines {
     lines_by_address_.emplace(code.address, lines_.size());
     Line line;
     if (instruction.block != nullptr) AddCounts(*instruction.block, &line);
+    if (instruction.ops != nullptr) AddOps(*instruction.ops, &line);
     line.text = FormatAddress(code.address) + ":  " + code.text + TargetText(code);
     lines_.push_back(std::move(line));
   }
@@ -299,6 +312,17 @@ class ListingLines {
     line->heat = ColourOf(block.count / highest_);
   }
 
+  static void SetOps(std::string ops, std::string dc_misses, std::string mean_miss, Line* line) {
+    line->cells[kOps] = std::move(ops);
+    line->cells[kDcMisses] = std::move(dc_misses);
+    line->cells[kMeanMiss] = std::move(mean_miss);
+  }
+
+  static void AddOps(const IbsOps& ops, Line* line) {
+    SetOps(FormatCount(ops.samples), FormatCount(ops.dc_misses),
+           ops.load_misses == 0 ? "" : FormatCount(ops.MeanMissCycles()), line);
+  }
+
   // Of the branches that were seen, those whose targets are listed.
   std::vector<Jump> Jumps() const {
     std::vector<Jump> jumps;
@@ -316,6 +340,8 @@ class ListingLines {
   std::string LineText(const Line& line, const size_t* widths, const std::string& arrows) const {
     std::string text;
     for (size_t i = 0; i < kCells; ++i) {
+      const bool is_of_ops = i >= kOps && i <= kMeanMiss;
+      if (is_of_ops && !code_.has_ops()) continue;
       const std::string& cell = line.cells[i];
       const std::string padding(widths[i] - DisplayWidth(cell), ' ');
       const bool is_heat = i == kHeat || i == kShare;
@@ -364,28 +390,34 @@ Listing ListFunction(const AnnotatedFunction& function, const AnalysedCode& code
   return listing;
 }
 
-Table InstructionTable() {
-  return Table({{"module", "", Column::kPath},
-                {"function", ""},
-                {"address", "", Column::kAddress},
-                {"length", "", Column::kCount},
-                {"instruction", ""},
-                {"target", "", Column::kAddress},
-                {"label", ""},
-                {"count", "", Column::kCount},
-                {"standard_error", "", Column::kError},
-                {"share", "", Column::kShare},
-                {"share_of_function", "", Column::kShare},
-                {"source", ""},
-                {"block", "", Column::kAddress},
-                {"loop_depth", "", Column::kCount},
-                {"loop_header", "", Column::kAddress},
-                {"trip_count", "", Column::kCount},
-                {"trip_count_error", "", Column::kError},
-                {"file", ""},
-                {"line", "", Column::kCount},
-                {"column", "", Column::kCount},
-                {"inlined", ""}});
+Table InstructionTable(bool has_ops) {
+  std::vector<Column> columns = {{"module", "", Column::kPath},
+                                 {"function", ""},
+                                 {"address", "", Column::kAddress},
+                                 {"length", "", Column::kCount},
+                                 {"instruction", ""},
+                                 {"target", "", Column::kAddress},
+                                 {"label", ""},
+                                 {"count", "", Column::kCount},
+                                 {"standard_error", "", Column::kError},
+                                 {"share", "", Column::kShare},
+                                 {"share_of_function", "", Column::kShare},
+                                 {"source", ""},
+                                 {"block", "", Column::kAddress},
+                                 {"loop_depth", "", Column::kCount},
+                                 {"loop_header", "", Column::kAddress},
+                                 {"trip_count", "", Column::kCount},
+                                 {"trip_count_error", "", Column::kError},
+                                 {"file", ""},
+                                 {"line", "", Column::kCount},
+                                 {"column", "", Column::kCount},
+                                 {"inlined", ""}};
+  if (has_ops) {
+    columns.push_back({"op-samples", "", Column::kCount});
+    columns.push_back({"op-dc-misses", "", Column::kCount});
+    columns.push_back({"mean_miss_cycles", "", Column::kCount});
+  }
+  return Table(std::move(columns));
 }
 
 void AddInstructions(const AnnotatedFunction& function, const AnalysedCode& code, Table* table) {
@@ -426,6 +458,12 @@ void AddInstructions(const AnnotatedFunction& function, const AnalysedCode& code
       row.emplace_back(InlinedText(instruction.frames));
     } else {
       row.resize(row.size() + 4);
+    }
+    if (code.has_ops()) {
+      const IbsOps ops = instruction.ops == nullptr ? IbsOps() : *instruction.ops;
+      row.emplace_back(ops.samples);
+      row.emplace_back(ops.dc_misses);
+      row.push_back(ops.load_misses == 0 ? Cell() : Cell(ops.MeanMissCycles()));
     }
     table->AddRow(std::move(row));
   }

@@ -42,7 +42,7 @@ struct Request {
 // Writes functions one by one, because a large program has millions of instructions.
 int PrintTable(const Request& request, Format format, AnalysedCode* code,
                DebugInfoOptions* debug_info) {
-  Table table = InstructionTable();
+  Table table = InstructionTable(code->has_ops());
   AddCaveats(request.sources, &table);
   table.AddField("total_instructions", code->total_instructions());
   table.AddField("functions", uint64_t{request.functions.size()});
@@ -131,6 +131,8 @@ int RunAnnotate(int argc, char** argv) {
       "%: share of the function's instructions. std. error: one sigma of executions.\n"
       "source: whose count it is. heat: executions, by the most of any of its instructions.\n"
       "L1, L2, arrows: where branches of the function lead to.\n"
+      "IBS ops, DC misses, mean miss: ops that IBS of AMD sampled, misses of the L1 data cache,\n"
+      "and cycles of a load that missed it.\n"
       "In colour on a terminal, unless NO_COLOR is set.");
   if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
 

@@ -58,6 +58,7 @@ StatusOr<Comparison> CompareModules(const hbbp::analysis& analysis,
       const ModuleCode code(analysis, static_cast<uint32_t>(*match[r]));
       both.push_back(CountModule(references[r], estimates[*match[r]], code));
       HBBP_RETURN_IF_ERROR(CheckAddresses(both.back(), modules[*match[r]]));
+      SumFunctions(code, &both.back());
       continue;
     }
     double instructions = 0;
@@ -159,7 +160,9 @@ int RunCompare(int argc, char** argv) {
   options.Footer(
       "mnemonic error: sum |reference - estimate| over mnemonics / instructions of the reference.\n"
       "block error: the same over blocks, each weighing its length. overlap: sum of the smaller\n"
-      "of both shares, over blocks or mnemonics; 100 % is the same distribution.");
+      "of both shares, over blocks or mnemonics; 100 % is the same distribution. rank: by "
+      "executed\n"
+      "instructions; of the ten functions that have most in the reference, in both.");
   if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
   if ((inputs.files.size() == 2) != inputs.truth.files.empty()) {
     return Fail(kName, "give one FILE and --truth, or two FILEs; see hbbp compare --help");

@@ -1,3 +1,7 @@
+// Writes a comparison as text, CSV or JSON. CompareText has a table of modules with their errors
+// and overlaps, one of mnemonics, one of the hottest functions with their ranks, and what only one
+// side has; JSON has all of that in full, and CSV rows of modules and mnemonics. hbbp compare calls
+// one of the three.
 #include "commands/compare_report.h"
 
 #include <algorithm>
@@ -36,6 +40,42 @@ std::string OneSidedText(const char* title, const std::vector<OneSidedModule>& m
   Table table({{"name", title}, {"instructions", "instructions", Column::kCount}});
   for (const OneSidedModule& module : modules) table.AddRow({module.name, module.instructions});
   return '\n' + table.ToText();
+}
+
+// Ranks from 1 on; nothing for a function without a count.
+Cell RankCell(size_t rank) { return rank == 0 ? Cell() : Cell(uint64_t{rank}); }
+
+std::string FunctionsText(const FunctionRanks& ranks) {
+  if (ranks.hottest.empty()) return "";
+  Table table({{"rank_ref", "rank", Column::kCount},
+               {"rank_est", "in the profile", Column::kCount},
+               {"ref", "reference", Column::kCount},
+               {"est", "estimate", Column::kCount},
+               {"module", "module", Column::kPath},
+               {"function", "function", Column::kFunction}});
+  for (const FunctionComparison& function : ranks.hottest) {
+    table.AddRow({RankCell(function.reference_rank), RankCell(function.estimate_rank),
+                  function.reference, function.estimate, function.module, function.name});
+  }
+  const std::string count = FormatCount(uint64_t{ranks.hottest.size()});
+  table.AddSummary("of the " + count + " hottest functions of the reference, " +
+                   FormatCount(uint64_t{ranks.found}) + (ranks.found == 1 ? " is" : " are") +
+                   " among the " + count + " hottest of the profile, " +
+                   FormatCount(uint64_t{ranks.in_place}) + " with the same rank");
+  return '\n' + table.ToText();
+}
+
+Json ToJson(const FunctionRanks& ranks) {
+  Json json = Json::array();
+  for (const FunctionComparison& function : ranks.hottest) {
+    json.push_back({{"module", function.module},
+                    {"name", function.name},
+                    {"ref", function.reference},
+                    {"est", function.estimate},
+                    {"rank_ref", function.reference_rank},
+                    {"rank_est", function.estimate_rank}});
+  }
+  return json;
 }
 
 Json ToJson(const ModuleComparison& module) {
@@ -130,6 +170,7 @@ std::string CompareText(const Comparison& comparison, const std::vector<std::str
   mnemonics.AddSummary(std::to_string(shown) + " of " + std::to_string(all.size()) + " mnemonics");
 
   std::string out = modules.ToText() + '\n' + mnemonics.ToText();
+  out += FunctionsText(comparison.functions);
   out += OneSidedText("only in the reference", comparison.only_in_reference);
   out += OneSidedText("only in the profile", comparison.only_in_estimate);
   if (!notes.empty()) out += '\n';
@@ -158,6 +199,9 @@ std::string CompareJson(const Comparison& comparison, const std::vector<std::str
     json["modules"].push_back(ToJson(module));
   }
   json["total"] = ToJson(comparison.total);
+  json["functions"] = ToJson(comparison.functions);
+  json["functions_found"] = comparison.functions.found;
+  json["functions_in_place"] = comparison.functions.in_place;
   json["scaled"] = comparison.scaled;
   json["scale"] = comparison.scale;
   json["only_in_truth"] = ToJson(comparison.only_in_reference);

@@ -2,6 +2,7 @@
 #include <hbbp/hbbp.hpp>
 
 #include "command.h"
+#include "machine_limits.h"
 #include "options.h"
 #include "table.h"
 
@@ -38,6 +39,9 @@ int RunDoctor(int argc, char** argv) {
   for (const hbbp_capability& capability : capabilities.list()) {
     table.AddRow(
         {capability.name, StateName(capability.state), capability.detail, capability.advice});
+  }
+  for (const MachineLimit& limit : ReadMachineLimits("/proc/sys/kernel")) {
+    table.AddRow({limit.name, limit.state, limit.detail, limit.advice});
   }
   return table.Print(kName, FormatFromName(format));
 }

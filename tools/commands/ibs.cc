@@ -1,8 +1,7 @@
 // hbbp ibs: lists instructions, latencies and memory by instruction-based sampling. RunIbs reads
-// the options and prints one of three tables: of instructions by events, a histogram of a latency,
-// or accessed memory.
+// the options and prints one of four tables: of instructions by events, a histogram of a latency,
+// loads by level of memory (ibs_latencies.h), or accessed memory.
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <set>
 #include <string>
@@ -11,6 +10,7 @@
 
 #include "base/linux_constants.h"
 #include "command.h"
+#include "commands/ibs_latencies.h"
 #include "file_options.h"
 #include "format.h"
 #include "ibs_events.h"
@@ -156,7 +156,7 @@ StatusOr<Table> HistogramTable(const hbbp::profile& profile, const std::string& 
 Table DataTable(const hbbp::profile& profile, bool by_page, uint64_t rows) {
   const std::vector<hbbp_ibs_line> lines = profile.ibs_lines();
   struct Access {
-    uint64_t loads = 0, stores = 0, misses = 0, miss_cycles = 0;
+    uint64_t loads = 0, stores = 0, misses = 0, miss_cycles = 0, local = 0, remote = 0;
     std::set<uint32_t> threads;
   };
   std::map<std::pair<uint32_t, uint64_t>, Access> accesses;  // by process and address
@@ -167,6 +167,8 @@ Table DataTable(const hbbp::profile& profile, bool by_page, uint64_t rows) {
     access.stores += line.stores;
     access.misses += line.misses;
     access.miss_cycles += line.miss_cycles;
+    access.local += line.local;
+    access.remote += line.remote;
     access.threads.insert(line.tid);
   }
   std::vector<std::pair<std::pair<uint32_t, uint64_t>, Access>> sorted(accesses.begin(),
@@ -180,19 +182,17 @@ Table DataTable(const hbbp::profile& profile, bool by_page, uint64_t rows) {
                {"stores", "stores", Column::kCount},
                {"misses", "DC misses", Column::kCount},
                {"miss_cycles", "miss cycles", Column::kCount},
+               {"local", "local", Column::kCount},
+               {"remote", "remote", Column::kCount},
                {"threads", "threads", Column::kCount}});
   const size_t shown = std::min<uint64_t>(rows, sorted.size());
   for (size_t i = 0; i < shown; ++i) {
     const auto& [location, access] = sorted[i];
     table.AddRow({uint64_t{location.first}, location.second, access.loads, access.stores,
-                  access.misses, access.miss_cycles, uint64_t{access.threads.size()}});
+                  access.misses, access.miss_cycles, access.local, access.remote,
+                  uint64_t{access.threads.size()}});
   }
-  uint64_t dropped = 0;
-  for (const SourceView& source : SourcesAsRecorded(profile)) {
-    for (const hbbp_counter& counter : source.counters) {
-      if (std::strcmp(counter.name, "ibs-accesses-dropped") == 0) dropped += counter.value;
-    }
-  }
+  const uint64_t dropped = SumOfCounters(SourcesAsRecorded(profile), "ibs-accesses-dropped");
   table.AddField("dropped", dropped);
   table.AddSummary(FormatCount(uint64_t{shown}) + " of " + FormatCount(uint64_t{sorted.size()}) +
                    (by_page ? " pages" : " lines"));
@@ -209,6 +209,8 @@ int RunIbs(int argc, char** argv) {
   Wanted wanted;
   uint64_t top = 0;
   std::string histogram, data;
+  bool with_latencies = false;
+  LatencyChoice loads;
   PrintOptions printing;
   Options options(kName, "Show what instruction-based sampling (IBS) reports of instructions");
   options.Profiles(&files, "profiles; several are added up");
@@ -219,6 +221,14 @@ int RunIbs(int argc, char** argv) {
   options.Value("--histogram", &histogram, "NAME",
                 "a latency instead: tag-to-retire, completion-to-retire, dc-miss, dtlb-refill, "
                 "fetch, itlb-refill");
+  options.Flag("--latencies", &with_latencies,
+               "latencies of loads by instruction and level of memory instead");
+  options.Value("--function", &loads.function, "NAME",
+                "--latencies: of the loads in it; mangled or not, with or without parameters");
+  options.Value("--address", &loads.address, "ADDRESS",
+                "--latencies: the histogram of one load, by its address as objdump has it");
+  options.Value("--module", &loads.module, "MODULE",
+                "--latencies: of this file, path or last part of it");
   options.Choice("--data", &data, {"line", "page"}, "accessed memory instead");
   options.Count("--top", &top, "only the first N; a table has 20 by default");
   printing.AddTo(&options);
@@ -231,8 +241,13 @@ int RunIbs(int argc, char** argv) {
       "with\n"
       "-cycles are sums of cycles, others samples.");
   if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
-  if (!histogram.empty() && !data.empty()) {
-    return Fail(kName, "--histogram and --data are listings of their own: give one of them");
+  if (!histogram.empty() + !data.empty() + with_latencies > 1) {
+    return Fail(kName,
+                "--histogram, --latencies and --data are listings of their own: give one of them");
+  }
+  if (!with_latencies &&
+      !(loads.function.empty() && loads.address.empty() && loads.module.empty())) {
+    return Fail(kName, "--function, --address and --module are of --latencies");
   }
 
   for (const std::string& event : SplitAtCommas(events)) {
@@ -248,9 +263,14 @@ int RunIbs(int argc, char** argv) {
   if (!data.empty()) {
     return printing.Print(kName, DataTable(profile, data == "page", wanted.rows));
   }
-  const StatusOr<Table> table = !histogram.empty()
-                                    ? HistogramTable(profile, histogram)
-                                    : EventTable(hbbp::analysis(profile, how), wanted);
+  if (!histogram.empty()) {
+    const StatusOr<Table> table = HistogramTable(profile, histogram);
+    return table.ok() ? printing.Print(kName, *table) : Fail(kName, table.status().message());
+  }
+  loads.instructions = wanted.rows;
+  const hbbp::analysis analysis(profile, how);
+  const StatusOr<Table> table =
+      with_latencies ? LatencyTable(analysis, loads) : EventTable(analysis, wanted);
   if (!table.ok()) return Fail(kName, table.status().message());
   return printing.Print(kName, *table);
 }

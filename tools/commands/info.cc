@@ -128,7 +128,8 @@ Json ToJson(const SourceView& source) {
           {"smallest_period", source.smallest_period},
           {"largest_period", source.largest_period},
           {"extent_in_events", source.extent_in_events != 0},
-          {"note", source.note}};
+          {"note", source.note},
+          {"advice", SamplingAdvice(source)}};
 }
 
 Json ToJson(const Contents& contents) {
@@ -370,6 +371,7 @@ std::string ToText(const Contents& contents) {
   }
   for (const SourceView& source : contents.sources) {
     out += "source    " + SourceText(source) + "\n" + TraceText(source);
+    for (const std::string& advice : SamplingAdvice(source)) out += "  advice    " + advice + "\n";
   }
 
   Table threads({{"tid", "thread"}, {"samples", "samples", Column::kCount}, {"name", "name"}});

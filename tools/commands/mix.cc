@@ -166,10 +166,11 @@ class Listing {
         short_titles_(ShortTitles()),
         table_(Columns()) {}
 
-  Table Make() {
+  // Calls `print` now and then, so that rows of a wide pivot do not all have to be in memory.
+  // Returns nothing if that failed.
+  template <typename Print>
+  std::optional<Table> Make(const hbbp::analysis& analysis, Print&& print) {
     const size_t rows = pivot_.rows();
-    for (size_t row = 0; row < rows; ++row) AddRows(row);
-    if (request_.totals) AddRows(HBBP_PIVOT_ALL);
     for (const Shown& shown : request_.shown) {
       if (shown.part != Shown::kValue || shown.value == request_.instructions) continue;
       table_.AddField("total_" + shown.key,
@@ -177,9 +178,16 @@ class Listing {
     }
     const double total = pivot_.cell(HBBP_PIVOT_ALL, HBBP_PIVOT_ALL, request_.instructions).value;
     table_.AddField("total_instructions", total);
+    AddCaveats(Sources(analysis), &table_);
     table_.AddSummary(FormatCount(uint64_t{rows}) + " of " +
                       FormatCount(uint64_t{pivot_.rows_in_all()}) + " rows; " + FormatCount(total) +
                       " instructions in all");
+    constexpr size_t kRowsInMemory = 1024;
+    for (size_t row = 0; row < rows; ++row) {
+      AddRows(row);
+      if (row % kRowsInMemory == kRowsInMemory - 1 && !print(&table_)) return std::nullopt;
+    }
+    if (request_.totals) AddRows(HBBP_PIVOT_ALL);
     return std::move(table_);
   }
 
@@ -347,17 +355,19 @@ class Listing {
   Table table_;
 };
 
-Table MakeListing(const hbbp::analysis& analysis, const std::vector<OtherEvent>& others,
-                  const Request& request) {
+template <typename Print>
+std::optional<Table> MakeListing(const hbbp::analysis& analysis,
+                                 const std::vector<OtherEvent>& others, const Request& request,
+                                 Print&& print) {
   const hbbp::pivot pivot = MakePivot(analysis, request.pivot);
   std::vector<EventColumn> columns;
   for (const OtherEvent& other : others) columns.emplace_back(other, request.pivot);
-  Table table =
-      Listing(pivot, request, std::move(columns), analysis.get_profile().threads()).Make();
-  AddCaveats(Sources(analysis), &table);
-  AddCodeProblems(analysis, &table);
+  Listing listing(pivot, request, std::move(columns), analysis.get_profile().threads());
+  std::optional<Table> table = listing.Make(analysis, std::forward<Print>(print));
+  if (!table) return table;
+  AddCodeProblems(analysis, &*table);
   const bool is_empty = pivot.rows_in_all() == 0;
-  if (is_empty && !request.pivot.where.empty()) table.AddNote(kNothingMatches);
+  if (is_empty && !request.pivot.where.empty()) table->AddNote(kNothingMatches);
   return table;
 }
 
@@ -477,14 +487,22 @@ int RunMix(int argc, char** argv) {
   if (taxonomy) request.pivot.taxonomy = &*taxonomy;
   const StatusOr<hbbp::analysis> analysis = profiles.Analyse(files, &debug_info);
   if (!analysis.ok()) return Fail(name, analysis.status().message());
-  Table table =
+  const auto print_rows = [&](Table* rows) {
+    debug_info.EndProgress();
+    return rows->PrintRows(name, request.format) == kExitSuccess;
+  };
+  std::optional<Table> table =
       summary ? MakeSummary(*analysis, request)
-              : MakeListing(*analysis, profiles.AnalyseOthers(*analysis, &debug_info), request);
+              : MakeListing(*analysis, profiles.AnalyseOthers(*analysis, &debug_info), request,
+                            print_rows);
+  if (!table) return kExitFailure;
   if (NeedsLines(request.pivot)) {
-    for (const std::string& problem : DebugInfoOptions::Problems(*analysis)) table.AddNote(problem);
+    for (const std::string& problem : DebugInfoOptions::Problems(*analysis)) {
+      table->AddNote(problem);
+    }
   }
   debug_info.EndProgress();
-  return printing.Print(name, table);
+  return printing.Print(name, *table);
 }
 
 }  // namespace hbbp::tools

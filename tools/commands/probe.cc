@@ -116,6 +116,7 @@ struct BurstRequest {
     if (record.period != defaults.period) return "--period";
     if (record.frequency_hz != defaults.frequency_hz) return "--freq";
     if (record.source != defaults.source) return "--source";
+    if (record.burst != defaults.burst) return "--burst";
     return record.keep_bursts.empty() ? "" : "--keep-bursts";
   }
 };
@@ -288,6 +289,8 @@ int RunProbe(int argc, char** argv) {
                 "--live: bursts a second, instead of a period (hbbp record -F)");
   options.Choice("--source", &bursts.record.source, {"auto", "lbr", "swbt"},
                  "--live: what records bursts (hbbp record --source)");
+  options.Value("--burst", &bursts.record.burst, "N",
+                "--live: taken branches of a burst (hbbp record --burst)");
   options.Value("--keep-bursts", &bursts.record.keep_bursts, "BYTES",
                 "--live: memory for bursts in each process (64M)");
   options.Value("--groups", &groups, "FILE", "groups of instructions that conditions may name");
@@ -340,6 +343,9 @@ int RunProbe(int argc, char** argv) {
   if (!engines.ok()) return Fail(kName, engines.status().message());
   if (min_length < 2 || min_length > max_length) {
     return Fail(kName, "--min-length must be from 2 to --max-length");
+  }
+  if (!(report.streams.min_heat > 0 && report.streams.min_heat <= 1)) {
+    return Fail(kName, "--min-heat must be a share, above 0 and at most 1");
   }
   report.streams.min_length = min_length;
   report.streams.max_length = max_length;

@@ -242,6 +242,7 @@ int RecordOutside(const RecordOptions& record) {
     const int failure = Fail(kName, observed.message());
     return run.end.pid != 0 ? run.end.exit_status : failure;
   }
+  for (const std::string& message : run.stored.kept_apart) Note(kName, message);
   const Status status = CatchError([&] { PrintRecordSummary(record, run.end, run.stored); });
   if (!status.ok()) (void)Fail(kName, status.message());
   return run.end.exit_status;
@@ -260,12 +261,14 @@ int Record(RecordOptions record) {
   if (status.ok()) status = FindSlices(&record);
   if (status.ok()) status = FindBudgets(&record);
   if (status.ok()) status = FindKeptValues(&record);
+  if (status.ok()) status = FindPids(&record);
   if (status.ok()) status = CheckRecordOptions(record);
   std::string note;
   if (status.ok()) status = ChooseSide(&record, &note);
   if (!status.ok()) return Fail(kName, status.message());
   if (!note.empty()) Note(kName, note);
-  return record.pid != 0 || record.is_outside ? RecordOutside(record) : RecordInside(record);
+  return ObservesRunning(record) || record.is_outside ? RecordOutside(record)
+                                                      : RecordInside(record);
 }
 
 }  // namespace hbbp::tools

@@ -89,7 +89,7 @@ ImageSettings SettingsFromEnvironment() {
   settings.session.deadline_ns = deadline;
   settings.session.slice_ns = slice;
   KeepBursts(kept_burst_bytes, &settings.session);
-  settings.session.kept_values = backend.recorded_kinds & kRecordedValues;
+  settings.session.kept_kinds = backend.recorded_kinds;
   settings.session.realtime_offset_ns = realtime_offset;
   return settings;
 }

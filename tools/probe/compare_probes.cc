@@ -1,5 +1,6 @@
 #include "probe/compare_probes.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -14,6 +15,8 @@ namespace hbbp::tools {
 namespace {
 
 using nlohmann::json;
+
+constexpr double kMaxCount = 1e18;
 
 // The counts of a table by what identifies a row.
 struct ProbedRows {
@@ -53,10 +56,12 @@ std::optional<ProbedTables> ReadTables(const std::string& text) {
     if (row.contains("stream") && !row["stream"].is_null()) continue;
     ProbedRows& rows = tables.of[row["table"].get<std::string>()];
     const double count = row["count"].get<double>();
+    if (!(count >= 0 && count <= kMaxCount)) return std::nullopt;
     rows.counts[KeyOf(row)] += count;
     rows.sum += count;
     const auto records = row.find("records");
-    if (records != row.end() && records->is_number()) rows.records += records->get<uint64_t>();
+    if (records != row.end() && records->is_number_unsigned())
+      rows.records += records->get<uint64_t>();
   }
   const auto notes = document.find("notes");
   if (notes == document.end() || !notes->is_array()) return tables;
@@ -94,7 +99,8 @@ StatusOr<Table> CompareProbes(const std::string& reference, const std::string& r
     std::vector<CountPair> list;
     list.reserve(pairs.size());
     for (const auto& [key, pair] : pairs) list.push_back(pair);
-    table.AddRow({name, Overlap(list), found->second.records, static_cast<uint64_t>(rows.sum),
+    table.AddRow({name, Overlap(list), found->second.records,
+                  static_cast<uint64_t>(std::min(rows.sum, kMaxCount)),
                   uint64_t{found->second.counts.size()}, uint64_t{rows.counts.size()}});
     has_rows = true;
   }

@@ -35,6 +35,11 @@ bool IsAnyNumber(ProbeKey field) {
   return field == ProbeKey::kValue || (field >= ProbeKey::kRax && field <= ProbeKey::kR15);
 }
 
+uint64_t RoundedCount(double estimate) {
+  constexpr double kMax = 9e18;
+  return static_cast<uint64_t>(std::llround(std::clamp(estimate, 0.0, kMax)));
+}
+
 // Returns "TNT" of a path with three conditional branches, of which the second one was not taken.
 std::string PathText(uint64_t path) {
   std::string text;
@@ -276,7 +281,7 @@ Table ListProbes(const ProbedStream& probed, const ProductionEngine& engine,
           if (IsCodeAddress(field) && !is_table) AppendLocation(probed, value, &cells);
         }
         if (has_traces) cells.insert(cells.end(), 2, Cell());
-        cells.push_back(static_cast<uint64_t>(std::llround(entry.estimate)));
+        cells.push_back(RoundedCount(entry.estimate));
         cells.push_back(entry.estimate / counts.total_estimate());
         if (probed.is_sample()) cells.push_back(entry.count);
         table.AddRow(std::move(cells));

@@ -3,6 +3,7 @@
 // StoreProfiles lists the parts by process, merges the images of each process, and stores the
 // result at the output's path, with the process id as suffix for children; StoreMergedProfile adds
 // the processes up, too. hbbp record calls these, and so does the keeper if hbbp record was killed.
+// StoreObserved has profiles that were taken from outside, and no parts.
 #include "record/collect.h"
 
 #include <dirent.h>
@@ -358,6 +359,15 @@ auto UseAsItIsNow(const PartsDirectory& directory, pid_t pid, ProcessParts* proc
   }
 }
 
+// If there is a profile of an earlier run at the path of the output, renames it to output.old, as
+// perf record does. What is not a profile stays, and is replaced.
+void KeepEarlierProfile(const std::string& output) {
+  std::error_code error;
+  const bool is_file = fs::is_regular_file(fs::symlink_status(output, error));
+  const bool is_profile = is_file && CatchError([&] { (void)hbbp::profile::load(output); }).ok();
+  if (is_profile) fs::rename(output, output + ".old", error);
+}
+
 // Lists the parts, and makes room for the profiles once for each run.
 Status PrepareToStore(const PartsDirectory& directory, const std::string& output,
                       std::map<pid_t, ProcessParts>* parts) {
@@ -383,6 +393,11 @@ Status MoveUnreadable(const ProcessParts& process, const std::string& path) {
   return OkStatus();
 }
 
+std::string NotMerged(const std::string& title, const std::string& output, const std::string& path,
+                      const Status& why) {
+  return title + " is not in " + output + " but in " + path + ": " + why.message();
+}
+
 Status SaveSum(const std::vector<ProcessProfile>& processes, const std::string& output,
                RunProfiles* run) {
   std::vector<const hbbp::profile*> summands;
@@ -395,13 +410,6 @@ Status SaveSum(const std::vector<ProcessProfile>& processes, const std::string& 
 }
 
 }  // namespace
-
-void KeepEarlierProfile(const std::string& output) {
-  std::error_code error;
-  const bool is_file = fs::is_regular_file(fs::symlink_status(output, error));
-  const bool is_profile = is_file && CatchError([&] { (void)hbbp::profile::load(output); }).ok();
-  if (is_profile) fs::rename(output, output + ".old", error);
-}
 
 StatusOr<RunProfiles> StoreProfiles(const PartsDirectory& directory, pid_t root,
                                     const std::string& output, const std::set<pid_t>& running,
@@ -446,8 +454,7 @@ StatusOr<RunProfiles> StoreMergedProfile(const PartsDirectory& directory, pid_t 
     }
     HBBP_RETURN_IF_ERROR(loaded.ok() ? Store(process, loaded->profile, false, child_path)
                                      : MoveUnreadable(process, child_path));
-    run.kept_apart.push_back(title + " is not in " + output + " but in " + child_path + ": " +
-                             status.message());
+    run.kept_apart.push_back(NotMerged(title, output, child_path, status));
   }
   if (run.processes.empty()) return run;
   HBBP_RETURN_IF_ERROR(SaveSum(run.processes, output, &run));
@@ -455,6 +462,34 @@ StatusOr<RunProfiles> StoreMergedProfile(const PartsDirectory& directory, pid_t 
   for (const ProcessProfile& process : run.processes) {
     if (!running.empty()) RemoveParts((*parts)[process.pid]);
   }
+  return run;
+}
+
+StatusOr<RunProfiles> StoreObserved(std::vector<ProcessProfile> processes,
+                                    const std::string& output, bool merge) {
+  RemoveEarlierChildren(output);
+  KeepEarlierProfile(output);
+  RunProfiles run;
+  CommonUnits units;
+  for (ProcessProfile& process : processes) {
+    const bool is_root = run.processes.empty();
+    process.path = is_root || merge ? output : PathOfChild(output, process.pid);
+    if (merge) {
+      const std::string title =
+          "process " + FindTitle(static_cast<uint32_t>(process.pid), process.profile);
+      const Status status = units.Add(title, process.profile);
+      if (!status.ok()) {
+        const std::string apart = PathOfChild(output, process.pid);
+        HBBP_RETURN_IF_ERROR(CatchError([&] { process.profile.save(apart); }));
+        run.kept_apart.push_back(NotMerged(title, output, apart, status));
+        continue;
+      }
+    } else {
+      HBBP_RETURN_IF_ERROR(CatchError([&] { process.profile.save(process.path); }));
+    }
+    run.processes.push_back(std::move(process));
+  }
+  if (merge && !run.processes.empty()) HBBP_RETURN_IF_ERROR(SaveSum(run.processes, output, &run));
   return run;
 }
 

@@ -1,4 +1,4 @@
-// Collects the profiles that the processes of a recorded program wrote.
+// Collects the profiles that the processes of a recorded program wrote, and stores them.
 #ifndef HBBP_TOOLS_RECORD_COLLECT_H_
 #define HBBP_TOOLS_RECORD_COLLECT_H_
 
@@ -74,10 +74,6 @@ struct ProcessProfile {
   uint64_t partial_since_ns = 0;
 };
 
-// If there is a profile of an earlier run at the path of the output, renames it to output.old, as
-// perf record does. What is not a profile stays, and is replaced.
-void KeepEarlierProfile(const std::string& output);
-
 struct RunProfiles {
   // The root's comes first, if it has one.
   std::vector<ProcessProfile> processes;
@@ -99,6 +95,11 @@ StatusOr<RunProfiles> StoreProfiles(const PartsDirectory& directory, pid_t root,
 StatusOr<RunProfiles> StoreMergedProfile(const PartsDirectory& directory, pid_t root,
                                          const std::string& output, const std::set<pid_t>& running,
                                          std::map<pid_t, ProcessParts>* parts);
+
+// Stores profiles that were taken from outside, of which the first is that of the root, in the same
+// way: all at `output` if `merge`. They have no paths yet.
+StatusOr<RunProfiles> StoreObserved(std::vector<ProcessProfile> processes,
+                                    const std::string& output, bool merge);
 
 }  // namespace hbbp::tools
 

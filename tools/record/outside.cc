@@ -1,19 +1,14 @@
 #include "record/outside.h"
 
-#include <poll.h>
 #include <signal.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <hbbp/hbbp.hpp>
-#include <optional>
-#include <string>
+#include <functional>
+#include <utility>
 
-#include "base/unique_fd.h"
-#include "profile_view.h"
+#include "record/cgroup.h"
+#include "record/observed_processes.h"
 
 namespace hbbp::tools {
 namespace {
@@ -24,29 +19,6 @@ volatile sig_atomic_t was_interrupted = 0;
 
 void OnInterrupt(int) { was_interrupted = 1; }
 
-using Session = std::optional<hbbp::session>;
-
-Status Observe(const RecordOptions& record, pid_t pid, Session* session) {
-  hbbp_session_options options = SessionOptionsOf(record);
-  options.pid = static_cast<uint64_t>(pid);
-  return CatchError([&] { session->emplace(options).start(); });
-}
-
-// It fails where the session has stopped already, because its time was over.
-void Stop(Session* session) {
-  (void)CatchError([&] { (*session)->stop(); });
-}
-
-Status Store(const RecordOptions& record, Session* session, pid_t pid, OutsideRun* run) {
-  Stop(session);
-  return CatchError([&] {
-    std::vector<ProcessProfile>& processes = run->stored.processes;
-    processes.push_back({pid, record.output, (*session)->snapshot()});
-    KeepEarlierProfile(record.output);
-    processes.back().profile.save(record.output);
-  });
-}
-
 void EndBySignals() {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction action = {};
@@ -55,10 +27,10 @@ void EndBySignals() {
   }
 }
 
-// Waits until the process has ended, the time is over (0: there is no limit), or a signal arrives.
-void WaitForEnd(const UniqueFd& process, double duration_s) {
+// Waits until `runs` is false, the time is over (0: there is no limit), or a signal arrives.
+void WaitWhile(const std::function<bool()>& runs, double duration_s, ObservedProcesses* observed) {
   const auto deadline = Clock::now() + std::chrono::duration<double>(duration_s);
-  while (was_interrupted == 0) {
+  while (was_interrupted == 0 && runs()) {
     constexpr int kPollMs = 200;
     int timeout_ms = kPollMs;
     if (duration_s > 0) {
@@ -67,41 +39,46 @@ void WaitForEnd(const UniqueFd& process, double duration_s) {
       if (left.count() <= 0) break;
       timeout_ms = static_cast<int>(std::min<int64_t>(left.count() + 1, kPollMs));
     }
-    pollfd wait = {process.get(), POLLIN, 0};
-    if (::poll(&wait, 1, timeout_ms) > 0) break;
+    observed->Wait(timeout_ms);
   }
 }
 
-StatusOr<UniqueFd> OpenProcess(pid_t pid) {
-  UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  if (!process.valid()) return ErrnoStatus(errno, "process " + std::to_string(pid));
-  return process;
+Status AddAll(const RecordOptions& record, ObservedProcesses* observed) {
+  for (const pid_t pid : record.pids) HBBP_RETURN_IF_ERROR(observed->Add(pid));
+  if (record.cgroup.empty()) return OkStatus();
+  HBBP_ASSIGN_OR_RETURN(Cgroup group, Cgroup::Find(record.cgroup));
+  return observed->AddGroup(std::move(group));
+}
+
+StatusOr<RunProfiles> Store(const RecordOptions& record, std::vector<ProcessProfile> profiles) {
+  return StoreObserved(std::move(profiles), record.output, record.merge);
 }
 
 }  // namespace
 
 Status ObserveFromOutside(const RecordOptions& record, OutsideRun* run) {
-  Session session;
-  if (record.pid != 0) {
-    const auto pid = static_cast<pid_t>(record.pid);
-    HBBP_ASSIGN_OR_RETURN(const UniqueFd process, OpenProcess(pid));
-    HBBP_RETURN_IF_ERROR(Observe(record, pid, &session));
+  ObservedProcesses observed(record);
+  if (ObservesRunning(record)) {
+    HBBP_RETURN_IF_ERROR(AddAll(record, &observed));
     EndBySignals();
-    WaitForEnd(process, record.duration_s);
-    return Store(record, &session, pid, run);
+    WaitWhile([&] { return observed.AnyRuns(); }, record.duration_s, &observed);
+    HBBP_ASSIGN_OR_RETURN(run->stored, Store(record, observed.Finish()));
+    return OkStatus();
   }
+  std::vector<ProcessProfile> profiles;
   LaunchHooks hooks;
-  hooks.before_it_runs = [&](pid_t pid) { return Observe(record, pid, &session); };
+  hooks.before_it_runs = [&](pid_t pid) { return observed.Add(pid); };
   // Whoever waits for a child by wait4 also takes the stops that the session waits for.
-  if (record.duration_s > 0 || TracesBranches(record)) {
+  if (record.duration_s > 0 || record.children || TracesBranches(record)) {
     hooks.while_it_runs = [&](pid_t pid) {
-      StatusOr<UniqueFd> process = OpenProcess(pid);
-      if (process.ok()) WaitForEnd(*process, record.duration_s);
-      Stop(&session);
+      WaitWhile([&] { return observed.IsRunning(pid); }, record.duration_s, &observed);
+      profiles = observed.Finish();
     };
   }
   HBBP_ASSIGN_OR_RETURN(run->end, RunProgram(record.command, {}, "", hooks));
-  return Store(record, &session, run->end.pid, run);
+  if (profiles.empty()) profiles = observed.Finish();
+  HBBP_ASSIGN_OR_RETURN(run->stored, Store(record, std::move(profiles)));
+  return OkStatus();
 }
 
 }  // namespace hbbp::tools

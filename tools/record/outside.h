@@ -1,4 +1,4 @@
-// Profiles a process from outside: nothing is loaded into it.
+// Profiles processes from outside: nothing is loaded into them.
 #ifndef HBBP_TOOLS_RECORD_OUTSIDE_H_
 #define HBBP_TOOLS_RECORD_OUTSIDE_H_
 
@@ -11,11 +11,11 @@ namespace hbbp::tools {
 
 struct OutsideRun {
   ProgramEnd end;
-  RunProfiles stored;  // has one process
+  RunProfiles stored;  // has the root
 };
 
-// Runs the command to its end, or waits for the end of the process, and stores the profile at
-// record.output.
+// Runs the command to its end, or waits for the end of the processes, and stores the profile of the
+// root at record.output.
 Status ObserveFromOutside(const RecordOptions& record, OutsideRun* run);
 
 }  // namespace hbbp::tools

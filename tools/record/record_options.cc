@@ -5,6 +5,7 @@
 #include "record/record_options.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <iterator>
 
@@ -144,15 +145,24 @@ Status CheckOptionsOfSource(const RecordOptions& record) {
 }
 
 Status CheckTarget(const RecordOptions& record) {
-  const bool has_command = !record.command.empty();
-  if (record.pid != 0 && (has_command || record.is_outside)) {
-    return MakeStatus(StatusCode::kInvalidArgument, "--pid: give a process or a command, not both");
+  const bool observes_running = ObservesRunning(record);
+  if (observes_running && (!record.command.empty() || record.is_outside)) {
+    return MakeStatus(StatusCode::kInvalidArgument, "%s: give a process or a command, not both",
+                      record.cgroup.empty() ? "--pid" : "--cgroup");
   }
-  if (record.pid == 0 && !record.is_outside) return OkStatus();
+  if (!record.pids.empty() && !record.cgroup.empty()) {
+    return MakeStatus(StatusCode::kInvalidArgument, "--pid and --cgroup: give one, not both");
+  }
+  if (record.children && record.pids.empty() && !record.is_outside) {
+    return MakeStatus(StatusCode::kInvalidArgument, "--children goes with --pid and --outside: %s",
+                      record.cgroup.empty() ? "what CMD starts is profiled without it"
+                                            : "a control group has all of its processes");
+  }
+  if (!observes_running && !record.is_outside) return OkStatus();
   if (TracesBranches(record) && record.source != "swbt") {
     return MakeStatus(StatusCode::kInvalidArgument,
                       "--source %s works inside the program only, not with %s: take ebs or swbt",
-                      record.source.c_str(), record.pid != 0 ? "--pid" : "--outside");
+                      record.source.c_str(), record.is_outside ? "--outside" : "--pid");
   }
   return OkStatus();
 }
@@ -175,6 +185,10 @@ StatusOr<double> ParseOverhead(const std::string& text) {
 }
 
 }  // namespace
+
+bool ObservesRunning(const RecordOptions& record) {
+  return !record.pids.empty() || !record.cgroup.empty();
+}
 
 bool TracesBranches(const RecordOptions& record) {
   const hbbp_source_kind source = FindValue(kSources, record.source);
@@ -208,7 +222,7 @@ hbbp_session_options SessionOptionsOf(const RecordOptions& record) {
   options.kept_burst_bytes = record.kept_burst_bytes;
   options.keep_accesses = record.keep_accesses ? 1 : 0;
   options.keep_values = record.kept_values;
-  options.pid = record.pid;
+  options.pid = record.pids.empty() ? 0 : static_cast<uint64_t>(record.pids.front());
   return options;
 }
 
@@ -277,14 +291,19 @@ std::optional<int> ParseRecordOptions(int argc, char** argv, RecordOptions* reco
   options.Flag("--merge", &record->merge,
                "one profile of CMD and all processes that it starts, in FILE");
   options.Flag("--per-thread", &record->per_thread, "list the threads in the summary");
-  options.Value("-p,--pid", &record->pid, "PID",
-                "profile a process that runs, to its end, --duration or Ctrl-C");
+  options.Value("-p,--pid", &record->pid_list, "PID,...",
+                "profile processes that run, to their end, --duration or Ctrl-C");
+  options.Value("--cgroup", &record->cgroup, "NAME",
+                "profile the processes of a control group, also those that join it: a unit of "
+                "systemd (nginx.service), the scope of a container, or a path");
   options.Flag(
       "--outside", &record->is_outside,
       "observe CMD from outside: nothing is loaded into it, so it may be static or setuid; "
       "not its children");
+  options.Flag("--children", &record->children,
+               "with --pid and --outside: also the processes that they start or have started");
   options.Command(&record->command, "CMD ARG...", "the program to profile",
-                  [record] { return record->pid != 0; });
+                  [record] { return !record->pid_list.empty() || !record->cgroup.empty(); });
   options.Refuse("-g,--call-graph",
                  "callers are not recorded; hbbp import reads recordings of perf record -g");
   options.Refuse("-a,--all-cpus,-C,--cpu",
@@ -298,7 +317,8 @@ std::optional<int> ParseRecordOptions(int argc, char** argv, RecordOptions* reco
   options.Refuse("-u,--uid", "profile a process (-p) or a command");
   options.Footer(
       "The profile of CMD goes to FILE, those of processes that it starts to FILE.PID;\n"
-      "with --merge, all go to FILE, and hbbp info lists the processes.\n"
+      "with --merge, all go to FILE, and hbbp info lists the processes. Of running processes,\n"
+      "that of the first goes to FILE.\n"
       "The exit status is that of CMD; 2 if it was not run, because it could not be profiled.");
   const std::optional<int> status = options.Parse(argc, argv);
   const bool keeps_numbers = record->keep_accesses || !record->keep_values.empty();
@@ -335,6 +355,23 @@ Status FindKeptValues(RecordOptions* record) {
                         name.c_str(), DidYouMeanOneOf(name, {names.begin(), names.end()}).c_str());
     }
     record->kept_values |= static_cast<uint32_t>(FindValue(kValues, name));
+    begin = end + 1;
+  }
+  return OkStatus();
+}
+
+Status FindPids(RecordOptions* record) {
+  const std::string& text = record->pid_list;
+  for (size_t begin = 0; begin <= text.size() && !text.empty();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    pid_t pid = 0;
+    const auto [rest, error] = std::from_chars(text.data() + begin, text.data() + end, pid);
+    if (error != std::errc() || rest != text.data() + end || pid <= 0) {
+      return MakeStatus(StatusCode::kInvalidArgument, "--pid: '%s' is not the id of a process",
+                        text.substr(begin, end - begin).c_str());
+    }
+    std::vector<pid_t>& pids = record->pids;
+    if (std::find(pids.begin(), pids.end(), pid) == pids.end()) pids.push_back(pid);
     begin = end + 1;
   }
   return OkStatus();

@@ -2,6 +2,8 @@
 #ifndef HBBP_TOOLS_RECORD_RECORD_OPTIONS_H_
 #define HBBP_TOOLS_RECORD_RECORD_OPTIONS_H_
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <hbbp/hbbp.hpp>
 #include <optional>
@@ -42,7 +44,10 @@ struct RecordOptions {
   bool keep_accesses = false;
   std::string keep_values;   // as it was given
   uint32_t kept_values = 0;  // HBBP_VALUE_*
-  uint64_t pid = 0;          // a running process; 0: `command` is run
+  std::string pid_list;      // as it was given
+  std::vector<pid_t> pids;   // running processes; if there are none, `command` is run
+  std::string cgroup;        // whose processes are observed
+  bool children = false;     // also what the observed processes start
   bool is_outside = false;   // `command` is observed from outside
   // The caller reads the profile and removes it, so that the summary does not name it.
   bool is_temporary = false;
@@ -64,8 +69,14 @@ Status FindBudgets(RecordOptions* record);
 // Parses --keep-values.
 Status FindKeptValues(RecordOptions* record);
 
+// Parses --pid.
+Status FindPids(RecordOptions* record);
+
 // Checks whether the options go together, and whether this machine supports them.
 Status CheckRecordOptions(const RecordOptions& record);
+
+// Returns whether processes that run already are observed, and no command is run.
+bool ObservesRunning(const RecordOptions& record);
 
 // Returns whether software branch tracing is requested by name.
 bool TracesBranches(const RecordOptions& record);

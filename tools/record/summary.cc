@@ -114,7 +114,7 @@ std::string DescribeLoss(const RecordOptions& record, const ProgramEnd& end,
 
 std::string DescribeEnd(const RecordOptions& record, const ProgramEnd& end,
                         const ProcessProfile& root) {
-  if (record.pid != 0) return "process " + std::to_string(record.pid);
+  if (ObservesRunning(record)) return "process " + std::to_string(root.pid);
   const std::string loss = DescribeLoss(record, end, root);
   if (end.signal != 0) {
     return std::string("killed by ") + SignalName(end.signal) +
@@ -122,6 +122,13 @@ std::string DescribeEnd(const RecordOptions& record, const ProgramEnd& end,
   }
   return "exit status " + std::to_string(end.exit_status) +
          (loss.empty() ? "" : " by a system call of its own, unseen by the profiler, so " + loss);
+}
+
+std::string DescribeOthers(const RecordOptions& record, size_t count) {
+  if (record.pids.size() > 1 || !record.cgroup.empty()) {
+    return Plural(count, "other process", "other processes");
+  }
+  return Plural(count, "child process", "child processes");
 }
 
 // Says why there may be none, by what the sources count.
@@ -221,13 +228,17 @@ void ReportUnprofiledTime(const RecordOptions& record, const ProgramEnd& end,
   // The loss of a killed program was reported already.
   const uint64_t tolerated_ns = end.signal != 0 ? 1'300'000'000 : 300'000'000;
   if (profiled_ns + std::max(tolerated_ns, end.user_time_ns / 4) >= end.user_time_ns) return;
-  constexpr char kOfChildren[] = "in its children, which are not observed from outside";
+  // Threads that live so briefly begin their periods anew, each of them.
+  constexpr char kOfThreads[] = "in threads that ended within a period (-c shortens it), or ";
+  const std::string of_children = record.children
+                                      ? "in children that ended within some 20 ms"
+                                      : "in its children, which --children observes from outside";
   constexpr char kOfOthers[] =
       "in processes that are too brief or did not load libhbbp-preload.so (static, 32-bit, musl, "
       "setuid, with a sanitizer, or without LD_PRELOAD)";
   Note(kName, "the profiles cover " + FormatDuration(profiled_ns) + " of " +
                   FormatDuration(end.user_time_ns) + " of user CPU time; the rest ran " +
-                  (record.is_outside ? kOfChildren : kOfOthers));
+                  kOfThreads + (record.is_outside ? of_children : kOfOthers));
 }
 
 // The first program of a new user is short.
@@ -320,11 +331,11 @@ void PrintRecordSummary(const RecordOptions& record, const ProgramEnd& end,
   const hbbp_profile_info info = root.profile.info();
   const std::vector<SourceView> sources = SourcesAsRecorded(main);
   const std::vector<hbbp_thread> threads = main.threads();
-  const std::string command = record.pid != 0 ? info.command : JoinedCommand(record.command);
+  const std::string command =
+      ObservesRunning(record) ? info.command : JoinedCommand(record.command);
   PrintLine(command + ": " + DescribeEnd(record, end, root) + ", " +
             FormatDuration(info.duration_ns) + ", " + Plural(threads.size(), "thread", "threads") +
-            " with samples, " +
-            Plural(run.processes.size() - 1, "child process", "child processes"));
+            " with samples, " + DescribeOthers(record, run.processes.size() - 1));
   PrintLine(DescribeSources(sources));
   PrintLine(DescribeModules(main.modules(), sources, root.partial_since_ns != 0));
   for (const char* const text : {" ended early: ", kNoMemory, kLongerPeriods}) {
@@ -350,7 +361,7 @@ void PrintRecordSummary(const RecordOptions& record, const ProgramEnd& end,
   } else {
     ListChildren(run.processes);
   }
-  if (record.pid == 0) ReportUnprofiledTime(record, end, run.processes);
+  if (!ObservesRunning(record)) ReportUnprofiledTime(record, end, run.processes);
 }
 
 void ReportRunningProcesses(const RecordOptions& record, const std::vector<pid_t>& running) {

@@ -75,7 +75,7 @@ const char* Describe(ExecTarget target) {
 }  // namespace
 
 Status ChooseSide(RecordOptions* record, std::string* note) {
-  if (record->pid != 0 || record->is_outside || record->command.empty()) return OkStatus();
+  if (record->is_outside || record->command.empty()) return OkStatus();
   const std::string& name = record->command[0];
   char path[PATH_MAX];
   if (!preload::FindProgram(name.c_str(), path, sizeof(path))) return OkStatus();
@@ -97,7 +97,7 @@ Status ChooseSide(RecordOptions* record, std::string* note) {
                       why.c_str(), record->source.c_str());
   }
   record->is_outside = true;
-  *note = why + ": observed from outside (--outside), without its children";
+  *note = why + ": observed from outside (--outside), without its children (--children)";
   return OkStatus();
 }
 

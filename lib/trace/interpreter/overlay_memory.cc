@@ -110,7 +110,7 @@ OverlayMemory::PageEntry* OverlayMemory::EnterPage(uint64_t address) {
     if (!IsReadable(address)) return nullptr;
   }
   entry->tag = 0;
-  if (!is_read_in_place && !reader.copy(reader.program, page_address, InCopy(page_address))) {
+  if (!is_read_in_place && !reader.copy(reader.program, page_address)) {
     return nullptr;
   }
   if (keeps_pages) entry->tag = page_address | epoch;

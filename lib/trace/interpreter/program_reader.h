@@ -19,10 +19,11 @@ namespace hbbp::trace {
 struct MemoryReader {
   static constexpr size_t kPagesBytes = size_t{256} * kPageBytes;
 
-  const void* program = nullptr;
-  // Copies a page. Returns false if it cannot be read.
-  bool (*copy)(const void* program, uint64_t page_address, void* to) = nullptr;
-  // Memory of kPagesBytes, where pages are kept for the length of a burst.
+  void* program = nullptr;
+  // Copies a page to its slot. Returns false if it cannot be read.
+  bool (*copy)(void* program, uint64_t page_address) = nullptr;
+  // Memory of kPagesBytes, where pages are kept for the length of a burst. The slot of a page is
+  // its address modulo kPagesBytes.
   uint8_t* pages = nullptr;
 };
 

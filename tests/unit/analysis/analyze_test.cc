@@ -196,6 +196,35 @@ TEST_CASE("sums of IBS are by instruction, whatever thread and source") {
   CHECK(sums[3].sum == 32 + 64);
 }
 
+TEST_CASE("latencies of IBS are by instruction, level and bucket, whatever thread and source") {
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
+  HBBP_BUILD_OR_SKIP(path);
+  ProfileData data = TinyProfile(path);
+  const uint64_t work = TinyWorkOffset(path);
+  data.modules.resize(2);
+  data.modules[1].path = "/nonexistent";
+  data.ibs_names = {"load", "dc-miss"};
+  data.ibs_buckets = {{0, 0, 0, 0, work, 1, 6, 40}, {0, 1, 0, 0, work, 2, 6, 40},
+                      {1, 0, 0, 0, work, 4, 6, 40}, {0, 0, 0, 0, work, 8, 6, 41},
+                      {0, 0, 0, 0, work, 16, 1, 0}, {0, 0, 1, 0, 0x10, 32, 1, 0},
+                      {0, 0, 1, 0, 0x20, 64, 1, 0}, {0, 0, kNoModule, 1, 0, 128, 0, 40}};
+  const Analysis profile = AnalyzeOrFail(data);
+  const std::vector<IbsLatencyRecord>& latencies = profile.ibs_latencies();
+  REQUIRE(latencies.size() == 4);
+  CHECK(latencies[0].address == profile.functions()[0].range.start);
+  CHECK(latencies[0].function == 0);
+  CHECK(latencies[0].level == 1);
+  CHECK(latencies[0].samples == 16);
+  CHECK(latencies[1].level == 6);
+  CHECK(latencies[1].bucket == 40);
+  CHECK(latencies[1].samples == 7);
+  CHECK(latencies[2].bucket == 41);
+  CHECK(latencies[2].samples == 8);
+  CHECK(latencies[3].address == kNoAddress);
+  CHECK(latencies[3].samples == 32 + 64);
+}
+
 TEST_CASE("a block is biased as the branches in it are") {
   const TemporaryFolder directory;
   const std::string path = directory.File("lib.so");

@@ -3,78 +3,33 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
 #include "attach/attach_check.h"
+#include "attach/process_pages.h"
 #include "attach/process_tracer.h"
 #include "attach/thread_stop.h"
 #include "attach/thread_times.h"
 #include "base/files.h"
+#include "base/linux_constants.h"
 #include "support/catch.h"
+#include "unit/attach/child.h"
 
 namespace hbbp {
 namespace {
 
 constexpr trace::BurstLimits kLimits = {256, 0, 0};
 
-// Runs a function in a child until the end of the test.
-class Child {
- public:
-  explicit Child(void (*run)()) : pid_(::fork()) {
-    if (pid_ == 0) {
-      run();
-      ::_exit(0);
-    }
-    REQUIRE(pid_ > 0);
-  }
-  ~Child() {
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-  }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-
-  pid_t pid() const { return pid_; }
-
-  char State() const {
-    const StatusOr<std::string> stat = ReadTextFile("/proc/" + std::to_string(pid_) + "/stat");
-    REQUIRE(stat.ok());
-    return (*stat)[stat->rfind(')') + 2];
-  }
-
-  void WaitForState(char state) const {
-    for (int i = 0; State() != state; ++i) {
-      REQUIRE(i < 5000);
-      ::usleep(1000);
-    }
-  }
-
-  int ExitStatus() const {
-    siginfo_t end = {};
-    REQUIRE(::waitid(P_PID, static_cast<id_t>(pid_), &end, WEXITED | WNOWAIT) == 0);
-    return end.si_status;
-  }
-
- private:
-  const pid_t pid_;
-};
-
-volatile uint64_t g_sink;
 volatile double g_zero;
 sigjmp_buf g_environment;
-
-void Spin() {
-  for (uint64_t i = 1;; ++i) {
-    if (i % 3 == 0) g_sink = g_sink + i;
-    g_sink = g_sink ^ (i << 7);
-  }
-}
 
 // Stops the child where it spins, and traces it. A child that has just begun may still be
 // elsewhere. Returns false where ptrace is refused.
@@ -95,10 +50,6 @@ bool UseFullBurst(const Child& child, ProcessTracer* tracer, Use use) {
   }
   FAIL("no burst was full");
   return false;
-}
-
-void Sleep() {
-  for (;;) ::pause();
 }
 
 void WaitForEvents() {
@@ -123,6 +74,38 @@ void DivideAgain() {
     g_sink = static_cast<uint64_t>(1 / g_zero);
   }
 }
+
+// Pages of this process, one byte of which says which they are.
+class Pages {
+ public:
+  static constexpr size_t kCount = 3;
+
+  Pages() {
+    void* const memory = ::mmap(nullptr, kCount * kPageBytes, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(memory != MAP_FAILED);
+    bytes_ = static_cast<uint8_t*>(memory);
+    for (size_t i = 0; i < kCount; ++i) Set(i, static_cast<uint8_t>(i + 1));
+  }
+  ~Pages() { ::munmap(bytes_, kCount * kPageBytes); }
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+
+  void Set(size_t page, uint8_t value) { std::memset(PageAt(page), value, kPageBytes); }
+  void Unmap(size_t page) { REQUIRE(::munmap(PageAt(page), kPageBytes) == 0); }
+  // Returns what a burst reads in the page, or 0 if it cannot.
+  uint8_t ReadBy(ProcessPages* reader, size_t page) const {
+    const trace::MemoryReader memory = reader->reader();
+    const auto address = reinterpret_cast<uint64_t>(PageAt(page));
+    if (!memory.copy(memory.program, address)) return 0;
+    return memory.pages[address % trace::MemoryReader::kPagesBytes + kPageBytes - 1];
+  }
+
+ private:
+  uint8_t* PageAt(size_t page) const { return bytes_ + page * kPageBytes; }
+
+  uint8_t* bytes_;
+};
 
 bool StopsAtOnce(ThreadStop* stop) { return stop->Stop() == StopOutcome::kStopped; }
 
@@ -170,6 +153,78 @@ TEST_CASE("stops are of threads that there are, and that no other traces") {
   ThreadStop first(child.pid(), false);
   if (!StopsAtOnce(&first)) HBBP_SKIP("ptrace is refused");
   CHECK(ThreadStop(child.pid(), false).Stop() == StopOutcome::kRefused);
+}
+
+TEST_CASE("pages that two bursts have read are copied ahead, as they are now") {
+  Pages pages;
+  ProcessPages reader(::getpid());
+  for (int i = 0; i < 2; ++i) {
+    reader.Begin();
+    CHECK(pages.ReadBy(&reader, 0) == 1);
+    CHECK(pages.ReadBy(&reader, 1) == 2);
+    CHECK(pages.ReadBy(&reader, 1) == 2);
+    CHECK(reader.read_pages() == 2);
+    CHECK(reader.unread_pages() == 0);
+    CHECK(reader.calls() == 2);
+  }
+  pages.Set(0, 77);
+  reader.Begin();
+  CHECK(pages.ReadBy(&reader, 0) == 77);
+  CHECK(reader.calls() == 1);
+  CHECK(reader.read_pages() == 1);
+  CHECK(reader.unread_pages() == 1);
+  CHECK(pages.ReadBy(&reader, 2) == 3);
+  CHECK(reader.calls() == 2);
+}
+
+TEST_CASE("a page that no burst reads any longer is not copied ahead") {
+  Pages pages;
+  ProcessPages reader(::getpid());
+  for (int i = 0; i < 5; ++i) {
+    reader.Begin();
+    CHECK(pages.ReadBy(&reader, 0) == 1);
+  }
+  for (int i = 0; i < 10; ++i) reader.Begin();
+  CHECK(reader.calls() == 0);
+  CHECK(reader.unread_pages() == 0);
+}
+
+TEST_CASE("a page that is gone does not keep others from being read") {
+  Pages pages;
+  ProcessPages reader(::getpid());
+  reader.Begin();
+  for (int burst = 0; burst < 2; ++burst) {
+    for (size_t i = 0; i < Pages::kCount; ++i) CHECK(pages.ReadBy(&reader, i) == i + 1);
+    reader.Begin();
+  }
+  pages.Unmap(1);
+  for (int i = 0; i < 2; ++i) {
+    reader.Begin();
+    CHECK(pages.ReadBy(&reader, 0) == 1);
+    CHECK(pages.ReadBy(&reader, 1) == 0);
+    CHECK(pages.ReadBy(&reader, 2) == 3);
+  }
+}
+
+TEST_CASE("pages that share a slot are both read") {
+  constexpr size_t kBytes = trace::MemoryReader::kPagesBytes + kPageBytes;
+  void* const memory =
+      ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(memory != MAP_FAILED);
+  auto* const bytes = static_cast<uint8_t*>(memory);
+  bytes[0] = 1;
+  bytes[trace::MemoryReader::kPagesBytes] = 2;
+  ProcessPages pages(::getpid());
+  const trace::MemoryReader reader = pages.reader();
+  for (int i = 0; i < 3; ++i) {
+    pages.Begin();
+    for (const size_t offset : {size_t{0}, trace::MemoryReader::kPagesBytes}) {
+      const auto address = reinterpret_cast<uint64_t>(bytes + offset);
+      REQUIRE(reader.copy(reader.program, address));
+      CHECK(reader.pages[address % trace::MemoryReader::kPagesBytes] == (offset == 0 ? 1 : 2));
+    }
+  }
+  ::munmap(memory, kBytes);
 }
 
 TEST_CASE("a traced burst is what the process then executes") {

@@ -37,6 +37,7 @@ void hbbp_test_x87_chain(uint64_t rounds);
 void hbbp_test_x87_independent(uint64_t rounds);
 void hbbp_test_slow_then_fast(uint64_t rounds, uint64_t slow_rounds);
 void hbbp_test_many_blocks(uint64_t rounds);
+void hbbp_test_repeats(uint64_t rounds, uint64_t* words);
 }
 
 asm(R"(
@@ -44,7 +45,7 @@ asm(R"(
   .p2align 6
   .globl hbbp_test_short_loop, hbbp_test_chain, hbbp_test_independent
   .globl hbbp_test_through_memory, hbbp_test_vector_moves, hbbp_test_scattered
-  .globl hbbp_test_zeros, hbbp_test_divisions
+  .globl hbbp_test_zeros, hbbp_test_divisions, hbbp_test_repeats
   .globl hbbp_test_float_through_memory, hbbp_test_scattered_prefetched
   .globl hbbp_test_scattered_updates, hbbp_test_scattered_stores, hbbp_test_loop_in_ebp
   .globl hbbp_test_calls, hbbp_test_slow_then_fast, hbbp_test_many_blocks
@@ -103,6 +104,17 @@ hbbp_test_zeros:
   .endr
   dec %rdi
   jne hbbp_test_zeros
+  ret
+hbbp_test_repeats:
+  mov %rsi, %r8
+  mov %rdi, %r9
+1:
+  mov %r8, %rsi
+  mov %r8, %rdi
+  mov $2, %ecx
+  rep movsq
+  dec %r9
+  jne 1b
   ret
 hbbp_test_divisions:
   .rept 4
@@ -351,6 +363,14 @@ TEST_CASE("independent divisions share the divider") {
   CHECK(cycles_of_division < FindLatency(ZYDIS_MNEMONIC_DIV, {}));
 }
 
+TEST_CASE("repeated string instructions keep others from entering") {
+  Model model;
+  model.processor().repeat = 60;
+  uint64_t words[2] = {};
+  CHECK(model.Cycles(LengthUnit::kStreams, 100, hbbp_test_repeats, words) ==
+        Approx(61).epsilon(0.05));
+}
+
 TEST_CASE("what a value through memory costs is that of the processor") {
   Model model;
   model.processor().forward = 0;
@@ -566,6 +586,7 @@ TEST_CASE("the processor is measured plausibly") {
   CHECK(timing.load > timing.forward / 2);
   CHECK(timing.add >= 2);
   CHECK(timing.multiply >= 3);
+  CHECK(timing.repeat >= 5);
   if (!timing.may_read_ticks) {
     CHECK(timing.accesses == trace::AccessTiming());
     return;

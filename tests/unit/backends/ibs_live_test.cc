@@ -17,7 +17,9 @@
 #include "backends/perf_backend.h"
 #include "base/clock.h"
 #include "collect/perf_import.h"
+#include "events/ibs_level.h"
 #include "perf_data/perf_data_reader.h"
+#include "profile/ibs_buckets.h"
 #include "session/session.h"
 #include "support/catch.h"
 #include "support/perf_record_builder.h"
@@ -99,7 +101,7 @@ std::map<std::string, uint64_t> FindCounters(const ProfileData& data, size_t sou
 
 uint64_t FindOffset(const ProfileData& data, const char* event, uint32_t source) {
   for (const IbsCount& count : data.ibs_counts) {
-    if (data.ibs_names[count.event] == event && count.source == source) return count.offset;
+    if (data.ibs_names[count.name] == event && count.source == source) return count.offset;
   }
   return 0;
 }
@@ -123,7 +125,11 @@ TEST_CASE("a live op is of the instruction that its registers name, and has what
   REQUIRE(data.ibs_lines.size() == 1);
   CHECK(data.ibs_lines[0].address == 0x7040);
   CHECK(data.ibs_lines[0].miss_cycles == 300);
-  CHECK(!data.ibs_buckets.empty());
+  const IbsCount& load = data.ibs_buckets.at(0);
+  CHECK(data.ibs_names[load.name] == "load");
+  CHECK(load.offset == data.counts[0].offset);
+  CHECK(load.level == static_cast<uint32_t>(IbsLevel::kLocalDram));
+  CHECK(load.bucket == IbsBucketOf(300));
 
   // The address is that of the sample where the registers say that theirs is invalid.
   constexpr uint64_t kIpIsInvalid = uint64_t{1} << 38;

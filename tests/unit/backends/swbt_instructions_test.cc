@@ -130,6 +130,7 @@ WeighingSink TraceTwoLoops(TraceMode mode, uint32_t branches, uint64_t period, E
   config.period = event == EventKind::kInstructions ? period : uint64_t{1} << 40;
   config.period_mode = PeriodMode::kFixed;
   SwbtBackend backend;
+  backend.AssumeProcessor({.instructions_per_cycle = 6});
   WeighingSink sink;
   Sampling sampling;
   sampling.period = period;

@@ -100,8 +100,9 @@ void CheckAreThese(const RecordedBursts& recording, const std::vector<Added>& al
 
 TEST_CASE("values are read as they were added, between accesses and without") {
   CountedMemory memory;
-  const RecordedKinds kinds = SetOf(RecordedKind::kDivisor) | SetOf(RecordedKind::kR9);
-  FirstBursts keeper(&memory, kPlenty, kinds | SetOf(RecordedKind::kAddress));
+  const RecordedKinds kinds =
+      SetOf(RecordedKind::kAddress) | SetOf(RecordedKind::kDivisor) | SetOf(RecordedKind::kR9);
+  FirstBursts keeper(&memory, kPlenty, kinds);
   constexpr uint32_t kLargestOffset = 0xffffff;
   const std::vector<RecordedAccess> both = {{0x1000, 0, 2},
                                             {7, 0, 2, RecordedKind::kDivisor},
@@ -117,12 +118,12 @@ TEST_CASE("values are read as they were added, between accesses and without") {
   for (const Added& added : all) keeper.Add(added.head, added.branches);
   const KeptBursts bursts = Parse(keeper);
   REQUIRE(bursts.recordings.size() == 1);
-  CHECK(bursts.recordings[0].values == kinds);
+  CHECK(bursts.recordings[0].kinds == kinds);
   CheckAreThese(bursts.recordings[0], all);
-  // Which values were recorded is known even if there were none.
+  // What was recorded is known even if there was nothing.
   keeper.Clear();
   keeper.Add(all[1].head, all[1].branches);
-  CHECK(Parse(keeper).recordings[0].values == kinds);
+  CHECK(Parse(keeper).recordings[0].kinds == kinds);
 }
 
 TEST_CASE("accesses are read as they were added, in about three bytes each") {

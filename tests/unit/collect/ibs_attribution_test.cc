@@ -1,8 +1,12 @@
+// Tests what IbsAttribution keeps of samples: sums of events by instruction, latencies by bucket
+// and of loads by level of memory, cache lines, and what is dropped when its tables are full.
 #include "collect/ibs_attribution.h"
 
 #include <map>
 #include <string>
+#include <tuple>
 
+#include "events/ibs_level.h"
 #include "profile/ibs_buckets.h"
 #include "support/catch.h"
 
@@ -33,7 +37,7 @@ ProfileData DataOf(IbsAttribution* attribution) {
 // Returns the sums over all instructions.
 std::map<std::string, uint64_t> SumsOf(const ProfileData& data) {
   std::map<std::string, uint64_t> sums;
-  for (const IbsCount& count : data.ibs_counts) sums[data.ibs_names[count.event]] += count.sum;
+  for (const IbsCount& count : data.ibs_counts) sums[data.ibs_names[count.name]] += count.sum;
   return sums;
 }
 
@@ -66,7 +70,7 @@ TEST_CASE("events of samples are added up by instruction, without those that are
   const auto sum_of = [&](uint64_t offset, const std::string& event) {
     uint64_t sum = 0;
     for (const IbsCount& count : data.ibs_counts) {
-      if (count.offset == offset && data.ibs_names[count.event] == event) sum += count.sum;
+      if (count.offset == offset && data.ibs_names[count.name] == event) sum += count.sum;
     }
     return sum;
   };
@@ -78,7 +82,7 @@ TEST_CASE("events of samples are added up by instruction, without those that are
     CHECK(count.sum != 0);
     CHECK(count.source == kSource);
     CHECK(count.module == 1);
-    CHECK((count.offset == 0x10 || data.ibs_names[count.event] == "op-samples"));
+    CHECK((count.offset == 0x10 || data.ibs_names[count.name] == "op-samples"));
   }
 }
 
@@ -92,14 +96,48 @@ TEST_CASE("latencies are counted by bucket") {
   attribution.Add(kSource, At(0x10), fetch);
   const ProfileData data = DataOf(&attribution);
   std::map<std::pair<std::string, uint32_t>, uint64_t> buckets;
-  for (const IbsBucket& bucket : data.ibs_buckets) {
-    buckets[{data.ibs_names[bucket.latency], IbsBucketStart(bucket.bucket)}] += bucket.samples;
+  for (const IbsCount& bucket : data.ibs_buckets) {
+    if (bucket.module != kNoModule) continue;
+    buckets[{data.ibs_names[bucket.name], IbsBucketStart(bucket.bucket)}] += bucket.sum;
   }
   CHECK(buckets ==
         std::map<std::pair<std::string, uint32_t>, uint64_t>{{{"tag-to-retire", 8}, 4},
                                                              {{"completion-to-retire", 0}, 4},
                                                              {{"dc-miss", 448}, 3},
                                                              {{"fetch", 16}, 1}});
+}
+
+TEST_CASE("latencies of loads are by instruction, thread and level of memory") {
+  IbsAttribution attribution;
+  IbsOp from_dram = Load(0x1000, 476);
+  from_dram.data_source = IbsDataSource::kDram;
+  attribution.Add(kSource, At(0x10), from_dram);
+  attribution.Add(kSource, At(0x10), from_dram);
+  attribution.Add(kSource, At(0x20), from_dram);
+  attribution.Add(kSource, At(0x10, 1), from_dram);
+  from_dram.is_remote = true;
+  attribution.Add(kSource, At(0x10), from_dram);
+  attribution.Add(kSource, At(0x10), Load(0x1000, 12));
+  attribution.Add(kSource, At(0x10), Load(0x1000));
+  IbsOp store;
+  store.is_store = true;
+  store.missed_dc = true;
+  attribution.Add(kSource, At(0x10), store);
+  using Bucket = std::tuple<uint64_t, uint32_t, std::string, uint32_t>;
+  std::map<Bucket, uint64_t> buckets;
+  for (const IbsCount& bucket : DataOf(&attribution).ibs_buckets) {
+    if (bucket.module == kNoModule) continue;
+    CHECK(bucket.module == 1);
+    CHECK(bucket.source == kSource);
+    buckets[{bucket.offset, bucket.thread, IbsLevelName(static_cast<IbsLevel>(bucket.level)),
+             IbsBucketStart(bucket.bucket)}] += bucket.sum;
+  }
+  CHECK(buckets == std::map<Bucket, uint64_t>{{{0x10, 0, "local-dram", 448}, 2},
+                                              {{0x20, 0, "local-dram", 448}, 1},
+                                              {{0x10, 1, "local-dram", 448}, 1},
+                                              {{0x10, 0, "remote-dram", 448}, 1},
+                                              {{0x10, 0, "l2", 12}, 1},
+                                              {{0x10, 0, "l1", 0}, 1}});
 }
 
 TEST_CASE("accesses are by cache line and thread") {
@@ -125,6 +163,28 @@ TEST_CASE("accesses are by cache line and thread") {
   CHECK(line.miss_cycles == 30);
   CHECK(data.ibs_lines[1].thread == 1);
   CHECK(data.ibs_lines[2].address == 0x1040);
+}
+
+TEST_CASE("lines have loads from beyond the caches of the core by node") {
+  IbsAttribution attribution;
+  IbsOp load = Load(0x1000, 30);
+  attribution.Add(kSource, At(0x10), load);  // from L2
+  load.data_source = IbsDataSource::kDram;
+  attribution.Add(kSource, At(0x10), load);
+  load.is_remote = true;
+  attribution.Add(kSource, At(0x10), load);
+  load.is_remote = false;
+  load.data_source = IbsDataSource::kFarCache;
+  attribution.Add(kSource, At(0x10), load);
+  load.missed_dc = false;
+  attribution.Add(kSource, At(0x10), load);
+  const ProfileData data = DataOf(&attribution);
+  REQUIRE(data.ibs_lines.size() == 1);
+  CHECK(data.ibs_lines[0].loads == 5);
+  CHECK(data.ibs_lines[0].local == 1);
+  CHECK(data.ibs_lines[0].remote == 2);
+  CHECK(SumsOf(data).at("op-nb-local") == 1);
+  CHECK(SumsOf(data).at("op-nb-remote") == 2);
 }
 
 TEST_CASE("the lines with the most samples stay, and the number that was dropped is reported") {

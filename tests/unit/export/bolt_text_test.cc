@@ -215,6 +215,7 @@ TEST_CASE("functions cannot be named without the file") {
   data.modules.emplace_back();
   data.modules[1].kind = ModuleKind::kAnonymous;
   data.modules[1].chunks = {{0x7000, {0x90, 0xc3}}};
+  data.sources.push_back(TinyProfile(path).sources[0]);
   data.counts.push_back(MakeCount(1, 1, 0, 0x7000, 2, kTinyPeriod));
   std::filesystem::remove(path);
   const Analysis analysis = AnalyzeOrFail(std::move(data));

@@ -482,6 +482,41 @@ TEST_CASE("separate debug files give the names that were stripped") {
   }
 }
 
+TEST_CASE("symbols that a stripped file has packed give names") {
+  TemporaryDirectory directory;
+  const std::string path = directory.File("program"), symbols = directory.File("symbols");
+  if (!Compile(directory, test::kProgram, "-O2", path)) HBBP_SKIP("no compiler");
+  const std::optional<NmSymbol> helper = FindSymbol(Nm(path, ""), "_ZL6Helperi");
+  REQUIRE(helper.has_value());
+  const ModuleAddress address{helper->address};
+  REQUIRE(RunCommand("objcopy --only-keep-debug " + path + " " + symbols).has_value());
+  REQUIRE(RunCommand("strip " + path).has_value());
+  CHECK(OpenImage(path)->FunctionName(address).empty());
+  const auto open_with = [&](const std::string& packed) {
+    const std::string with = path + ".with";
+    REQUIRE(RunCommand("objcopy --add-section .gnu_debugdata=" + packed + " " + path + " " + with)
+                .has_value());
+    return OpenImage(with);
+  };
+  if (!RunCommand("xz -k " + symbols)) HBBP_SKIP("no xz");
+  const std::unique_ptr<ElfImage> image = open_with(symbols + ".xz");
+  CHECK(image->FunctionName(address) == "_ZL6Helperi");
+  CHECK(image->AddressOfSymbol("_ZL6Helperi") == address);
+
+  SECTION("unless they are cut off") {
+    std::filesystem::resize_file(symbols + ".xz", std::filesystem::file_size(symbols + ".xz") / 2);
+    CHECK(open_with(symbols + ".xz")->FunctionName(address).empty());
+  }
+  SECTION("unless they are not an ELF file") {
+    CHECK(open_with(symbols)->FunctionName(address).empty());
+  }
+  SECTION("unless they would fill the memory") {
+    const std::string bomb = directory.File("bomb.xz");
+    REQUIRE(RunCommand("head -c 270M /dev/zero | xz -0 > " + bomb).has_value());
+    CHECK(open_with(bomb)->FunctionName(address).empty());
+  }
+}
+
 TEST_CASE("files that cannot be images") {
   auto code_of = [](const std::string& path) { return ElfImage::Open(path).status().code(); };
   CHECK(code_of("/nowhere/at/all") == StatusCode::kNotFound);

@@ -265,6 +265,34 @@ TEST_CASE("some values decide, and others do not matter then") {
   CHECK(decide("not (not hot and line = 4)", {8}) == Decision::kYes);
 }
 
+TEST_CASE(
+    "the minimum of an unknown number decides comparisons that hold from there on, or up to") {
+  using Decision = Expression::Decision;
+  struct BoundedValues : OtherValues {
+    uint64_t Minimum(uint32_t id) const { return id == 8 ? line : 0; }
+  };
+  const auto decide = [](std::string_view text) {
+    auto expression = Expression::Parse(text, OtherKeys());
+    INFO(text);
+    REQUIRE(expression.ok());
+    const OtherValues known{.function = "f", .line = 100, .hot = 1, .unknown = {7, 8, 10}};
+    return expression->Decide(BoundedValues{known});
+  };
+  CHECK(decide("line >= 100") == Decision::kYes);
+  CHECK(decide("line > 99") == Decision::kYes);
+  CHECK(decide("line > 100") == Decision::kDepends);
+  CHECK(decide("line < 100") == Decision::kNo);
+  CHECK(decide("not line < 100") == Decision::kYes);
+  CHECK(decide("line = 99") == Decision::kNo);
+  CHECK(decide("line = 100") == Decision::kDepends);
+  CHECK(decide("line = 3, 4") == Decision::kNo);
+  CHECK(decide("line != 3") == Decision::kYes);
+  CHECK(decide("line != 100") == Decision::kDepends);
+  // Others are at least 0, which decides nothing.
+  CHECK(decide("hot") == Decision::kDepends);
+  CHECK(decide("function = f") == Decision::kDepends);
+}
+
 TEST_CASE("representative values have all results that comparisons can have") {
   const auto expression = Expression::Parse(
       "line < 4 or line > 8 and line != 20 or source = ebs, lbr or hot", OtherKeys());

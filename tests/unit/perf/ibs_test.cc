@@ -8,8 +8,10 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "events/ibs_level.h"
 #include "perf/ibs_events.h"
 #include "perf_data/perf_data_reader.h"
 #include "support/catch.h"
@@ -229,6 +231,49 @@ TEST_CASE("data came from beyond the core only for loads that missed, and from o
   CHECK(from(5, kLoad | kMissedDc) == Names{"remote", "remote-cache"});
   CHECK(from(7, kLoad | kMissedDc) == Names{"local", "local-other"});
   CHECK(from(7 | kRemote, kLoad | kMissedDc) == Names{"remote", "remote-other"});
+}
+
+TEST_CASE("a load has its data from one level of memory") {
+  constexpr uint64_t kLoad = 1, kStore = 2, kMissedDc = 0x80, kMissedL2 = 1 << 20, kRemote = 0x10,
+                     kUnderway = 1 << 16;
+  const auto level = [](uint64_t data2, uint64_t data3) {
+    return std::string(IbsLevelName(IbsLevelOf(Op(0, 0, data2, data3))));
+  };
+  constexpr uint64_t kMissedBoth = kLoad | kMissedDc | kMissedL2;
+  CHECK(level(3, kStore | kMissedDc) == "none");
+  CHECK(level(3, 0) == "none");
+  CHECK(level(3, kLoad) == "l1");
+  CHECK(level(0, kLoad | kMissedDc) == "l2");
+  CHECK(level(0, kLoad | kMissedDc | kUnderway) == "l2");
+  CHECK(level(0, kMissedBoth | kUnderway) == "miss-underway");
+  CHECK(level(0, kMissedBoth) == "unknown");
+  const std::pair<const char*, const char*> kByNode[] = {
+      {"unknown", "unknown"},
+      {"local-l3", "unknown"},
+      {"local-cache", "remote-cache"},
+      {"local-dram", "remote-dram"},
+      {"unknown", "unknown"},
+      {"remote-cache", "remote-cache"},
+      {"long-latency-memory", "long-latency-memory"},
+      {"local-other", "remote-other"}};
+  for (uint64_t source = 1; source < 8; ++source) {
+    CAPTURE(source);
+    CHECK(level(source, kMissedBoth) == kByNode[source].first);
+    CHECK(level(source | kRemote, kMissedBoth) == kByNode[source].second);
+  }
+}
+
+TEST_CASE("sources of data since Zen 4 have five bits") {
+  IbsOp op;
+  op.is_load = op.missed_dc = op.missed_l2 = true;
+  for (uint8_t source = 0; source < 32; ++source) {
+    CAPTURE(source);
+    op.data_source = static_cast<IbsDataSource>(source);
+    const IbsLevel level = IbsLevelOf(op);
+    CHECK((level == IbsLevel::kExtensionMemory) == (source == 8));
+    CHECK((level == IbsLevel::kPeerMemory) == (source == 12));
+    if (source > 12) CHECK(level == IbsLevel::kUnknown);
+  }
 }
 
 TEST_CASE("recorded samples of Zen 2 and Zen 4 are decoded as perf decodes them") {

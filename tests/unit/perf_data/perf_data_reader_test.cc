@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/zstd_stream.h"
 #include "perf/perf_event.h"
-#include "perf_data/zstd_stream.h"
 #include "support/catch.h"
 #include "support/perf_data_builder.h"
 #include "support/temporary_folder.h"

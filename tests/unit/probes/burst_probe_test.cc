@@ -163,6 +163,30 @@ TEST_CASE("bursts: the part up to the reset stands for the whole burst") {
   CHECK(again.engine().counts(0).total_estimate() == Approx(6 * 100 * kInstructions / (14 + 10)));
 }
 
+TEST_CASE("bursts: productions extend and stop the burst that is replayed") {
+  const BurstsOfLibrary bursts;
+  const auto analysis = Shared(bursts.Profile({{kWhole, 100}}));
+  const struct {
+    const char* production;
+    uint64_t boundaries;  // burst_length and the one that resets, without it
+  } kCases[] = {
+      {"more: entry && name = tiny_work => null, extend_burst 2\n", 4 + 2},
+      {"enough: branch && backward && taken => null, stop_burst\n", 2},
+  };
+  for (const auto& [production, boundaries] : kCases) {
+    INFO(production);
+    const ProductionSet set = ParseProductions(
+        kFramework + std::string("in: branch && backward && sample_flag => count(pc), null\n") +
+        production);
+    BurstProbe probe(&set, {});
+    REQUIRE(probe.Run(*analysis).ok());
+    CHECK(probe.engine().counts(0).total() == boundaries);
+    // Boundaries are 3 instructions, behind 2 others.
+    CHECK(probe.engine().counts(0).total_estimate() ==
+          Approx(boundaries * 100 * kInstructions / (2 + 3 * static_cast<double>(boundaries))));
+  }
+}
+
 TEST_CASE("bursts: each counts by its weight, if its source counts") {
   const BurstsOfLibrary bursts;
   ProfileData data = bursts.Profile(
@@ -192,6 +216,7 @@ TEST_CASE("bursts: what was before is unknown until the burst shows it") {
   twice.insert(twice.end(), kWhole.begin(), kWhole.end());
   const auto analysis = Shared(bursts.Profile({{kWhole}, {twice}}));
   const ProductionSet set = ParseProductions(
+      "t: return => trace(pc), null\n"
       "loops: conditional && backward && !taken => count(pc, trips), null\n"
       "long: conditional && backward && !taken && trips = 10 => null, null\n"
       "other: conditional && backward && !taken && !(trips = 10) => null, null\n"
@@ -202,13 +227,15 @@ TEST_CASE("bursts: what was before is unknown until the burst shows it") {
   // Code outside of modules is a gap in any case: the branch to it, and that from it.
   CHECK(probe.totals().faults == (has_gap ? 2 : 1));
   CHECK(probe.totals().without_code == probe.totals().faults);
-  CHECK(engine.counts(0).total() == 0);
-  CHECK(engine.unknown_records(0) == 3);
-  CHECK(engine.unknown_fields(0) == SetOf(ProbeKey::kTrips));
-  CHECK(engine.firings(1) == 0);
-  CHECK(engine.firings(2) == 0);
   CHECK(engine.counts(1).total() == 0);
-  CHECK(engine.unknown_records(1) == 6);
+  CHECK(engine.unknown_records(1) == 3);
+  CHECK(engine.unknown_fields(1) == SetOf(ProbeKey::kTrips));
+  CHECK(engine.firings(2) == 0);
+  CHECK(engine.firings(3) == 0);
+  CHECK(engine.counts(2).total() == 0);
+  CHECK(engine.unknown_records(2) == 6);
+  // Two bursts, one of which has a gap.
+  CHECK(engine.trace(0).sequences().size() == 3);
 }
 
 TEST_CASE("bursts: code that does not lead to the next branch is skipped") {
@@ -257,13 +284,28 @@ TEST_CASE("bursts: a profile without bursts, or without what productions use, is
   CHECK(BurstProbe(&set, {}).Run(*analysis).code() == StatusCode::kBadFormat);
 }
 
-TEST_CASE("bursts: values that were recorded of another kind do not do") {
-  const BurstsOfLibrary bursts;
+// Returns an analysis of a burst for which such kinds were recorded, but of which there were none.
+auto RecordedWith(RecordedKinds kinds, const BurstsOfLibrary& bursts) {
   ProfileData data = bursts.Profile({});
   KeptBursts kept = bursts.Kept({{kWhole}});
-  kept.recordings[0].values = SetOf(RecordedKind::kRdi);
+  kept.recordings[0].kinds = kinds;
   data.kept_bursts = SerializeKeptBursts(kept);
-  const auto analysis = Shared(std::move(data));
+  return Shared(std::move(data));
+}
+
+TEST_CASE("bursts: accesses that were recorded will do, also if there were none") {
+  const BurstsOfLibrary bursts;
+  const auto analysis = RecordedWith(SetOf(RecordedKind::kAddress), bursts);
+  const ProductionSet set = ParseProductions("a: mem_op => count(address), null\n");
+  BurstProbe probe(&set, {});
+  REQUIRE(probe.Run(*analysis).ok());
+  CHECK(probe.engine().counts(0).total() == 0);
+  CHECK(probe.engine().unknown_records(0) > 0);
+}
+
+TEST_CASE("bursts: values that were recorded of another kind do not do") {
+  const BurstsOfLibrary bursts;
+  const auto analysis = RecordedWith(SetOf(RecordedKind::kRdi), bursts);
   const ProductionSet rdx = ParseProductions("a: entry => count(rdx), null\n");
   CHECK(BurstProbe(&rdx, {}).Run(*analysis).code() == StatusCode::kUnsupported);
   const ProductionSet rdi = ParseProductions("a: entry => count(rdi), null\n");
@@ -289,6 +331,40 @@ TEST_CASE("bursts: calls have the weight and the number of their burst") {
   });
   REQUIRE(probe.Run(*analysis).ok());
   CHECK(calls == std::map<std::pair<uint64_t, double>, uint64_t>{{{0, 5}, 9}, {{2, 7}, 2}});
+}
+
+TEST_CASE("bursts: calls have the addresses that were recorded") {
+  const BurstsOfLibrary bursts;
+  ProfileData data = bursts.Profile({});
+  KeptBursts kept = bursts.Kept({{kWhole}});
+  // One access, by the return of tiny_twice, to 0x1000.
+  constexpr uint8_t kStream = 10;
+  static_assert(kTinyTwiceReturn > kTinyTwice);
+  kept.recordings[0].access_bytes = {0, 1, kStream, kTinyTwiceReturn - kTinyTwice, 0x80, 0x40};
+  data.kept_bursts = SerializeKeptBursts(kept);
+  const auto analysis = Shared(std::move(data));
+  const ProductionSet set = ParseProductions("returns: return => call(address, size), null\n");
+  std::vector<std::pair<uint64_t, uint32_t>> calls;
+  BurstProbe probe(&set, {}, [&](const BurstCall& call) {
+    CHECK(call.call.values[1] == 8);
+    calls.emplace_back(call.call.values[0], call.call.unknown);
+    return false;
+  });
+  REQUIRE(probe.Run(*analysis).ok());
+  CHECK(calls == std::vector<std::pair<uint64_t, uint32_t>>{{0, 1}, {0x1000, 0}});
+}
+
+TEST_CASE("bursts: something is called behind each burst that was replayed") {
+  const BurstsOfLibrary bursts;
+  const auto analysis = Shared(bursts.Profile({{kWhole}, {kWhole, 1, 1}, {kWhole}}));
+  const ProductionSet set = ParseProductions("back: branch && backward => trace(pc), null\n");
+  std::vector<uint64_t> traced;
+  const BurstProbe* running = nullptr;
+  BurstProbe probe(&set, {}, nullptr,
+                   [&] { traced.push_back(running->engine().trace(0).total()); });
+  running = &probe;
+  REQUIRE(probe.Run(*analysis).ok());
+  CHECK(traced == std::vector<uint64_t>{10, 20});
 }
 
 TEST_CASE("bursts: later profiles of a session add their new bursts") {

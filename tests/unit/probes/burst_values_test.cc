@@ -21,7 +21,7 @@ class Burst {
     REQUIRE(set_.Prepare(code, {0x1000 + offset, 0x1000}, &instruction_));
     event_ = {};
     event_.instruction = &instruction_;
-    values_.Complete(branch, offset, &event_);
+    values_.Complete(branch, offset, FindWrittenRegisters(code), &event_);
   }
   BurstValues& values() { return values_; }
   ProbeKeySet unknown() const { return event_.unknown; }
@@ -37,7 +37,7 @@ class Burst {
   BurstValues values_;
 };
 
-TEST_CASE("values: arguments are known at a call and at what it leads to") {
+TEST_CASE("values: arguments are known from a call on until they are written to") {
   const std::vector<RecordedAccess> recorded = {{8, 0, 2, RecordedKind::kRdx},
                                                 {9, 1, 1, RecordedKind::kRdx}};
   Burst burst(kRdx, recorded);
@@ -55,11 +55,29 @@ TEST_CASE("values: arguments are known at a call and at what it leads to") {
   if (is_skipped) burst.values().SkipStream();
   burst.Execute(kNop, 2, 0);
   CHECK(burst.unknown() == (is_skipped ? kRdx : 0));
-  // The interpreter did not know it there.
+  // There was no room for it at this call.
   burst.Execute(kCallRax, 2, 1);
+  CHECK(burst.unknown() == (is_skipped ? kRdx : 0));
+  const Code write = GENERATE(Code{0xb2, 0x01},              // mov dl, 1
+                              Code{0x48, 0x0f, 0x44, 0xd0},  // cmove rdx, rax
+                              Code{0x48, 0xf7, 0xe1});       // mul rcx
+  burst.Execute(write, 3, 0);
+  CHECK(burst.unknown() == (is_skipped ? kRdx : 0));
+  burst.Execute(kNop, 3, 4);
   CHECK(burst.unknown() == kRdx);
-  burst.Execute(kNop, 3, 0);
-  CHECK(burst.unknown() == kRdx);
+}
+
+TEST_CASE("values: what is written is all of a register, whatever part an instruction writes to") {
+  const auto bit = [](unsigned number) { return static_cast<RegisterSet>(1u << number); };
+  constexpr unsigned kRax = 0, kRcx = 1, kRdxNumber = 2, kRbx = 3, kRsp = 4, kR11 = 11;
+  CHECK(FindWrittenRegisters(kNop) == 0);
+  CHECK(FindWrittenRegisters(Code{0xb7, 0x01}) == bit(kRbx));  // mov bh, 1
+  CHECK(FindWrittenRegisters(Code{0x48, 0x39, 0xca}) == 0);    // cmp rdx, rcx
+  CHECK(FindWrittenRegisters(Code{0x0f, 0xa2}) ==
+        (bit(kRax) | bit(kRbx) | bit(kRcx) | bit(kRdxNumber)));              // cpuid
+  CHECK(FindWrittenRegisters(Code{0x0f, 0x05}) == (bit(kRcx) | bit(kR11)));  // syscall
+  CHECK(FindWrittenRegisters(kCallRax) == bit(kRsp));
+  CHECK(FindWrittenRegisters(Code{0x06}) == 0xffff);  // none in 64-bit code
 }
 
 TEST_CASE("values: divisors have the size and the sign of their operand") {
@@ -79,6 +97,8 @@ TEST_CASE("values: divisors have the size and the sign of their operand") {
   burst.Execute(idiv_dl, 1, 0);
   CHECK(burst.unknown() == kRdx);
   CHECK(burst.NumberOf(ProbeKey::kDivisor) == static_cast<uint64_t>(-2));
+  burst.Execute(kNop, 1, 1);
+  CHECK(burst.unknown() == kRdx);
   burst.Execute(div_bh, 1, 2);
   CHECK(burst.NumberOf(ProbeKey::kDivisor) == 0xfe);
   burst.Execute(idiv_memory, 1, 4);

@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "probes/trace_buffer.h"
+#include "probes/trace_grammar.h"
 #include "support/catch.h"
 
 namespace hbbp {
@@ -126,6 +128,33 @@ TEST_CASE("hot streams: lengths and heat have limits, and nothing counts twice")
     }
   }
   CHECK(FindHotStreams({sequence}, {.min_length = 3, .max_length = 3}).streams.empty());
+}
+
+TEST_CASE("hot streams: those of a trace that grows are those of all of it") {
+  std::mt19937 random(7);
+  TraceBuffer trace(1 << 20);
+  TraceGrammar grammar;
+  uint64_t burst = 0;
+  const HotStreamOptions options = {.min_length = 2, .min_heat = 0.01};
+  for (int step = 0; step < 300; ++step) {
+    // Some steps begin no burst, and some several.
+    for (uint64_t bursts = random() % 3; bursts != 0; --bursts) {
+      ++burst;
+      for (uint64_t i = random() % 40; i != 0; --i) trace.Append({random() % 4}, 0, burst);
+    }
+    for (uint64_t i = random() % 3; i != 0; --i) trace.Append({random() % 4}, 0, burst);
+    grammar.Follow(trace);
+    if (step % 50 != 0) continue;
+    const HotStreams followed = grammar.FindHotStreams(options);
+    const HotStreams all = FindHotStreams(trace.sequences(), options);
+    CHECK(followed.length == all.length);
+    REQUIRE(followed.streams.size() == all.streams.size());
+    for (size_t i = 0; i < all.streams.size(); ++i) {
+      CHECK(followed.streams[i].symbols == all.streams[i].symbols);
+      CHECK(followed.streams[i].frequency == all.streams[i].frequency);
+    }
+  }
+  CHECK(grammar.FindHotStreams(options).streams.size() > 5);
 }
 
 TEST_CASE("hot streams: none extends over the end of a sequence") {

@@ -148,13 +148,23 @@ TEST_CASE("engine: traces are sequences by thread and burst") {
   CHECK(trace.sequences() == std::vector<std::vector<uint32_t>>{{0, 1}, {0, 1}, {0}});
 }
 
-TEST_CASE("engine: a thread with the number of one that ended has a sequence of its own") {
+// An engine that traces the addresses of loads, and a load.
+struct TracedLoads {
+  TracedLoads() : engine(&set, {.is_exhaustive = true}) {
+    REQUIRE(set.Prepare(kLoad, {0x1000}, &load));
+    event.instruction = &load;
+  }
+
   const ProductionSet set = ParseProductions("d: load => trace(address), null\n");
-  ProductionEngine engine(&set, {.is_exhaustive = true});
+  ProductionEngine engine;
   ProbedInstruction load;
-  REQUIRE(set.Prepare(kLoad, {0x1000}, &load));
   InstructionEvent event;
-  event.instruction = &load;
+};
+
+TEST_CASE("engine: a thread with the number of one that ended has a sequence of its own") {
+  TracedLoads loads;
+  ProductionEngine& engine = loads.engine;
+  InstructionEvent& event = loads.event;
   for (int threads = 0; threads < 2; ++threads) {
     BurstState state = engine.StartThread();
     for (event.address = 0; event.address < 3; ++event.address) engine.Run(event, 7, &state);
@@ -250,6 +260,44 @@ TEST_CASE("engine: what is unknown is not recorded, and decides no condition") {
   CHECK(engine.firings(2) == 0);
   CHECK(engine.firings(3) == 0);
   CHECK(engine.firings(4) == 1);
+}
+
+TEST_CASE("engine: where an element of a trace is unknown, another sequence begins") {
+  TracedLoads loads;
+  ProductionEngine& engine = loads.engine;
+  InstructionEvent& event = loads.event;
+  BurstState state = engine.StartThread();
+  for (event.address = 0; event.address < 5; ++event.address) {
+    event.unknown = event.address == 2 ? SetOf(ProbeKey::kAddress) : 0;
+    engine.Run(event, 7, &state);
+  }
+  CHECK(engine.unknown_records(0) == 1);
+  CHECK(engine.trace(0).sequences() == std::vector<std::vector<uint32_t>>{{0, 1}, {2, 3}});
+}
+
+TEST_CASE("engine: what an unknown reuse distance is at least decides conditions") {
+  const ProductionSet set = ParseProductions(
+      "far: load && reuse >= 512 => count(pc), null\nnear: load && reuse < 512 => null, null\n"
+      "not-near: load && !(reuse < 512) => null, null\n"
+      "farther: load && reuse > 512 => null, null\ndistances: load => count(reuse), null\n");
+  ProductionEngine engine(&set, {});
+  ProbedInstruction instruction;
+  REQUIRE(set.Prepare(kLoad, {0x1000}, &instruction));
+  InstructionEvent event;
+  event.instruction = &instruction;
+  event.unknown = SetOf(ProbeKey::kReuse);
+  BurstState state = engine.StartThread();
+  for (const uint64_t minimum : {0, 256, 512}) {
+    event.reuse = minimum;
+    engine.Run(event, 0, &state);
+  }
+  CHECK(engine.firings(0) == 1);
+  CHECK(engine.counts(0).total() == 1);
+  CHECK(engine.firings(1) == 0);
+  CHECK(engine.firings(2) == 1);
+  CHECK(engine.firings(3) == 0);
+  CHECK(engine.counts(1).total() == 0);
+  CHECK(engine.unknown_records(1) == 3);
 }
 
 TEST_CASE("engine: a call has the fields, also where one is unknown") {

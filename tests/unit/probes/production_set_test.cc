@@ -221,6 +221,17 @@ TEST_CASE("productions: conditions that contradict themselves are refused") {
   }
 }
 
+// Whether it contradicts itself would take minutes to find out.
+TEST_CASE("productions: long conditions of many numbers are not decided") {
+  std::string condition = "size > 8 && size < 3";
+  for (const char* key : {"rax", "rcx", "rdx", "rbx", "rsi"}) {
+    condition += std::string(" && (") + key + " = 1 or " + key + " = 5)";
+  }
+  std::string line = "p: " + condition;
+  for (int i = 0; i < 500; ++i) line += " && pc > 7";
+  ParseProductions(line + " => null, null");
+}
+
 TEST_CASE("productions: the tables of the hardware are limits that can be raised") {
   std::string text;
   for (int i = 0; i < 33; ++i) text += "p" + std::to_string(i) + ": return => null, null\n";

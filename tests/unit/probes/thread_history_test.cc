@@ -2,6 +2,8 @@
 // trip counts, paths.
 #include "probes/thread_history.h"
 
+#include <bit>
+
 #include "support/catch.h"
 #include "unit/probes/probe_stream.h"
 
@@ -23,12 +25,14 @@ class History {
     event.next = next;
     event.address = address;
     event.size = address != 0 ? 8 : 0;
+    event.unknown = unknown;
     history_.Complete(keys, &event);
     history_.Follow(keys, event);
     return event;
   }
 
   ProbeKeySet keys = kAll;
+  ProbeKeySet unknown = 0;
 
  private:
   ProductionSet set_ = ParseProductions("p: return => null, null");
@@ -167,6 +171,30 @@ TEST_CASE("history: what no production uses is not kept") {
   CHECK(event.caller == 0);
   CHECK(HasPath(history.Execute(kJneBack, 0x1000, 0xff2), 0, 1, false));
   CHECK(history.Execute(kJneBack, 0x1000, 0xff2).trips == 0);
+}
+
+TEST_CASE("history: a part of a thread knows how many lines there are at least") {
+  History history(ThreadHistory::Extent::kPart);
+  for (uint64_t line = 0; line < 6; ++line) {
+    const InstructionEvent first = history.Execute(kLoad, 0x1000, 0, 0x800 + 64 * line);
+    CHECK((first.unknown & SetOf(ProbeKey::kReuse)) != 0);
+    CHECK(first.reuse == std::bit_floor(line));
+  }
+  const InstructionEvent again = history.Execute(kLoad, 0x1000, 0, 0x800);
+  CHECK((again.unknown & SetOf(ProbeKey::kReuse)) == 0);
+  CHECK(again.reuse == 4);
+}
+
+TEST_CASE("history: behind an unknown address nothing is known of lines") {
+  History history(ThreadHistory::Extent::kPart);
+  history.Execute(kLoad, 0x1000, 0, 0x800);
+  history.unknown = SetOf(ProbeKey::kAddress);
+  CHECK((history.Execute(kLoad, 0x1000, 0, 0x900).unknown & SetOf(ProbeKey::kReuse)) != 0);
+  history.unknown = 0;
+  const InstructionEvent again = history.Execute(kLoad, 0x1000, 0, 0x800);
+  CHECK((again.unknown & SetOf(ProbeKey::kReuse)) != 0);
+  CHECK(again.reuse == 0);
+  CHECK((history.Execute(kLoad, 0x1000, 0, 0x800).unknown & SetOf(ProbeKey::kReuse)) == 0);
 }
 
 TEST_CASE("history: a part of a thread does not know what was before") {

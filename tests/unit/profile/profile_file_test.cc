@@ -113,7 +113,7 @@ TEST_CASE("a file or a section of a newer library is refused as such") {
   for (uint32_t type = 1; type <= kIbsSection; ++type) {
     CAPTURE(type);
     ProfileBytes newer_section(FullProfile());
-    constexpr uint32_t kNewer[] = {0, 2, 6, 2, 4, 3, 3, 2};
+    constexpr uint32_t kNewer[] = {0, 2, 6, 2, 4, 3, 3, 3};
     newer_section.SetSectionVersion(type, kNewer[type]);
     CHECK(CodeOf(newer_section.Take()) == StatusCode::kVersion);
   }
@@ -361,6 +361,26 @@ TEST_CASE("branches of version 1, without entries of their stacks, are read") {
   CHECK(Describe(*parsed) == Describe(data));
 }
 
+TEST_CASE("latencies and lines of version 1, without instructions and nodes, are read") {
+  ProfileData data = FullProfile();
+  data.ibs_buckets = {{1, 0, kNoModule, 2, 0, 11, 0, 7}};
+  data.ibs_lines = {{1, 0, 0x7fff0040, 1, 2, 3, 4, 0, 0}};
+  ProfileBytes bytes(data);
+  bytes.SetSectionVersion(kIbsSection, 1);
+  constexpr size_t kLineBytes = 2 * 4 + 7 * 8, kBucketBytes = 6 * 4 + 2 * 8;
+  std::vector<uint8_t>& section = bytes.Section(kIbsSection);
+  const auto bucket = section.end() - static_cast<std::ptrdiff_t>(
+                                          data.ibs_lines.size() * kLineBytes + 8 + kBucketBytes);
+  const uint32_t fields[] = {1, 0, 2, 7, 11, 0};
+  std::memcpy(&*bucket, fields, sizeof(fields));
+  section.erase(bucket + sizeof(fields), bucket + kBucketBytes);
+  constexpr std::ptrdiff_t kNodeBytes = 2 * 8;
+  section.erase(section.end() - kNodeBytes, section.end());
+  const StatusOr<ProfileData> parsed = ParseProfile(bytes.Take());
+  REQUIRE(parsed.ok());
+  CHECK(DescribeIbs(*parsed) == DescribeIbs(data));
+}
+
 TEST_CASE("a branch that is the oldest more often than it is there is refused") {
   ProfileData data = FullProfile();
   data.branches[1].oldest = data.branches[1].number + 1;
@@ -375,9 +395,11 @@ TEST_CASE("what IBS counted of things that are not in the file is refused") {
   };
   CHECK(code_of([](ProfileData* d) { d->ibs_counts[0].source = 3; }) == StatusCode::kBadFormat);
   CHECK(code_of([](ProfileData* d) { d->ibs_counts[0].module = 4; }) == StatusCode::kBadFormat);
-  CHECK(code_of([](ProfileData* d) { d->ibs_counts[0].event = 3; }) == StatusCode::kBadFormat);
-  CHECK(code_of([](ProfileData* d) { d->ibs_buckets[0].latency = 3; }) == StatusCode::kBadFormat);
+  CHECK(code_of([](ProfileData* d) { d->ibs_counts[0].name = 4; }) == StatusCode::kBadFormat);
+  CHECK(code_of([](ProfileData* d) { d->ibs_buckets[0].name = 4; }) == StatusCode::kBadFormat);
   CHECK(code_of([](ProfileData* d) { d->ibs_buckets[0].bucket = 60; }) == StatusCode::kBadFormat);
+  CHECK(code_of([](ProfileData* d) { d->ibs_buckets[0].level = 15; }) == StatusCode::kBadFormat);
+  CHECK(code_of([](ProfileData* d) { d->ibs_buckets[0].module = 4; }) == StatusCode::kBadFormat);
   CHECK(code_of([](ProfileData* d) { d->ibs_lines[0].thread = 2; }) == StatusCode::kBadFormat);
 }
 

@@ -79,9 +79,10 @@ TEST_CASE("a profile merged with itself has twice the counts and the same lists"
     count.period_squares *= 2;
   }
   for (IbsCount& count : expected.ibs_counts) count.sum *= 2;
-  for (IbsBucket& bucket : expected.ibs_buckets) bucket.samples *= 2;
+  for (IbsCount& count : expected.ibs_buckets) count.sum *= 2;
   for (IbsLine& line : expected.ibs_lines) {
-    for (uint64_t* number : {&line.loads, &line.stores, &line.misses, &line.miss_cycles}) {
+    for (uint64_t* number :
+         {&line.loads, &line.stores, &line.misses, &line.miss_cycles, &line.local, &line.remote}) {
       *number *= 2;
     }
   }
@@ -277,14 +278,12 @@ TEST_CASE("lists in another order are matched, not their positions") {
     element->thread = 1 - element->thread;
   };
   std::swap(other.ibs_names[0], other.ibs_names[2]);
-  for (IbsCount& count : other.ibs_counts) {
-    move(&count);
-    if (count.module == 0 || count.module == 2) count.module = 2 - count.module;
-    if (count.event == 0 || count.event == 2) count.event = 2 - count.event;
-  }
-  for (IbsBucket& bucket : other.ibs_buckets) {
-    move(&bucket);
-    bucket.latency = 2 - bucket.latency;
+  for (auto* list : {&other.ibs_counts, &other.ibs_buckets}) {
+    for (IbsCount& count : *list) {
+      move(&count);
+      if (count.module == 0 || count.module == 2) count.module = 2 - count.module;
+      if (count.name == 0 || count.name == 2) count.name = 2 - count.name;
+    }
   }
   for (IbsLine& line : other.ibs_lines) move(&line);
   const ProfileData merged = Merge({FullProfile(), other});
@@ -306,8 +305,8 @@ TEST_CASE("one thread's part of a profile") {
   expected.branches[0].oldest = 4;
   expected.branches[0].oldest_expected = 0.3125;
   expected.ibs_counts = {{1, 0, 0, 1, 0x1000, 3}, {1, 0, 3, 0, 0x2000, 5}};
-  expected.ibs_buckets = {{1, 0, 2, 59, 1}};
-  expected.ibs_lines = {{1, 0, 0x7fff0040, 5, 6, 7, 8}};
+  expected.ibs_buckets = {{1, 0, 0, 3, 0x1000, 4, 6, 40}, {1, 0, kNoModule, 2, 0, 1, 0, 59}};
+  expected.ibs_lines = {{1, 0, 0x7fff0040, 5, 6, 7, 8, 11, 12}};
   CHECK(Describe(selected) == Describe(expected));
   CHECK_FALSE(KeepThread(4321, &selected));
   CHECK(Describe(selected) == Describe(expected));

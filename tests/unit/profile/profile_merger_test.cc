@@ -300,7 +300,7 @@ TEST_CASE("memory is bounded by the cache lines of the sum, with and without sli
   ProfileData profile = Recording(0);
   profile.counts.resize(1);
   profile.branches.clear();
-  for (size_t i = 0; i < kLines; ++i) profile.ibs_lines.push_back({0, 0, 64 * i, 1, 0, 0, 0});
+  for (size_t i = 0; i < kLines; ++i) profile.ibs_lines.push_back({0, 0, 64 * i, 1, 0, 0, 0, 0, 0});
   for (const bool has_slices : {false, true}) {
     CAPTURE(has_slices);
     if (has_slices) profile.slices = {10'000'000, 3};

@@ -156,26 +156,29 @@ ProfileData FullProfile() {
   data.branches[1].oldest = 4;
   data.branches[1].oldest_expected = 0.3125;
   data.branches[4].oldest_expected = 0.125;
-  data.ibs_names = {"op-samples", "op-dc-misses", "tag-to-retire"};
+  data.ibs_names = {"op-samples", "op-dc-misses", "tag-to-retire", "load"};
   data.ibs_counts = {{1, 0, 0, 0, 0x1000, 2}, {1, 1, 0, 1, 0x1000, 3}, {1, 1, 3, 0, 0x2000, 5}};
-  data.ibs_buckets = {{1, 0, 2, 7, 11}, {1, 1, 2, 59, 1}};
-  data.ibs_lines = {{1, 0, 0x7fff0040, 1, 2, 3, 4}, {1, 1, 0x7fff0040, 5, 6, 7, 8}};
+  data.ibs_buckets = {{1, 0, 0, 3, 0x1000, 2, 1, 0},
+                      {1, 1, 0, 3, 0x1000, 4, 6, 40},
+                      {1, 0, kNoModule, 2, 0, 11, 0, 7},
+                      {1, 1, kNoModule, 2, 0, 1, 0, 59}};
+  data.ibs_lines = {{1, 0, 0x7fff0040, 1, 2, 3, 4, 9, 10}, {1, 1, 0x7fff0040, 5, 6, 7, 8, 11, 12}};
   return data;
 }
 
 std::string DescribeIbs(const ProfileData& data) {
   std::ostringstream out;
-  for (const IbsCount& count : data.ibs_counts) {
-    out << "ibs " << data.ibs_names[count.event] << ' ' << count.source << ' ' << count.thread
-        << ' ' << count.module << ' ' << count.offset << ' ' << count.sum << '\n';
-  }
-  for (const IbsBucket& bucket : data.ibs_buckets) {
-    out << "latency " << data.ibs_names[bucket.latency] << ' ' << bucket.source << ' '
-        << bucket.thread << ' ' << bucket.bucket << ' ' << bucket.samples << '\n';
+  for (const auto* list : {&data.ibs_counts, &data.ibs_buckets}) {
+    for (const IbsCount& count : *list) {
+      out << "ibs " << data.ibs_names[count.name] << ' ' << count.source << ' ' << count.thread
+          << ' ' << count.module << ' ' << count.offset << ' ' << count.level << ' ' << count.bucket
+          << ' ' << count.sum << '\n';
+    }
   }
   for (const IbsLine& line : data.ibs_lines) {
     out << "line " << line.source << ' ' << line.thread << ' ' << line.address << ' ' << line.loads
-        << ' ' << line.stores << ' ' << line.misses << ' ' << line.miss_cycles << '\n';
+        << ' ' << line.stores << ' ' << line.misses << ' ' << line.miss_cycles << ' ' << line.local
+        << ' ' << line.remote << '\n';
   }
   return out.str();
 }

@@ -583,6 +583,34 @@ TEST_CASE("Debug information is not unpacked to more than it can be", "[line_tab
   }
 }
 
+TEST_CASE("What zstd has compressed has its lines, and no more bytes than it claims",
+          "[line_table]") {
+  const TemporaryDirectory directory;
+  const std::string plain = directory.File("plain"), packed = directory.File("packed");
+  if (!BuildProgram(directory, "g++", "-O2 -gdwarf-5", plain) ||
+      !RunCommand("objcopy --compress-debug-sections=zstd " + plain + " " + packed)) {
+    HBBP_SKIP("no g++, or an objcopy without zstd");
+  }
+  SECTION("whole") {
+    const auto expected = OpenLines(plain);
+    const auto lines = OpenLines(packed);
+    REQUIRE(lines.ok());
+    for (const uint64_t address : SomeAddresses(plain, 1000)) {
+      CHECK(Text(Found(**lines, address)) == Text(Found(**expected, address)));
+    }
+    CHECK((*lines)->Problem() == "");
+  }
+  SECTION("of another size") {
+    for (const uint64_t claimed :
+         {uint64_t{1}, uint64_t{100}, uint64_t{1} << 20, uint64_t{1} << 40}) {
+      ClaimUnpackedSize(packed, claimed);
+      const UniqueFd file(::open(packed.c_str(), O_RDONLY | O_CLOEXEC));
+      CHECK(UnpackDebugSections(file.get(), packed, {}).status().code() == StatusCode::kBadFormat);
+      (void)LineTable::Open(OpenModule(packed).target);
+    }
+  }
+}
+
 TEST_CASE("Large compressed debug information is unpacked into a file", "[line_table]") {
   const TemporaryDirectory directory;
   const std::string small = directory.File("small"), large = directory.File("large");

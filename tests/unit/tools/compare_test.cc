@@ -29,6 +29,10 @@ class FakeCode : public Code {
     return address;
   }
 
+  void AddFunction(uint64_t start, uint64_t end, std::string name) {
+    functions_[start] = {end, std::move(name)};
+  }
+
   std::optional<Block> FindBlock(uint64_t address) const override {
     const auto next = blocks_.upper_bound(address);
     if (next == blocks_.begin()) return std::nullopt;
@@ -43,9 +47,18 @@ class FakeCode : public Code {
     return found->second;
   }
 
+  std::optional<Function> FindFunction(uint64_t address) const override {
+    const auto next = functions_.upper_bound(address);
+    if (next == functions_.begin()) return std::nullopt;
+    const auto& [start, function] = *std::prev(next);
+    if (address >= function.first) return std::nullopt;
+    return Function{start, function.second};
+  }
+
  private:
   std::map<uint64_t, uint64_t> blocks_;
   std::map<uint64_t, Instruction> instructions_;
+  std::map<uint64_t, std::pair<uint64_t, std::string>> functions_;  // end and name, by start
 };
 
 ReferenceModule Reference(std::vector<ReferenceCount> counts) { return {"/bin/x", "", counts}; }
@@ -183,6 +196,69 @@ TEST_CASE("compare: modules are sorted by reference instructions") {
   CHECK(comparison.only_in_reference[0].name == "b");
 }
 
+// Returns counts of functions f0, f1, ... of one instruction each, with these executions.
+ModuleCounts Functions(const std::vector<double>& references,
+                       const std::vector<double>& estimates) {
+  FakeCode code;
+  std::vector<ReferenceCount> counts;
+  std::vector<EstimatedBlock> blocks;
+  for (size_t i = 0; i < references.size(); ++i) {
+    const uint64_t start = 0x10 * (i + 1);
+    code.AddBlock(start, {{1, "ret"}});
+    code.AddFunction(start, start + 1, "f" + std::to_string(i));
+    if (references[i] != 0) counts.push_back({start, references[i]});
+    if (estimates[i] != 0) blocks.push_back({start, start + 1, 1, estimates[i], 0});
+  }
+  ModuleCounts module = CountModule(Reference(counts), Estimate(blocks), code);
+  SumFunctions(code, &module);
+  return module;
+}
+
+TEST_CASE("compare: instructions of a function are those of its blocks") {
+  FakeCode code = ExampleCode();
+  code.AddFunction(0x10, 0x25, "both");
+  code.AddBlock(0x30, {{1, "nop"}});
+  std::vector<ReferenceCount> references = kExampleCounts;
+  references.push_back({0x30, 1000});
+  ModuleCounts counts = CountModule(Reference(references), Estimate(kExampleBlocks), code);
+  SumFunctions(code, &counts);
+  const FunctionRanks ranks = Summarize({counts}, {}, {}, false).functions;
+  REQUIRE(ranks.hottest.size() == 1);
+  CHECK(ranks.hottest[0].name == "both");
+  CHECK(ranks.hottest[0].module == "/bin/x");
+  CHECK(ranks.hottest[0].reference == Approx(500));
+  CHECK(ranks.hottest[0].estimate == Approx(500));
+  CHECK(ranks.found == 1);
+  CHECK(ranks.in_place == 1);
+}
+
+TEST_CASE("compare: ranks of the hottest functions") {
+  // The second and the third are swapped, the fourth was never seen, the fifth is not executed.
+  const ModuleCounts counts = Functions({50, 40, 30, 20, 0}, {5, 3, 4, 0, 1});
+  const FunctionRanks ranks = Summarize({counts}, {}, {}, true).functions;
+  REQUIRE(ranks.hottest.size() == 4);
+  CHECK(ranks.hottest[1].name == "f1");
+  CHECK(ranks.hottest[1].reference_rank == 2);
+  CHECK(ranks.hottest[1].estimate_rank == 3);
+  CHECK(ranks.hottest[1].estimate == Approx(3 * 140 / 13.0));
+  CHECK(ranks.hottest[3].estimate_rank == 0);
+  CHECK(ranks.found == 3);
+  CHECK(ranks.in_place == 1);
+}
+
+TEST_CASE("compare: of more than ten functions, those outside of the ten are not found") {
+  std::vector<double> references, estimates;
+  for (int i = 0; i < 12; ++i) references.push_back(100 - i);
+  estimates = references;
+  estimates[9] = 1;  // the tenth becomes the last one
+  const FunctionRanks ranks =
+      Summarize({Functions(references, estimates)}, {}, {}, false).functions;
+  REQUIRE(ranks.hottest.size() == FunctionRanks::kMaxFunctions);
+  CHECK(ranks.hottest.back().estimate_rank == 12);
+  CHECK(ranks.found == 9);
+  CHECK(ranks.in_place == 9);
+}
+
 std::vector<std::optional<size_t>> Match(const std::vector<std::string>& references,
                                          const std::vector<std::string>& estimates) {
   std::vector<ReferenceModule> reference_modules;
@@ -218,8 +294,10 @@ TEST_CASE("compare: of modules with one name, that which has counts matches") {
 }
 
 Comparison ExampleComparison() {
-  const ModuleCounts counts =
-      CountModule(Reference(kExampleCounts), Estimate(kExampleBlocks), ExampleCode());
+  FakeCode code = ExampleCode();
+  code.AddFunction(0x10, 0x15, "_ZN3foo3barEv");
+  ModuleCounts counts = CountModule(Reference(kExampleCounts), Estimate(kExampleBlocks), code);
+  SumFunctions(code, &counts);
   return Summarize({counts}, {{"???", "", 21}}, {{"[vdso]", "", 5}}, true);
 }
 
@@ -235,6 +313,14 @@ TEST_CASE("compare report: JSON has the documented keys") {
   CHECK(json["total"]["mnemonics"][0]["ref"] == 350.0);
   CHECK(json["total"]["mnemonics"][0]["est"] == 340.0);
   CHECK(json["total"]["mnemonics"][0]["error"] == 10 / 350.0);
+  CHECK(json["functions"][0]["name"] == "_ZN3foo3barEv");
+  CHECK(json["functions"][0]["module"] == "/bin/x");
+  CHECK(json["functions"][0]["ref"] == 400.0);
+  CHECK(json["functions"][0]["est"] == 360.0);
+  CHECK(json["functions"][0]["rank_ref"] == 1);
+  CHECK(json["functions"][0]["rank_est"] == 1);
+  CHECK(json["functions_found"] == 1);
+  CHECK(json["functions_in_place"] == 1);
   CHECK(json["scaled"] == true);
   CHECK(json["scale"] == 1.0);
   CHECK(json["only_in_truth"][0]["name"] == "???");
@@ -247,6 +333,8 @@ TEST_CASE("compare report: text and CSV") {
   CHECK(text.find("total") != std::string::npos);
   CHECK(text.find("3 of 3 mnemonics") != std::string::npos);
   CHECK(text.find("only in the reference") != std::string::npos);
+  CHECK(text.find("of the 1 hottest functions of the reference, 1 is among the 1 hottest of the "
+                  "profile, 1 with the same rank") != std::string::npos);
   CHECK(text.find("note: a note\n") != std::string::npos);
   const std::string csv = CompareCsv(ExampleComparison());
   CHECK(csv.find("total,,add,350,340,") != std::string::npos);

@@ -18,6 +18,7 @@ class FakeCode : public Code {
     return Block{start, start + 16};
   }
   std::optional<Instruction> Decode(uint64_t) const override { return std::nullopt; }
+  std::optional<Function> FindFunction(uint64_t) const override { return std::nullopt; }
 };
 
 ModuleCounts Truth(std::map<uint64_t, BlockCounts> blocks) {

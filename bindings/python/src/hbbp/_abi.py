@@ -777,6 +777,20 @@ class hbbp_ibs_bucket(Structure):
     ]
 
 
+class hbbp_ibs_latency(Structure):
+    _fields_ = [
+        ('struct_size', c_uint32),
+        ('module', c_uint32),
+        ('function', c_uint32),
+        ('reserved', c_uint32),
+        ('level', c_char_p),
+        ('address', c_uint64),
+        ('first_cycles', c_uint64),
+        ('end_cycles', c_uint64),
+        ('samples', c_uint64),
+    ]
+
+
 class hbbp_ibs_line(Structure):
     _fields_ = [
         ('struct_size', c_uint32),
@@ -788,6 +802,8 @@ class hbbp_ibs_line(Structure):
         ('stores', c_uint64),
         ('misses', c_uint64),
         ('miss_cycles', c_uint64),
+        ('local', c_uint64),
+        ('remote', c_uint64),
     ]
 
 
@@ -1201,6 +1217,9 @@ FUNCTIONS: Dict[str, Tuple[Any, ...]] = {
     'hbbp_analysis_ibs_sum_count': (c_size_t, POINTER(hbbp_analysis)),
     'hbbp_analysis_copy_ibs_sums': (c_int32, POINTER(hbbp_analysis), c_size_t, c_size_t, c_size_t,
         POINTER(hbbp_ibs_sum), POINTER(c_size_t), POINTER(hbbp_error)),
+    'hbbp_analysis_ibs_latency_count': (c_size_t, POINTER(hbbp_analysis)),
+    'hbbp_analysis_copy_ibs_latencies': (c_int32, POINTER(hbbp_analysis), c_size_t, c_size_t,
+        c_size_t, POINTER(hbbp_ibs_latency), POINTER(c_size_t), POINTER(hbbp_error)),
     'hbbp_profile_ibs_bucket_count': (c_size_t, POINTER(hbbp_profile)),
     'hbbp_profile_copy_ibs_buckets': (c_int32, POINTER(hbbp_profile), c_size_t, c_size_t, c_size_t,
         POINTER(hbbp_ibs_bucket), POINTER(c_size_t), POINTER(hbbp_error)),

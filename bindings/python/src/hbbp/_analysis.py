@@ -14,7 +14,7 @@ from ._listing import shown
 from ._lists import copy_list, copy_modules, fetch, module_columns, read_sources, row, table
 from ._pivot import Names, Pivot, Taxonomy, joined
 from ._rows import (AnalysisInfo, AnnotatedLine, Block, Branch, Counter, Disassembly, Function,
-                    IbsSum, Instruction, LineFrame, LineRange, Loop, MixRow, ModuleResult, Ratio,
+                    IbsLatency, IbsSum, Instruction, LineFrame, LineRange, Loop, MixRow, ModuleResult, Ratio,
                     SourceResult)
 from ._tables import Table
 
@@ -189,6 +189,13 @@ class Analysis(Owner):
             array = copy_list(pointer, 'hbbp_analysis_ibs_sum_count',
                               'hbbp_analysis_copy_ibs_sums', _abi.hbbp_ibs_sum)
             return table(IbsSum, array, 'IBS events')
+
+    def ibs_latencies(self) -> Table[IbsLatency]:
+        """Returns the latencies of loads of single instructions by level of memory, from IBS of AMD."""
+        with self._handle as pointer:
+            array = copy_list(pointer, 'hbbp_analysis_ibs_latency_count',
+                              'hbbp_analysis_copy_ibs_latencies', _abi.hbbp_ibs_latency)
+            return table(IbsLatency, array, 'IBS latencies of loads')
 
     def block_features(self) -> 'numpy.ndarray[Any, numpy.dtype[Any]]':
         """Returns the features of each block that a decision tree may test, as a structured array

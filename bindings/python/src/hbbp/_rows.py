@@ -205,6 +205,17 @@ class IbsSum(NamedTuple):
     sum: int
 
 
+class IbsLatency(NamedTuple):
+    """Loads of an instruction from a level of memory, with a latency in [first_cycles, end_cycles)."""
+    module: int
+    function: Optional[int]
+    level: str  # 'l1', 'l2', 'local-l3', 'local-cache', 'local-dram', ...
+    address: Optional[int]
+    first_cycles: int
+    end_cycles: int
+    samples: int
+
+
 class IbsBucket(NamedTuple):
     """Samples whose latency was in [first_cycles, end_cycles)."""
     latency: str
@@ -222,6 +233,8 @@ class IbsLine(NamedTuple):
     stores: int
     misses: int
     miss_cycles: int
+    local: int  # loads with data from beyond the caches of their core, from its node
+    remote: int
 
 
 class Capability(NamedTuple):

@@ -1711,8 +1711,9 @@ pub struct hbbp_ibs_sum {
 
 sized!(hbbp_ibs_sum);
 
-/// Samples whose latency was in \[first_cycles, end_cycles). Buckets are log-linear: four to each
-/// power of two.
+/// Samples whose latency was in \[first_cycles, end_cycles). Buckets are log-linear, four to each
+/// power of two: 0 to 7 cycles have one each, then come \[8, 10), \[10, 12), \[12, 14), \[14, 16),
+/// \[16, 20), ... up to \[57344, 65536).
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hbbp_ibs_bucket {
@@ -1732,6 +1733,44 @@ pub struct hbbp_ibs_bucket {
 }
 
 sized!(hbbp_ibs_bucket);
+
+/// Loads of one instruction that had their data from one level of memory, with a latency in
+/// \[first_cycles, end_cycles); buckets are those of hbbp_ibs_bucket. The levels, as in the events of
+/// the north bridge ("op-nb-local-dram"); local is the node of the core:
+/// "l1", "l2"                     caches of the core; loads that hit L1 have a latency of 0
+/// "local-l3"                     or another cache of the core complex
+/// "local-cache", "remote-cache"  of another core complex
+/// "local-dram", "remote-dram"
+/// "extension-memory", "long-latency-memory", "peer-memory"  memory of other kinds
+/// "local-other", "remote-other"  devices, configuration space
+/// "miss-underway"                the line was on its way for another op
+/// "unknown"
+/// All sources together keep about a million buckets; the counter "ibs-latencies-dropped" of a
+/// source has the loads that found no room.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hbbp_ibs_latency {
+    /// set by hbbp_analysis_copy_ibs_latencies
+    pub struct_size: u32,
+    /// index of its module
+    pub module: u32,
+    /// index of its function, or HBBP_NO_INDEX
+    pub function: u32,
+    /// `uint32_t reserved` in C.
+    pub reserved: u32,
+    /// `const char *level` in C.
+    pub level: *const c_char,
+    /// as in hbbp_ibs_sum
+    pub address: u64,
+    /// `uint64_t first_cycles` in C.
+    pub first_cycles: u64,
+    /// `uint64_t end_cycles` in C.
+    pub end_cycles: u64,
+    /// never 0
+    pub samples: u64,
+}
+
+sized!(hbbp_ibs_latency);
 
 /// Accesses of one thread to one line of 64 bytes. Import keeps the lines with the most samples,
 /// some tens of thousands of them; the counter "ibs-accesses-dropped" of the source has the others.
@@ -1756,6 +1795,10 @@ pub struct hbbp_ibs_line {
     pub misses: u64,
     /// of loads
     pub miss_cycles: u64,
+    /// loads with data from beyond the caches of their core, from its node
+    pub local: u64,
+    /// likewise, from another node
+    pub remote: u64,
 }
 
 sized!(hbbp_ibs_line);
@@ -1766,6 +1809,12 @@ extern "C" {
 
     /// See ibs.h.
     pub fn hbbp_analysis_copy_ibs_sums(analysis: *const hbbp_analysis, first: usize, count: usize, size: usize, sums: *mut hbbp_ibs_sum, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
+
+    /// The latencies are sorted by module, address, level (in the order above) and cycles. Since 0.1.
+    pub fn hbbp_analysis_ibs_latency_count(analysis: *const hbbp_analysis) -> usize;
+
+    /// See ibs.h.
+    pub fn hbbp_analysis_copy_ibs_latencies(analysis: *const hbbp_analysis, first: usize, count: usize, size: usize, latencies: *mut hbbp_ibs_latency, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
 
     /// The buckets are sorted by latency and cycles. Since 0.1.
     pub fn hbbp_profile_ibs_bucket_count(profile: *const hbbp_profile) -> usize;
@@ -2643,7 +2692,7 @@ pub struct hbbp_probe_table {
     pub dropped: u64,
     /// others, of which a field was unknown: not recorded, but called all the same
     pub unknown: u64,
-    /// of all rows; 0 of other kinds
+    /// of all records, dropped ones too; 0 of other kinds
     pub estimate: f64,
 }
 
@@ -2690,7 +2739,7 @@ pub struct hbbp_probe_row {
     pub values: [u64; 4],
     /// of executions in the whole run
     pub estimate: f64,
-    /// of the estimates of all rows
+    /// of the estimate of all records, dropped ones too
     pub share: f64,
     /// how many were recorded for it
     pub records: u64,
@@ -2748,8 +2797,11 @@ extern "C" {
 
     /// Errors:
     /// HBBP_ERROR_INVALID_ARGUMENT  NULL; the text cannot be read (the message has line and column,
-    /// and the nearest name where one is not known); an option out of range HBBP_ERROR_VERSION an option
-    /// that this library does not know HBBP_ERROR_NO_MEMORY Any thread. Since 0.1.
+    /// and the nearest name where one is not known); an option out of
+    /// range
+    /// HBBP_ERROR_VERSION           an option that this library does not know
+    /// HBBP_ERROR_NO_MEMORY
+    /// Any thread. Since 0.1.
     pub fn hbbp_probe_create(options: *const hbbp_probe_options, probe: *mut *mut hbbp_probe, error: *mut hbbp_error) -> hbbp_status;
 
     /// Not in its handler. NULL is allowed. Since 0.1.
@@ -2809,8 +2861,9 @@ extern "C" {
     pub fn hbbp_probe_copy_rows(probe: *const hbbp_probe, table: usize, first: usize, count: usize, size: usize, rows: *mut hbbp_probe_row, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
 
     /// The hot streams of a trace, by falling shares, read as api.h says. A table that is not there is
-    /// HBBP_ERROR_INVALID_ARGUMENT, one of another kind has none. The first call after a run finds them,
-    /// which takes about a second for ten million elements. Since 0.1.
+    /// HBBP_ERROR_INVALID_ARGUMENT, one of another kind has none. hbbp_probe_run infers the grammar that
+    /// has them, burst by burst; the first call after a run reads them out of it, which takes as long as
+    /// the grammar is large. Since 0.1.
     pub fn hbbp_probe_stream_count(probe: *const hbbp_probe, table: usize) -> usize;
 
     /// See probe.h.

@@ -334,6 +334,15 @@ impl Analysis {
         )
     }
 
+    /// Returns latencies of loads of instructions by level of memory, as IBS of AMD reported them,
+    /// by module, address, level and cycles.
+    pub fn ibs_latencies(&self) -> Result<Vec<IbsLatency<'_>>> {
+        self.list(
+            sys::hbbp_analysis_ibs_latency_count,
+            sys::hbbp_analysis_copy_ibs_latencies,
+        )
+    }
+
     pub(crate) fn block_count(&self) -> usize {
         // SAFETY: as above.
         unsafe { sys::hbbp_analysis_block_count(self.raw()) }

@@ -106,8 +106,8 @@ pub use probe::{
 pub use profile::{Profile, Selection};
 pub use ratios::{Ratio, Ratios};
 pub use records::{
-    AnalysisInfo, Block, Branch, CodeState, Counter, Function, IbsBucket, IbsLine, IbsSum,
-    Instruction, Loop, Module, ModuleKind, ModuleResult, ProfileInfo, Slice, SourceInfo,
+    AnalysisInfo, Block, Branch, CodeState, Counter, Function, IbsBucket, IbsLatency, IbsLine,
+    IbsSum, Instruction, Loop, Module, ModuleKind, ModuleResult, ProfileInfo, Slice, SourceInfo,
     SourceResult, Thread, TripBasis,
 };
 pub use samples::{EbsMethod, Event, PeriodMode, SourceKind, TraceMode, Unit};

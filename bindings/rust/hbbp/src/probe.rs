@@ -94,7 +94,7 @@ records! {
         dropped: u64 = raw.dropped,
         /// Others, of which a field was unknown: not recorded, but called all the same.
         unknown: u64 = raw.unknown,
-        /// The estimates of all rows.
+        /// The estimate of all records, dropped ones too.
         estimate: f64 = raw.estimate,
     }
 
@@ -112,7 +112,7 @@ records! {
         values: [u64; 4] = raw.values,
         /// Executions in the whole run that was profiled.
         estimate: f64 = raw.estimate,
-        /// The share of the estimates of all rows.
+        /// The share of the estimate of all records, dropped ones too.
         share: f64 = raw.share,
         /// How many were recorded for it.
         records: u64 = raw.records,

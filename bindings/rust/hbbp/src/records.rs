@@ -363,6 +363,25 @@ records! {
         sum: u64 = raw.sum,
     }
 
+    /// Loads of one instruction that had their data from one level of memory, with a latency in
+    /// one range, as IBS of AMD reports them.
+    IbsLatency<'p>(raw: hbbp_ibs_latency) {
+        /// Index of its module.
+        module: usize = raw.module as usize,
+        /// Index of its function.
+        function: Option<usize> = index(raw.function),
+        /// Level of memory: "l1", "l2", "local-l3", "local-cache", "local-dram", ...
+        level: Cow<'p, str> = text(raw.level),
+        /// Address in the module; none: all instructions of a module whose code is missing.
+        address: Option<u64> = address(raw.address),
+        /// Start of the range.
+        first_cycles: u64 = raw.first_cycles,
+        /// End of the range, exclusive.
+        end_cycles: u64 = raw.end_cycles,
+        /// Number of samples, never 0.
+        samples: u64 = raw.samples,
+    }
+
     /// IBS samples whose latency was in one range.
     IbsBucket<'p>(raw: hbbp_ibs_bucket) {
         /// Name: "tag-to-retire", "completion-to-retire", "dc-miss", "dtlb-refill", "fetch",
@@ -392,5 +411,9 @@ records! {
         misses: u64 = raw.misses,
         /// Cycles of these misses, of loads.
         miss_cycles: u64 = raw.miss_cycles,
+        /// Loads with data from beyond the caches of their core, from its node.
+        local: u64 = raw.local,
+        /// Likewise, from another node.
+        remote: u64 = raw.remote,
     }
 }

@@ -34,7 +34,8 @@ declared! {
         hbbp_allocator { struct_size, reserved, allocate, deallocate, user_data }
         hbbp_ibs_sum { struct_size, module, function, reserved, event, address, sum }
         hbbp_ibs_bucket { struct_size, reserved, latency, first_cycles, end_cycles, samples }
-        hbbp_ibs_line { struct_size, pid, tid, reserved, address, loads, stores, misses, miss_cycles }
+        hbbp_ibs_latency { struct_size, module, function, reserved, level, address, first_cycles, end_cycles, samples }
+        hbbp_ibs_line { struct_size, pid, tid, reserved, address, loads, stores, misses, miss_cycles, local, remote }
         hbbp_moved_file { recorded, here }
         hbbp_import_options { struct_size, moved_file_count, root, moved_files, binary, ebs_method, reserved, slice_ns, log, log_user_data, log_level, reserved2, max_memory, allocator, kept_burst_bytes }
         hbbp_code_region { struct_size, reserved, address, size, code, name, time_ns }
@@ -312,6 +313,8 @@ declared! {
         hbbp_cancel_is_set(_)
         hbbp_analysis_ibs_sum_count(_)
         hbbp_analysis_copy_ibs_sums(_, _, _, _, _, _, _)
+        hbbp_analysis_ibs_latency_count(_)
+        hbbp_analysis_copy_ibs_latencies(_, _, _, _, _, _, _)
         hbbp_profile_ibs_bucket_count(_)
         hbbp_profile_copy_ibs_buckets(_, _, _, _, _, _, _)
         hbbp_profile_ibs_line_count(_)

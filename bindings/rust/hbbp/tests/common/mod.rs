@@ -151,7 +151,7 @@ pub fn read_analysis(analysis: &Analysis) -> hbbp::Result<usize> {
             items += instruction?.text.len().min(1);
         }
     }
-    items += analysis.ibs_sums()?.len();
+    items += analysis.ibs_sums()?.len() + analysis.ibs_latencies()?.len();
     items += analysis
         .mix(hbbp::MixKeys::MNEMONIC | hbbp::MixKeys::FUNCTION)?
         .rows()

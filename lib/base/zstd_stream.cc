@@ -1,4 +1,4 @@
-#include "perf_data/zstd_stream.h"
+#include "base/zstd_stream.h"
 
 #include <dlfcn.h>
 
@@ -11,8 +11,8 @@ namespace hbbp {
 namespace {
 
 Status Unusable(const std::string& why) {
-  return Status(StatusCode::kUnsupported,
-                "compressed records need libzstd, " + why + "; install it (Debian: libzstd1)");
+  return Status(StatusCode::kUnsupported, "what zstd has compressed needs libzstd, " + why +
+                                              "; install it (Debian: libzstd1)");
 }
 
 }  // namespace

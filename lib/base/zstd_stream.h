@@ -1,9 +1,9 @@
 // ZstdStream decompresses one zstd stream that arrives in parts.
 //
-// libzstd is loaded when the first stream is created: only recordings of `perf record -z` need it,
-// and hosts of libhbbp that read none need not have it.
-#ifndef HBBP_LIB_PERF_DATA_ZSTD_STREAM_H_
-#define HBBP_LIB_PERF_DATA_ZSTD_STREAM_H_
+// libzstd is loaded when the first stream is created: only recordings of `perf record -z` and some
+// debug files need it, and hosts of libhbbp that read none need not have it.
+#ifndef HBBP_LIB_BASE_ZSTD_STREAM_H_
+#define HBBP_LIB_BASE_ZSTD_STREAM_H_
 
 #include <zstd.h>
 
@@ -67,4 +67,4 @@ class ZstdStream {
 
 }  // namespace hbbp
 
-#endif  // HBBP_LIB_PERF_DATA_ZSTD_STREAM_H_
+#endif  // HBBP_LIB_BASE_ZSTD_STREAM_H_

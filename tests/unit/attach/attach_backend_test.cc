@@ -1,0 +1,127 @@
+// Tests branch tracing of a child of this process, and what it refuses.
+#include "attach/attach_backend.h"
+
+#include <linux/perf_event.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <optional>
+#include <string>
+
+#include "attach/attach_check.h"
+#include "support/branch_tracing.h"
+#include "support/catch.h"
+#include "support/perf_stand_in.h"
+#include "unit/attach/child.h"
+
+namespace hbbp {
+namespace {
+
+constexpr uint64_t kPeriodNs = 1'000'000;
+
+BackendConfig ConfigOf(const Child& child) {
+  BackendConfig config;
+  config.pid = child.pid();
+  config.period = kPeriodNs;
+  return config;
+}
+
+TEST_CASE("what bursts from outside do not have is refused") {
+  const Child child(&Sleep);
+  const auto refusal_of = [&child](auto change) {
+    BackendConfig config = ConfigOf(child);
+    change(&config);
+    AttachBackend backend;
+    BackendChoice choice;
+    const Status status = backend.Start(config, 0, &choice);
+    CHECK_FALSE(status.ok());
+    CHECK(choice.sources.empty());
+    return status.message();
+  };
+  using Catch::Matchers::Contains;
+  CHECK_THAT(refusal_of([](BackendConfig* config) { config->include_kernel = true; }),
+             Contains("leave the kernel out"));
+  CHECK_THAT(refusal_of([](BackendConfig* config) { config->event = EventKind::kInstructions; }),
+             Contains("task-clock"));
+  CHECK_THAT(refusal_of([](BackendConfig* config) { config->trace_mode = TraceMode::kBreakpoint; }),
+             Contains("without breakpoints"));
+  CHECK_THAT(refusal_of([](BackendConfig* config) {
+               config->recorded_kinds = SetOf(RecordedKind::kAddress);
+             }),
+             Contains("without accesses to memory"));
+  CHECK_THAT(refusal_of([](BackendConfig* config) { config->pid = ::getpid(); }),
+             Contains("cannot stop itself"));
+}
+
+// Drains until there are so many bursts. Returns whether it took less than 20 seconds.
+bool DrainBursts(size_t number, AttachBackend* backend, BranchSink* sink) {
+  for (int i = 0; i < 20'000; ++i) {
+    if (sink->bursts.size() >= number) return true;
+    SleepMs(1);
+    backend->Drain(sink);
+  }
+  return false;
+}
+
+TEST_CASE("without perf events, a thread is traced from outside all the same") {
+  const Child child(&Spin);
+  if (CheckAttach(child.pid()).code() == StatusCode::kPermission) HBBP_SKIP("ptrace is refused");
+  const PerfStandIn no_events([](const perf_event_attr&) { return std::optional<int>(EACCES); });
+  AttachBackend backend;
+  BackendChoice choice;
+  REQUIRE(backend.Start(ConfigOf(child), 0, &choice).ok());
+  REQUIRE(choice.sources.size() == 1);
+  CHECK(choice.sources[0].period == kPeriodNs);
+  CHECK(no_events.events().empty());
+  BranchSink sink;
+  REQUIRE(DrainBursts(5, &backend, &sink));
+  CHECK(sink.bursts.front().first == static_cast<uint32_t>(child.pid()));
+  CHECK(sink.statistics.bursts >= 5);
+  CHECK(backend.SamplingNs() > 0);
+  // A longer period keeps the worker asleep for longer, up to the time between looks at mappings.
+  REQUIRE(backend.SetPeriodFactor(1000, &sink).ok());
+  const size_t before = sink.bursts.size();
+  REQUIRE(DrainBursts(before + 1, &backend, &sink));
+  CHECK(backend.DrainIntervalMs() > 1);
+  backend.Disable();
+  const size_t at_end = sink.bursts.size();
+  for (int i = 0; i < 20; ++i) {
+    SleepMs(1);
+    backend.Drain(&sink);
+  }
+  CHECK(sink.bursts.size() == at_end);
+  CHECK(child.State() == 'R');
+  backend.Close();
+}
+
+TEST_CASE("a child of the tracing process does not trace on") {
+  const Child child(&Spin);
+  if (CheckAttach(child.pid()).code() == StatusCode::kPermission) HBBP_SKIP("ptrace is refused");
+  AttachBackend backend;
+  BackendChoice choice;
+  REQUIRE(backend.Start(ConfigOf(child), 0, &choice).ok());
+  BranchSink sink;
+  REQUIRE(DrainBursts(1, &backend, &sink));
+  backend.ResetInChild();
+  const size_t before = sink.bursts.size();
+  backend.Disable();
+  backend.Close();
+  CHECK(sink.bursts.size() == before);
+  CHECK(child.State() == 'R');
+}
+
+TEST_CASE("a process of another user is refused, with whose it is") {
+  if (::geteuid() != 0) HBBP_SKIP("only root can become another user");
+  constexpr uid_t kNobody = 65534;
+  const Child child([] {
+    const pid_t parent = ::getppid();
+    if (::setresuid(kNobody, kNobody, kNobody) != 0) ::_exit(2);
+    const Status refusal = CheckAttach(parent);
+    const bool is_named = refusal.message().find("belongs to user 0") != std::string::npos;
+    ::_exit(refusal.code() == StatusCode::kPermission && is_named ? 0 : 1);
+  });
+  CHECK(child.ExitStatus() == 0);
+}
+
+}  // namespace
+}  // namespace hbbp
