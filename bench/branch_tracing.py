@@ -11,6 +11,7 @@
     bench/branch_tracing.py build/release/tools/hbbp similarity  overlap with exact counts, by period
     bench/branch_tracing.py build/release/tools/hbbp brief       short threads: CPU time that is seen
     bench/branch_tracing.py build/release/tools/hbbp verify      predictions against the processor
+    bench/branch_tracing.py build/release/tools/hbbp sides       from outside, at as many bursts as inside
 
 Options: [--only NAME ...] [--pairs N] [--scale N] [--outside] [--periods MS ...] [--counts N ...]
 [--breakpoints BENCH] [--keep DIRECTORY]. Overheads are of CPU time, by shared_cpu.py.
@@ -358,10 +359,31 @@ def verify(lab):
     print(f"| all | {checked:,} | {wrong} | |")
 
 
+def sides(lab):
+    """The overhead from inside and from outside, where the period is such that there are about as many bursts."""
+    head("program", "inside: bursts", "CPU overhead", "CPU us a burst", "outside: bursts", "CPU overhead", "CPU us a burst")
+    periods = lab.arguments.periods or [20]
+    for name, command in lab.programs():
+        for ms in periods:
+            cells, wanted = [], 0
+            for lab.arguments.outside in (False, True):
+                period_ns = round(ms * 1e6)
+                bursts = lab.trace(burst_options("lookahead", 256, period_ns), command)["bursts"]
+                if lab.arguments.outside:
+                    period_ns = max(1_000_000, round(period_ns * bursts / wanted))
+                    bursts = lab.trace(burst_options("lookahead", 256, period_ns), command)["bursts"]
+                wanted = bursts
+                seconds, ratios = zip(*lab.compare(burst_options("lookahead", 256, period_ns), command))
+                ratio = statistics.median(ratios)
+                of_burst = statistics.median(seconds) * (ratio - 1) / bursts
+                cells += [f"{bursts:,}", percent(ratio), f"{1e6 * of_burst:.0f}"]
+            row(f"{name}, {ms:g} ms", *cells)
+
+
 def main():
     measurements = {function.__name__: function
                     for function in (resolve, overhead, off, table, parts, waits, threads, similarity, brief,
-                                     verify)}
+                                     verify, sides)}
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("hbbp")
     parser.add_argument("measurement", choices=measurements)

@@ -1,6 +1,6 @@
 // Start checks whether the process can be attached to (attach_check.h) and prepares interpreter and
 // clocks. Drain, which the session calls, stops the threads that run when it is time to
-// (StopRunningThreads, StopThread), has the tracer interpret each (TakeBurst), and weighs and
+// (ScanThreads, StopThread), has the tracer interpret each (TakeBurst), and weighs and
 // delivers its burst.
 #include "attach/attach_backend.h"
 
@@ -18,16 +18,11 @@
 namespace hbbp {
 namespace {
 
-constexpr uint64_t kDefaultPeriodNs = 20'000'000;
+constexpr uint64_t kDefaultPeriodNs = StopBudget::kMinPeriodNs;
 constexpr uint64_t kMinPeriodNs = 1'000'000;
-// At the default period, a thread stands still for this part of the time that it runs, or less.
-constexpr uint64_t kStopDivisor = 200;
-// On a busy machine stops are long, as this process waits for a CPU in them.
-constexpr uint64_t kMaxPeriodNs = 10 * kDefaultPeriodNs;
 // The first bursts of a program that starts come more often by this factor.
 constexpr uint64_t kDensity = 4;
 constexpr uint64_t kDenseBursts = 200;
-constexpr uint64_t kStopsOfMean = 8;
 constexpr uint64_t kMappingsIntervalNs = 1'000'000'000;
 constexpr int kDrainIntervalMs = 100;
 
@@ -91,8 +86,8 @@ Status AttachBackend::Start(const BackendConfig& config, pid_t, BackendChoice* c
   statistics_.mode = mode_ == TraceMode::kVerify ? "verify" : "lookahead";
   statistics_.method = "threads that run are stopped from outside (ptrace), by the clock";
   counts_.clear();
-  stopped_ns_ = mean_stop_ns_ = 0;
-  next_ns_ = 0;
+  stopped_ns_ = next_ns_ = last_scan_ns_ = 0;
+  budget_ = StopBudget();
   is_enabled_ = true;
 
   SourceChoice source;
@@ -113,8 +108,7 @@ uint64_t AttachBackend::Period() const {
   uint64_t period_ns = period_ns_;
   if (has_budget_) {
     const bool is_dense = is_child_ && statistics_.bursts < kDenseBursts;
-    period_ns = is_dense ? kDefaultPeriodNs / kDensity
-                         : std::clamp(mean_stop_ns_ * kStopDivisor, kDefaultPeriodNs, kMaxPeriodNs);
+    period_ns = is_dense ? kDefaultPeriodNs / kDensity : budget_.PeriodNs();
   }
   return static_cast<uint64_t>(static_cast<double>(period_ns) * factor_);
 }
@@ -125,7 +119,11 @@ void AttachBackend::Drain(EventSink* sink) {
     LetLateThreadsGo();
     const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
     if (now_ns >= next_ns_) {
-      if (next_ns_ != 0) StopRunningThreads(sink);
+      if (next_ns_ != 0) {
+        ScanThreads(sink);
+      } else {
+        last_scan_ns_ = now_ns;
+      }
       next_ns_ = ClockNs(CLOCK_MONOTONIC) + draw_.Next(Period());
     }
   }
@@ -140,9 +138,21 @@ void AttachBackend::DeliverMappings(EventSink* sink) {
   mapping_watch_->Compare(sink);
 }
 
-void AttachBackend::StopRunningThreads(EventSink* sink) {
-  for (const pid_t tid : times_->ListRunning()) StopThread(tid, sink);
+void AttachBackend::ScanThreads(EventSink* sink) {
+  const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
+  const uint64_t begin_cpu_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID);
+  const uint64_t stopped_before_ns = stopped_ns_;
+  const uint64_t used_before_ns = times_->UsedNs();
+  const std::vector<pid_t> running = times_->ListRunning();
+  const uint64_t listing_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID) - begin_cpu_ns;
+  for (const pid_t tid : running) StopThread(tid, sink);
   if (tracer_->FlushIfFull()) weights_.ResetCode();
+
+  const uint64_t stop_ns = stopped_ns_ - stopped_before_ns;
+  const uint64_t elapsed_ns = begin_ns - std::exchange(last_scan_ns_, begin_ns);
+  const uint64_t used_ns = times_->UsedNs() - used_before_ns;
+  budget_.AddScan(std::max(stop_ns, listing_ns), times_->IsKnown() ? used_ns : elapsed_ns,
+                  elapsed_ns);
 }
 
 void AttachBackend::StopThread(pid_t tid, EventSink* sink) {
@@ -166,8 +176,8 @@ void AttachBackend::StopThread(pid_t tid, EventSink* sink) {
       const auto period = static_cast<double>(times_->TakeTime(tid));
       if (thread.IsInSystemCall()) {
         ++counts_["in-kernel"];
-        thread.LetGo();
         CountStop(begin_ns);
+        thread.LetGo();
       } else if (thread.IsOf32Bit()) {
         ++counts_["32-bit-code"];
       } else {
@@ -179,11 +189,10 @@ void AttachBackend::StopThread(pid_t tid, EventSink* sink) {
   late_.pop_back();
 }
 
+// Call it in front of LetGo(): where all CPUs are busy, the thread that is let go takes this one's
+// CPU at once, for some milliseconds.
 void AttachBackend::CountStop(uint64_t begin_ns) {
-  const uint64_t stop_ns = ClockNs(CLOCK_MONOTONIC) - begin_ns;
-  stopped_ns_ += stop_ns;
-  mean_stop_ns_ =
-      mean_stop_ns_ == 0 ? stop_ns : (mean_stop_ns_ * (kStopsOfMean - 1) + stop_ns) / kStopsOfMean;
+  stopped_ns_ += ClockNs(CLOCK_MONOTONIC) - begin_ns;
 }
 
 void AttachBackend::TakeBurst(ThreadStop* thread, pid_t tid, double period, uint64_t begin_ns,
@@ -195,10 +204,9 @@ void AttachBackend::TakeBurst(ThreadStop* thread, pid_t tid, double period, uint
   const TracedBurst burst = tracer_->Trace(*thread, limits_);
   if (mode_ == TraceMode::kVerify) {
     Verify(thread, burst);
-  } else {
-    thread->LetGo();
   }
   CountStop(begin_ns);
+  thread->LetGo();
   statistics_.lookahead_instructions += burst.interpreted;
   statistics_.decoded_instructions += burst.decoded;
   if (burst.cost.is_cut) ++counts_[NameOf(burst.end)];

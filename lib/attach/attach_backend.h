@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "attach/process_tracer.h"
+#include "attach/stop_budget.h"
 #include "attach/thread_stop.h"
 #include "attach/thread_times.h"
 #include "backends/backend.h"
@@ -56,7 +57,8 @@ class AttachBackend : public Backend {
   using Counts = std::map<std::string, uint64_t>;
 
   Status CheckOptions(const BackendConfig& config) const;
-  void StopRunningThreads(EventSink* sink);
+  // Stops each thread that runs for a burst.
+  void ScanThreads(EventSink* sink);
   void StopThread(pid_t tid, EventSink* sink);
   // The stop began at `begin_ns`.
   void TakeBurst(ThreadStop* thread, pid_t tid, double period, uint64_t begin_ns, EventSink* sink);
@@ -88,8 +90,9 @@ class AttachBackend : public Backend {
 
   TraceStatistics statistics_;
   Counts counts_;
-  uint64_t stopped_ns_ = 0;    // of all stops
-  uint64_t mean_stop_ns_ = 0;  // of the last ones
+  uint64_t stopped_ns_ = 0;  // of all stops
+  uint64_t last_scan_ns_ = 0;
+  StopBudget budget_;
 };
 
 }  // namespace hbbp

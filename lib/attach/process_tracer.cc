@@ -19,6 +19,27 @@ constexpr size_t kCodeCacheBytes = 32 << 20;
 constexpr size_t kNativeRegionBytes = 2 << 20;
 constexpr size_t kMaxInstructionBytes = 15;
 
+// CodeWindow reads code of a process some lines at a time.
+class CodeWindow {
+ public:
+  explicit CodeWindow(pid_t pid) : pid_(pid) {}
+
+  // Returns the bytes of an instruction and of some behind it; fewer where code ends.
+  std::span<const uint8_t> At(uint64_t ip) {
+    if (ip < start_ || ip + kMaxInstructionBytes > start_ + size_) {
+      start_ = ip;
+      size_ = ReadProcessMemory(pid_, RuntimeAddress{ip}, bytes_);
+    }
+    return std::span(bytes_, size_).subspan(ip - start_);
+  }
+
+ private:
+  const pid_t pid_;
+  uint64_t start_ = 0;
+  size_t size_ = 0;
+  uint8_t bytes_[512];
+};
+
 // Returns whether the trap flag would be pushed or popped, and so be seen by the program.
 bool AccessesFlags(std::span<const uint8_t> code) {
   constexpr uint8_t kPushf = 0x9c, kPopf = 0x9d, kOperandSize = 0x66;
@@ -106,15 +127,16 @@ TracedBurst ProcessTracer::Trace(const ThreadStop& thread, const BurstLimits& li
 
 Verification ProcessTracer::Verify(ThreadStop* thread, const TracedBurst& burst) {
   Verification verified;
-  uint8_t code[kMaxInstructionBytes];
+  if (!thread->MayStep()) return verified;
+  CodeWindow window(pid_);
   uint64_t ip = thread->registers().rip;
   for (uint64_t steps = 0; verified.branches < burst.branches.size(); ++steps) {
     // A string instruction makes a step of each repetition.
     constexpr uint64_t kMaxSteps = 1 << 20;
-    const size_t size = ReadProcessMemory(pid_, RuntimeAddress{ip}, code);
+    const std::span<const uint8_t> code = window.At(ip);
     ControlFlow flow;
-    const bool is_known = DecodeControlFlow({code, size}, ip, &flow);
-    if (!is_known || AccessesFlags({code, size}) || steps == kMaxSteps) return verified;
+    const bool is_known = DecodeControlFlow(code, ip, &flow);
+    if (!is_known || AccessesFlags(code) || steps == kMaxSteps) return verified;
     if (!thread->Step()) return verified;
     const uint64_t next = thread->registers().rip;
     const bool is_conditional = flow.kind == BranchKind::kConditional && next == ip + flow.length;

@@ -147,13 +147,13 @@ StopOutcome ThreadStop::Judge(int status) {
   return StopOutcome::kStopped;
 }
 
-bool ThreadStop::Step() {
-  // A step while SIGTRAP is blocked makes the kernel reset the program's handler of it.
+bool ThreadStop::MayStep() const {
   constexpr uint64_t kTrap = uint64_t{1} << (SIGTRAP - 1);
   uint64_t mask = 0;
-  if (::ptrace(PTRACE_GETSIGMASK, tid_, sizeof(mask), &mask) != 0 || (mask & kTrap) != 0) {
-    return false;
-  }
+  return ::ptrace(PTRACE_GETSIGMASK, tid_, sizeof(mask), &mask) == 0 && (mask & kTrap) == 0;
+}
+
+bool ThreadStop::Step() {
   if (::ptrace(PTRACE_SINGLESTEP, tid_, nullptr, nullptr) != 0) return false;
   is_stopped_ = false;
   int status = 0;

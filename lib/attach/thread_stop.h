@@ -47,6 +47,9 @@ class ThreadStop {
 
   // The functions below require that it is stopped.
 
+  // A step while SIGTRAP is blocked makes the kernel reset the program's handler of it. Only system
+  // calls and signals change what is blocked.
+  bool MayStep() const;
   // Executes one instruction. Returns false if something else happened, such as a signal: then the
   // thread cannot be stepped any more.
   bool Step();

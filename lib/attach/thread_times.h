@@ -28,6 +28,11 @@ class ThreadTimes {
   // calls if there are many.
   std::vector<pid_t> ListRunning();
 
+  // Returns the nanoseconds of CPU time of the process up to the last call of ListRunning(), if
+  // they are known.
+  uint64_t UsedNs() const { return last_ns_; }
+  bool IsKnown() const { return last_ns_ != 0; }
+
   // Returns the nanoseconds of CPU time that the thread has used since the last call for it.
   uint64_t TakeTime(pid_t tid);
 

@@ -30,8 +30,9 @@
 namespace hbbp {
 namespace {
 
+constexpr uint64_t kSecondNs = 1'000'000'000;
+
 timespec DeadlineIn(int milliseconds) {
-  constexpr uint64_t kSecondNs = 1'000'000'000;
   const uint64_t deadline_ns =
       ClockNs(CLOCK_MONOTONIC) + static_cast<uint64_t>(milliseconds) * 1'000'000;
   return {static_cast<time_t>(deadline_ns / kSecondNs), static_cast<long>(deadline_ns % kSecondNs)};
@@ -400,9 +401,13 @@ void Session::LogChoice() {
   }
 }
 
-// The process may exec, and is gone when it has ended.
+// The process may exec, most likely soon after the session has started, and is gone when it has
+// ended.
 void Session::ReadCommandOfOther() {
   if (settings_.backend.pid == 0) return;
+  const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
+  if (now_ns < next_command_ns_) return;
+  next_command_ns_ = now_ns + std::min(now_ns - run_start_ns_, kSecondNs);
   std::string command = CommandLine(settings_.backend.pid);
   if (!command.empty()) command_of_other_ = std::move(command);
 }
@@ -621,6 +626,7 @@ Status Session::Attach(pid_t excluded) {
     for (const pid_t thread : *threads) recorder_.RecordThread(static_cast<uint32_t>(thread));
   }
   run_start_ns_ = ClockNs(CLOCK_MONOTONIC);
+  next_command_ns_ = 0;
   recorder_.aggregator().BeginSlices(run_start_ns_);
   if (!ever_started_) {
     first_start_realtime_ns_ = settings_.realtime_offset_ns != 0

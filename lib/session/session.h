@@ -199,6 +199,7 @@ class Session : private ForkParticipant {
   std::vector<uint32_t> sources_;      // of the backend, in the last run
   bool ever_started_ = false;
   std::string command_of_other_;  // if another process is observed
+  uint64_t next_command_ns_ = 0;  // CLOCK_MONOTONIC, when it is read again
   uint64_t first_start_realtime_ns_ = 0;
   uint64_t run_start_ns_ = 0;
   uint64_t finished_runs_ns_ = 0;

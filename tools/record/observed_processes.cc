@@ -22,7 +22,7 @@ namespace {
 constexpr char kName[] = "record";
 constexpr uint64_t kSearchIntervalNs = 20'000'000;
 // Searches take at most this part of the time.
-constexpr uint64_t kSearchDivisor = 50;
+constexpr uint64_t kSearchDivisor = 200;
 constexpr size_t kShownRefusals = 5;
 
 StatusOr<UniqueFd> OpenProcess(pid_t pid) {
