@@ -1,22 +1,27 @@
 #!/usr/bin/env python3
 """Measures what recording for productions costs real programs, in CPU time of the program and the recorder together.
 
-usage: live_overhead.py HBBP [--only PROGRAM,...] [--runs N] [--repeat N] [--period NS,...]
+usage: live_overhead.py HBBP [--only PROGRAM,...] [--runs N] [--repeat N] [--period NS,...] [--svg FILE]
 
 --repeat has programs do N times as much.
 
-Runs of each kind alternate: plain, with whole bursts, and with the addresses that they accessed, at the defaults of
-`hbbp record` or with bursts each so many ns of CPU time. Prints a table of the median time of plain runs, and of the medians of what the others take more than the
-plain run before them.
+A run with whole bursts, or with the addresses that they accessed, and a plain one run at the same time on one CPU
+(shared_cpu.py), at the defaults of `hbbp record` or with bursts each so many ns of CPU time. Prints a table of the
+median time of plain runs, and of the median and the range of what the others take more; --svg draws it.
 """
 import argparse
 import os
 import pathlib
 import statistics
-import subprocess
+import sys
 import tempfile
 
 import productions
+import shared_cpu
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / 'accuracy'))
+
+import bar_chart  # noqa: E402
 
 TEXT_BYTES = 30_000_000
 KINDS = {
@@ -49,13 +54,14 @@ def programs(times):
     }
 
 
-def cpu_seconds(command, directory):
-    process = subprocess.Popen(command, cwd=directory, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                               env={**os.environ, 'LC_ALL': 'C'})
-    _, status, usage = os.wait4(process.pid, 0)
-    if status != 0:
-        raise SystemExit(f'{command[0]} ended with status {status}')
-    return usage.ru_utime + usage.ru_stime
+def draw(path, programs, kinds):
+    """`programs` has the overheads of each kind, run by run. What seems to cost less than nothing is drawn as nothing."""
+    def bar(overheads):
+        shown = [max(0, overhead) for overhead in overheads]
+        return min(shown), statistics.median(shown), max(shown)
+
+    groups = [(program, [bar(of_kinds[kind]) for kind in kinds]) for program, of_kinds in programs.items()]
+    path.write_text(bar_chart.bars('CPU time that recording for productions adds', kinds, groups))
 
 
 def main():
@@ -65,27 +71,37 @@ def main():
     parser.add_argument('--runs', type=int, default=9)
     parser.add_argument('--repeat', type=int, default=1)
     parser.add_argument('--period')
+    parser.add_argument('--svg', type=pathlib.Path)
     options = parser.parse_args()
     commands = programs(options.repeat)
     kinds = kinds_at(options.period)
-    hbbp = pathlib.Path(options.hbbp).resolve()
+    hbbp = str(pathlib.Path(options.hbbp).resolve())
+    svg = options.svg.resolve() if options.svg else None
     print(f'| program | plain, s | {" | ".join(f"{kind}, %" for kind in kinds)} |')
     print('|---' * (len(kinds) + 2) + '|')
+    measured = {}
+    os.environ['LC_ALL'] = 'C'
     with tempfile.TemporaryDirectory() as name:
         directory = pathlib.Path(name)
         text = b''.join(path.read_bytes() for path in sorted(pathlib.Path('/usr/include').glob('*.h')))
         (directory / 'text').write_bytes((text * (1 + TEXT_BYTES // len(text)))[:TEXT_BYTES])
         (directory / 'long.lua').write_text(f'for round = 1, arg[1] do {productions.LUA} end')
+        os.chdir(directory)
         for program in options.only.split(',') if options.only else commands:
-            plain, more = [], {kind: [] for kind in kinds}
-            cpu_seconds(commands[program], directory)
-            for _ in range(options.runs):
-                for kind, words in kinds.items():
-                    plain.append(cpu_seconds(commands[program], directory))
-                    recorded = cpu_seconds([hbbp, 'record', *words, '-o', 'out.data', '--', *commands[program]], directory)
-                    more[kind].append(100 * (recorded / plain[-1] - 1))
-            cells = [f'{statistics.median(plain):.2f}', *(f'{statistics.median(values):.1f}' for values in more.values())]
+            plain, more = [], {}
+            for kind, words in kinds.items():
+                recorded = [hbbp, 'record', *words, '-o', 'out.data', '--', *commands[program]]
+                seconds, ratios = zip(*shared_cpu.ratios(commands[program], recorded, options.runs))
+                plain += seconds
+                more[kind] = [ratio - 1 for ratio in ratios]
+            measured[program] = more
+            cells = [f'{statistics.median(plain):.2f}']
+            cells += [f'{100 * statistics.median(values):.1f} ({100 * min(values):.1f} to {100 * max(values):.1f})'
+                      for values in more.values()]
             print(f'| {program} | {" | ".join(cells)} |', flush=True)
+        os.chdir('/')
+    if svg:
+        draw(svg, measured, list(kinds))
 
 
 if __name__ == '__main__':

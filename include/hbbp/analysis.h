@@ -182,6 +182,19 @@ typedef struct hbbp_branch {
   double oldest_expected;
 } hbbp_branch;
 
+/* The samples of one source that count for one instruction, by all threads: those at its address,
+ * or by its method (hbbp_source_info.ebs_method) behind it. Samples skid: where they fall is not
+ * how often an instruction was executed. */
+typedef struct hbbp_ip_sum {
+  uint32_t struct_size; /* set by hbbp_analysis_copy_ip_sums */
+  uint32_t module;      /* index of its module */
+  uint32_t function;    /* index of its function, or HBBP_NO_INDEX */
+  uint32_t source;      /* index of the source in the profile */
+  uint64_t address;     /* in the module; run-time address in the kernel and in generated code;
+                           HBBP_NO_ADDRESS: of all instructions of a module that are not known */
+  uint64_t samples;     /* never 0 */
+} hbbp_ip_sum;
+
 /* Making it --------------------------------------------------------------------------------- */
 
 /* Finds the code of the modules, the blocks of the functions that have samples, and their counts:
@@ -254,6 +267,13 @@ HBBP_API size_t hbbp_analysis_branch_count(const hbbp_analysis *analysis);
 HBBP_API hbbp_status hbbp_analysis_copy_branches(const hbbp_analysis *analysis, size_t first,
                                                  size_t count, size_t size, hbbp_branch *branches,
                                                  size_t *copied, hbbp_error *error);
+
+/* IP samples of all sources, also of events that blocks are not counted by, in order of module,
+ * address and source. The first call adds them up. Since 0.1. */
+HBBP_API size_t hbbp_analysis_ip_sum_count(const hbbp_analysis *analysis);
+HBBP_API hbbp_status hbbp_analysis_copy_ip_sums(const hbbp_analysis *analysis, size_t first,
+                                                size_t count, size_t size, hbbp_ip_sum *sums,
+                                                size_t *copied, hbbp_error *error);
 
 /* There are as many as the profile has modules, in their order. Since 0.1. */
 HBBP_API size_t hbbp_analysis_module_count(const hbbp_analysis *analysis);

@@ -582,6 +582,9 @@ class analysis {
                                        hbbp_analysis_unexplained_reason_count(get(), source),
                                        &hbbp_analysis_copy_unexplained_reasons);
   }
+  std::vector<hbbp_ip_sum> ip_sums() const {
+    return detail::copy_list(get(), hbbp_analysis_ip_sum_count(get()), &hbbp_analysis_copy_ip_sums);
+  }
   std::vector<hbbp_ibs_sum> ibs_sums() const {
     return detail::copy_list(get(), hbbp_analysis_ibs_sum_count(get()),
                              &hbbp_analysis_copy_ibs_sums);

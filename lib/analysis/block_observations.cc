@@ -33,11 +33,6 @@ UnexplainedReason ReasonOf(StreamFault fault) {
   return UnexplainedReason::kNoCode;
 }
 
-// Calls count as well, because the callee returns by a taken branch.
-bool RunsOn(BranchKind kind) {
-  return FallsThrough(kind) && kind != BranchKind::kCall && kind != BranchKind::kIndirectCall;
-}
-
 // Collects the observations of one module.
 class Observer {
  public:
@@ -189,6 +184,10 @@ class Observer {
 };
 
 }  // namespace
+
+bool RunsOn(BranchKind kind) {
+  return FallsThrough(kind) && kind != BranchKind::kCall && kind != BranchKind::kIndirectCall;
+}
 
 const char* NameOf(UnexplainedReason reason) {
   constexpr const char* kNames[] = {"no-code",       "undecodable",  "leaves-module", "backwards",

@@ -27,6 +27,10 @@ enum class UnexplainedReason : uint8_t {
   kCount
 };
 
+// Returns whether control that reaches the end of a block may go on behind it without a taken
+// branch. It does not behind calls, because the callee returns by one.
+bool RunsOn(BranchKind kind);
+
 // Returns a name such as "no-code", which is stable and used in JSON.
 const char* NameOf(UnexplainedReason reason);
 

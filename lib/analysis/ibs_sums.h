@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "analysis/function_records.h"
@@ -20,6 +21,9 @@ struct IbsSumRecord {
   ModuleAddress address = kNoAddress;  // a run-time address in the kernel and in generated code
   uint32_t event = 0;                  // index of ProfileData::ibs_names
   uint64_t sum = 0;
+
+  auto Key() const { return std::tie(module, address, event); }
+  void Add(const IbsSumRecord& more) { sum += more.sum; }
 };
 
 // How many loads of one instruction had their data from one level of memory with a latency in a
@@ -31,6 +35,9 @@ struct IbsLatencyRecord {
   uint32_t level = 0;                  // an IbsLevel
   uint32_t bucket = 0;
   uint64_t samples = 0;
+
+  auto Key() const { return std::tie(module, address, level, bucket); }
+  void Add(const IbsLatencyRecord& more) { samples += more.samples; }
 };
 
 // Returns the sums by module, address and event.

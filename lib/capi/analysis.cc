@@ -1,6 +1,7 @@
 // The functions of analysis.h. hbbp_analysis_create reads the options, calls Analyze()
 // (analysis/analyze.h) and keeps the result in the handle; all others copy from it, by one function
-// for each struct (BlockOf, GetFunction, GetBranch, GetModule, GetSource), and compute nothing.
+// for each struct (BlockOf, GetFunction, GetBranch, GetIpSum, GetModule, GetSource), and compute
+// nothing.
 #include <hbbp/analysis.h>
 
 #include <algorithm>
@@ -23,6 +24,7 @@ using hbbp::CodeState;
 using hbbp::DecisionTree;
 using hbbp::EstimatorKind;
 using hbbp::EstimatorOptions;
+using hbbp::IpSumRecord;
 using hbbp::MakeStatus;
 using hbbp::ModuleAddress;
 using hbbp::ProfileData;
@@ -172,6 +174,16 @@ Status CheckOrder(const char* function, hbbp_order order) {
   if (order >= HBBP_ORDER_INSTRUCTIONS && order <= HBBP_ORDER_SAMPLES) return hbbp::OkStatus();
   return MakeStatus(StatusCode::kInvalidArgument, "%s: order: must be a HBBP_ORDER_ value",
                     function);
+}
+
+hbbp_ip_sum GetIpSum(const IpSumRecord& record) {
+  HBBP_INIT(hbbp_ip_sum, sum);
+  sum.module = record.module;
+  sum.function = record.function;
+  sum.source = record.source;
+  sum.address = record.address.value;
+  sum.samples = record.samples;
+  return sum;
 }
 
 hbbp_branch GetBranch(const hbbp_analysis& analysis, size_t index) {
@@ -337,6 +349,26 @@ HBBP_API hbbp_status hbbp_analysis_copy_branches(const hbbp_analysis* analysis, 
   return CopyHandleList({"hbbp_analysis_copy_branches", "hbbp_branch", "branches"}, "analysis",
                         analysis, hbbp_analysis_branch_count(analysis), {first, count, size},
                         branches, copied, error, &GetBranch);
+}
+
+HBBP_API size_t hbbp_analysis_ip_sum_count(const hbbp_analysis* analysis) {
+  if (analysis == nullptr) return 0;
+  return GuardCount([&] {
+    const auto sums = analysis->IpSums();
+    return sums.ok() ? (*sums)->size() : 0;
+  });
+}
+
+HBBP_API hbbp_status hbbp_analysis_copy_ip_sums(const hbbp_analysis* analysis, size_t first,
+                                                size_t count, size_t size, hbbp_ip_sum* sums,
+                                                size_t* copied, hbbp_error* error) {
+  constexpr ListNames kNames = {"hbbp_analysis_copy_ip_sums", "hbbp_ip_sum", "sums"};
+  return Guard(error, [&]() -> Status {
+    if (analysis == nullptr) return NullArgument(kNames.function, "analysis");
+    HBBP_ASSIGN_OR_RETURN(const auto all, analysis->IpSums());
+    return CopyList(kNames, all->size(), {first, count, size}, sums, copied,
+                    [&](size_t index) { return GetIpSum((*all)[index]); });
+  });
 }
 
 HBBP_API size_t hbbp_analysis_module_count(const hbbp_analysis* analysis) {

@@ -7,6 +7,7 @@
 
 using hbbp::BlockRecord;
 using hbbp::InstructionTable;
+using hbbp::IpSumRecord;
 using hbbp::PivotSubject;
 using hbbp::ProfileLoops;
 using hbbp::StatusOr;
@@ -40,6 +41,11 @@ hbbp_analysis::hbbp_analysis(hbbp_profile profile, hbbp::Analysis analysis,
 
 StatusOr<std::shared_ptr<const ProfileLoops>> hbbp_analysis::FindLoops(const Work& work) const {
   return loops_.Get([&]() -> StatusOr<ProfileLoops> { return FindProfileLoops(analysis_, work); });
+}
+
+StatusOr<std::shared_ptr<const std::vector<IpSumRecord>>> hbbp_analysis::IpSums() const {
+  return ip_sums_.Get(
+      [&]() -> StatusOr<std::vector<IpSumRecord>> { return hbbp::ListIpSums(data(), analysis_); });
 }
 
 StatusOr<std::shared_ptr<const InstructionTable>> hbbp_analysis::GetInstructions(

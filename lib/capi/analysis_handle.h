@@ -1,5 +1,5 @@
-// The analysis behind the handle, and what is made of it when it is first needed: loops, what
-// queries have to know of instructions, and names of functions without mangling.
+// The analysis behind the handle, and what is made of it when it is first needed: loops, samples by
+// instruction, what queries have to know of instructions, and names of functions without mangling.
 #ifndef HBBP_LIB_CAPI_ANALYSIS_HANDLE_H_
 #define HBBP_LIB_CAPI_ANALYSIS_HANDLE_H_
 
@@ -10,8 +10,10 @@
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "analysis/analyze.h"
+#include "analysis/ip_sums.h"
 #include "analysis/line_table_cache.h"
 #include "analysis/profile_loops.h"
 #include "base/status.h"
@@ -73,6 +75,7 @@ struct hbbp_analysis {
   }
 
   hbbp::StatusOr<std::shared_ptr<const hbbp::ProfileLoops>> FindLoops(const hbbp::Work& work) const;
+  hbbp::StatusOr<std::shared_ptr<const std::vector<hbbp::IpSumRecord>>> IpSums() const;
   // Returns the analysis with what a query needs. It lives as long as the analysis.
   hbbp::StatusOr<hbbp::PivotSubject> SubjectFor(const hbbp::QueryNeeds& needs,
                                                 const hbbp::Work& work) const;
@@ -85,6 +88,7 @@ struct hbbp_analysis {
   const hbbp::Analysis analysis_;
   const hbbp::LineTableCache lines_;
   mutable hbbp::capi::MadeOnce<hbbp::ProfileLoops> loops_;
+  mutable hbbp::capi::MadeOnce<std::vector<hbbp::IpSumRecord>> ip_sums_;
   mutable hbbp::capi::MadeOnce<hbbp::InstructionTable> code_;
   mutable hbbp::capi::DemangledNames demangled_names_;
 };

@@ -404,6 +404,8 @@ static void test_null_of_analyses(const hbbp_analysis *empty) {
              "modules", empty);
   CHECK_LIST(hbbp_source_result, hbbp_analysis_source_count, hbbp_analysis_copy_sources, "analysis",
              "sources", empty);
+  CHECK_LIST(hbbp_ip_sum, hbbp_analysis_ip_sum_count, hbbp_analysis_copy_ip_sums, "analysis",
+             "sums", empty);
   CHECK_LIST(hbbp_ibs_sum, hbbp_analysis_ibs_sum_count, hbbp_analysis_copy_ibs_sums, "analysis",
              "sums", empty);
   CHECK_LIST(hbbp_ibs_latency, hbbp_analysis_ibs_latency_count, hbbp_analysis_copy_ibs_latencies,

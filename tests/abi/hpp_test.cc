@@ -188,6 +188,7 @@ void TestEmpty(const std::string& directory) {
   const hbbp::analysis analysis(empty);
   CHECK(analysis.blocks().empty() && analysis.functions().empty() && analysis.branches().empty());
   CHECK(analysis.modules().empty() && analysis.sources().empty());
+  CHECK(analysis.ip_sums().empty());
   CHECK(analysis.ibs_sums().empty() && analysis.ibs_latencies().empty());
   CHECK(analysis.block_features().empty());
   CHECK(analysis.find_loops().list().empty() && analysis.find_loops().of_blocks(0).empty());

@@ -188,6 +188,7 @@ OUTPUT_ARRAY(hbbp_branch, hbbp_analysis_copy_branches, of_fed)
 OUTPUT_ARRAY(hbbp_module_result, hbbp_analysis_copy_modules, of_loaded)
 OUTPUT_ARRAY(hbbp_source_result, hbbp_analysis_copy_sources, of_loaded)
 OUTPUT_ARRAY(hbbp_counter, hbbp_analysis_copy_unexplained_reasons, of_loaded, 0)
+OUTPUT_ARRAY(hbbp_ip_sum, hbbp_analysis_copy_ip_sums, of_fed)
 OUTPUT_ARRAY(hbbp_ibs_sum, hbbp_analysis_copy_ibs_sums, of_fed)
 OUTPUT_ARRAY(hbbp_ibs_latency, hbbp_analysis_copy_ibs_latencies, of_fed)
 OUTPUT_ARRAY(hbbp_mix_row, hbbp_mix_copy_rows, mix)
@@ -826,6 +827,7 @@ int main(int argc, char **argv) {
   test_hbbp_analysis_copy_modules();
   test_hbbp_analysis_copy_sources();
   test_hbbp_analysis_copy_unexplained_reasons();
+  test_hbbp_analysis_copy_ip_sums();
   test_hbbp_analysis_copy_ibs_sums();
   test_hbbp_analysis_copy_ibs_latencies();
   test_hbbp_mix_copy_rows();

@@ -13,6 +13,7 @@ import subprocess
 import unittest
 
 import record_support
+import recording_builder as built
 import report_fixture
 
 KERNEL_CODE = 0xffffffff81143000
@@ -108,11 +109,16 @@ def of_process(record, process):
     return bytes(record)
 
 
+def code_of(program):
+    """Returns the offset in the file, the address and the size of a program's code."""
+    headers = subprocess.run(['readelf', '-lW', program], capture_output=True, text=True, check=True).stdout
+    return (int(number, 16) for number in re.search(
+        r'LOAD\s+(\S+)\s+(\S+)\s+\S+\s+(\S+)\s+\S+\s+R E', headers).groups())
+
+
 def mapping_of(program, template):
     """Returns the record of the mapping of a program's code, with the time, ID and CPU of a sample."""
-    headers = subprocess.run(['readelf', '-lW', program], capture_output=True, text=True, check=True).stdout
-    offset, start, size = (int(number, 16) for number in re.search(
-        r'LOAD\s+(\S+)\s+(\S+)\s+\S+\s+(\S+)\s+\S+\s+R E', headers).groups())
+    offset, start, size = code_of(program)
     name = str(program).encode() + b'\0'
     name += bytes(-len(name) % 8)
     payload = (struct.pack('<IIQQQ', PROCESS, PROCESS, start, size, offset) + name
@@ -446,6 +452,33 @@ class IbsTest(record_support.RecordTest):
         self.assertRegex(text, r'source +IBS ops +DC misses +mean miss +heat')
         for address, of_op in expected.items():
             self.assertRegex(text, rf"ibs +{of_op['ops']} +{of_op['misses']} +[\d,]+ .* {hex(address)}: ")
+
+    def test_annotated_instructions_have_samples_of_another_event_next_to_ops(self):
+        """Sums of recordings of one program show both; without ops, samples are shown on request."""
+        recording, last = self.ops_of_program()
+        program = self.directory / 'sum'
+        offset, start, size = code_of(program)
+        event = built.Event(11, built.CYCLES, 'cycles:u')
+        falls = {last: 7, last - 1: 0, start: 3}
+        samples = [event.sample(ip, PROCESS, 10 + number) for ip, number_of in falls.items() for number in range(number_of)]
+        of_cycles, by_cycles = self.directory / 'cycles.perf.data', self.directory / 'cycles.hbbp'
+        of_cycles.write_bytes(built.file([event], [event.mapping(PROCESS, start, size, str(program), offset), *samples]))
+        self.assertEqual(self.run_tool('import', '-o', by_cycles, of_cycles).returncode, 0)
+        self.import_it(recording)
+
+        result = self.run_tool('annotate', self.file, by_cycles, '--function', 'sum', '--no-source', '--format', 'json')
+        rows = {int(row['address'], 16): row for row in json.loads(result.stdout)['rows']}
+        self.assertEqual({address: row['cycles-samples'] for address, row in rows.items()},
+                         {address: 7 if address == last else 0 for address in rows})
+        self.assertEqual(sum(row['op-samples'] for row in rows.values()), 2000)
+        text = self.run_tool('annotate', self.file, by_cycles, '--function', 'sum', '--no-source', '--all').stdout
+        self.assertRegex(text, r'source +cycles samples +IBS ops +DC misses')
+        self.assertRegex(text, rf' 7 +(█|▉|▊|▋|▌|▍|▎|▏| )*{hex(last)}: ')
+
+        text = self.run_tool('annotate', by_cycles, '--function', 'sum', '--no-source').stdout
+        self.assertNotIn('samples', text.splitlines()[5])
+        text = self.run_tool('annotate', by_cycles, '--function', 'sum', '--no-source', '--samples').stdout
+        self.assertRegex(text, r'source +cycles samples +heat')
 
     def test_what_is_missing_is_reported(self):
         self.import_it(self.data('zen4_genoa.ibs.perf.data'))

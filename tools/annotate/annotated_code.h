@@ -31,6 +31,8 @@ struct AnnotatedInstruction {
   const hbbp_loop* loop = nullptr;    // the innermost one; null: not in a loop, or not observed
   std::vector<CodeFrame> frames;      // innermost first; empty: unknown
   const IbsOps* ops = nullptr;        // null: none was sampled
+  // By AnalysedCode::sampled_events(); null: there are none.
+  const std::vector<uint64_t>* samples = nullptr;
 };
 
 struct AnnotatedFunction {
@@ -48,7 +50,7 @@ struct AnnotatedFunction {
 class AnalysedCode {
  public:
   // The analysis must outlive this object.
-  explicit AnalysedCode(const hbbp::analysis& analysis);
+  AnalysedCode(const hbbp::analysis& analysis, bool with_samples);
 
   // Returns the hottest first. The message of kNotFound suggests the nearest name.
   StatusOr<std::vector<hbbp_function>> Choose(const FunctionChoice& choice) const;
@@ -57,12 +59,16 @@ class AnalysedCode {
   double total_instructions() const { return total_instructions_; }
   // Returns whether IBS sampled ops of any instruction.
   bool has_ops() const { return !ops_.empty(); }
+  // Returns the events whose samples are listed by instruction: those of other sources than IBS, if
+  // they are wanted or there are ops of IBS to compare with.
+  const std::vector<std::string>& sampled_events() const { return sampled_events_; }
   // Returns the name of a function that a call leads to, or an empty string if nothing ran there.
   std::string NameAt(uint32_t module, uint64_t address) const;
   // Returns why lines of annotated modules are unknown.
   std::vector<std::string> SourceProblems() const;
 
  private:
+  void CollectSamples();
   const hbbp_loop* LoopOf(const hbbp_block* block) const;
   const hbbp_block* BlockAt(uint32_t module, uint64_t address) const;
   const hbbp_block* NextBlock(uint32_t module, uint64_t address) const;
@@ -80,7 +86,9 @@ class AnalysedCode {
   std::vector<hbbp_loop> loops_;
   std::vector<uint32_t> loops_of_blocks_;  // innermost, parallel to blocks_
   IbsOpsByAddress ops_;
-  std::map<uint32_t, std::string> source_problems_;  // by module
+  std::vector<std::string> sampled_events_;
+  std::map<std::pair<uint32_t, uint64_t>, std::vector<uint64_t>> samples_;  // by module and address
+  std::map<uint32_t, std::string> source_problems_;                         // by module
 };
 
 }  // namespace hbbp::tools

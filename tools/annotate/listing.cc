@@ -160,8 +160,13 @@ class ListingLines {
         source_(source),
         highest_(HighestCount(function)),
         expected_(function.listed_from) {
-    lines_.push_back(
-        {{"%", "executions", "std. error", "source", "", "", "", "heat"}, nullptr, "instruction"});
+    lines_.push_back({{"%", "executions", "std. error", "source", "", "", "", "heat"},
+                      {},
+                      nullptr,
+                      "instruction"});
+    for (const std::string& event : code.sampled_events()) {
+      lines_.back().samples.push_back(Printable(event) + " samples");
+    }
     if (code.has_ops()) SetOps("IBS ops", "DC misses", "mean miss", &lines_.back());
     FindFolded();
     AddLines();
@@ -176,10 +181,13 @@ class ListingLines {
   size_t folded() const { return folded_.size(); }
 
   std::string Text() const {
-    size_t widths[kCells] = {};
+    Widths widths = {.of_samples = std::vector<size_t>(code_.sampled_events().size())};
     for (const Line& line : lines_) {
       for (size_t i = 0; i < kCells; ++i) {
-        widths[i] = std::max(widths[i], DisplayWidth(line.cells[i]));
+        widths.of_cells[i] = std::max(widths.of_cells[i], DisplayWidth(line.cells[i]));
+      }
+      for (size_t i = 0; i < line.samples.size(); ++i) {
+        widths.of_samples[i] = std::max(widths.of_samples[i], DisplayWidth(line.samples[i]));
       }
     }
     const std::vector<std::string> arrows = DrawJumps(Jumps(), lines_.size());
@@ -203,9 +211,15 @@ class ListingLines {
 
   struct Line {
     std::string cells[kCells];
-    const char* heat = nullptr;  // colour
+    std::vector<std::string> samples;  // cells; empty: there are none
+    const char* heat = nullptr;        // colour
     std::string text;
     const char* colour = nullptr;  // of the text
+  };
+
+  struct Widths {
+    size_t of_cells[kCells] = {};
+    std::vector<size_t> of_samples;
   };
 
   // Chooses the instructions that a line stands for.
@@ -249,7 +263,7 @@ class ListingLines {
   }
 
   void AddText(std::string text, const char* colour = nullptr) {
-    lines_.push_back({{}, nullptr, std::move(text), colour});
+    lines_.push_back({{}, {}, nullptr, std::move(text), colour});
   }
 
   void AddFold(size_t begin, size_t end) {
@@ -292,6 +306,11 @@ class ListingLines {
     lines_by_address_.emplace(code.address, lines_.size());
     Line line;
     if (instruction.block != nullptr) AddCounts(*instruction.block, &line);
+    if (instruction.samples != nullptr) {
+      for (const uint64_t samples : *instruction.samples) {
+        line.samples.push_back(samples == 0 ? "" : FormatCount(samples));
+      }
+    }
     if (instruction.ops != nullptr) AddOps(*instruction.ops, &line);
     line.text = FormatAddress(code.address) + ":  " + code.text + TargetText(code);
     lines_.push_back(std::move(line));
@@ -337,19 +356,29 @@ class ListingLines {
     return jumps;
   }
 
-  std::string LineText(const Line& line, const size_t* widths, const std::string& arrows) const {
+  std::string LineText(const Line& line, const Widths& widths, const std::string& arrows) const {
     std::string text;
     for (size_t i = 0; i < kCells; ++i) {
+      if (i == kOps) text += SamplesText(line, widths);
       const bool is_of_ops = i >= kOps && i <= kMeanMiss;
       if (is_of_ops && !code_.has_ops()) continue;
       const std::string& cell = line.cells[i];
-      const std::string padding(widths[i] - DisplayWidth(cell), ' ');
+      const std::string padding(widths.of_cells[i] - DisplayWidth(cell), ' ');
       const bool is_heat = i == kHeat || i == kShare;
       const std::string shown = is_heat ? Coloured(cell, line.heat, style_) : cell;
       text += (i == kHeat ? shown + padding : padding + shown) + "  ";
     }
     text += arrows + (arrows.empty() ? "" : " ") + Coloured(line.text, line.colour, style_);
     return text + '\n';
+  }
+
+  static std::string SamplesText(const Line& line, const Widths& widths) {
+    std::string text;
+    for (size_t i = 0; i < widths.of_samples.size(); ++i) {
+      const std::string cell = i < line.samples.size() ? line.samples[i] : "";
+      text += std::string(widths.of_samples[i] - DisplayWidth(cell), ' ') + cell + "  ";
+    }
+    return text;
   }
 
   const AnnotatedFunction& function_;
@@ -390,7 +419,7 @@ Listing ListFunction(const AnnotatedFunction& function, const AnalysedCode& code
   return listing;
 }
 
-Table InstructionTable(bool has_ops) {
+Table InstructionTable(const AnalysedCode& code) {
   std::vector<Column> columns = {{"module", "", Column::kPath},
                                  {"function", ""},
                                  {"address", "", Column::kAddress},
@@ -412,7 +441,10 @@ Table InstructionTable(bool has_ops) {
                                  {"line", "", Column::kCount},
                                  {"column", "", Column::kCount},
                                  {"inlined", ""}};
-  if (has_ops) {
+  for (const std::string& event : code.sampled_events()) {
+    columns.push_back({event + "-samples", "", Column::kCount});
+  }
+  if (code.has_ops()) {
     columns.push_back({"op-samples", "", Column::kCount});
     columns.push_back({"op-dc-misses", "", Column::kCount});
     columns.push_back({"mean_miss_cycles", "", Column::kCount});
@@ -458,6 +490,9 @@ void AddInstructions(const AnnotatedFunction& function, const AnalysedCode& code
       row.emplace_back(InlinedText(instruction.frames));
     } else {
       row.resize(row.size() + 4);
+    }
+    for (size_t i = 0; i < code.sampled_events().size(); ++i) {
+      row.emplace_back(instruction.samples == nullptr ? 0 : (*instruction.samples)[i]);
     }
     if (code.has_ops()) {
       const IbsOps ops = instruction.ops == nullptr ? IbsOps() : *instruction.ops;

@@ -27,13 +27,13 @@ struct Listing {
 bool WantsColour();
 
 // Lists one function: a heading, then its instructions with share (of the function), count,
-// standard error and source of the count, and what IBS knows of their ops, each under its source
-// line.
+// standard error and source of the count, samples, and what IBS knows of their ops, each under its
+// source line.
 Listing ListFunction(const AnnotatedFunction& function, const AnalysedCode& code,
                      const ListingStyle& style, SourceText* text);
 
-// Has a row per instruction. `has_ops`: with columns for ops of IBS.
-Table InstructionTable(bool has_ops);
+// Has a row per instruction, with columns for samples and ops of IBS if the code has them.
+Table InstructionTable(const AnalysedCode& code);
 void AddInstructions(const AnnotatedFunction& function, const AnalysedCode& code, Table* table);
 
 }  // namespace hbbp::tools

@@ -42,7 +42,7 @@ struct Request {
 // Writes functions one by one, because a large program has millions of instructions.
 int PrintTable(const Request& request, Format format, AnalysedCode* code,
                DebugInfoOptions* debug_info) {
-  Table table = InstructionTable(code->has_ops());
+  Table table = InstructionTable(*code);
   AddCaveats(request.sources, &table);
   table.AddField("total_instructions", code->total_instructions());
   table.AddField("functions", uint64_t{request.functions.size()});
@@ -106,6 +106,7 @@ int RunAnnotate(int argc, char** argv) {
   FunctionChoice choice;
   bool with_source = true;
   bool with_all = false;
+  bool with_samples = false;
   bool with_pager = true;
   std::string format = "text";
   Options options(kName, "List the instructions of functions with how often each was executed");
@@ -120,6 +121,8 @@ int RunAnnotate(int argc, char** argv) {
   options.Flag("--source,!--no-source", &with_source,
                "with source lines and inlining, if there is debug information (default)");
   options.Flag("--all", &with_all, "text: code that was not seen to run, too");
+  options.Flag("--samples", &with_samples,
+               "how many samples count for each instruction, a column by event");
   options.Flag("--pager,!--no-pager", &with_pager,
                "on a terminal, text by HBBP_PAGER, PAGER or less, at the hottest block (default)");
   DebugInfoOptions debug_info(kName);
@@ -131,6 +134,7 @@ int RunAnnotate(int argc, char** argv) {
       "%: share of the function's instructions. std. error: one sigma of executions.\n"
       "source: whose count it is. heat: executions, by the most of any of its instructions.\n"
       "L1, L2, arrows: where branches of the function lead to.\n"
+      "samples: of IP samples, where they fell; without --samples, of profiles with IBS ops.\n"
       "IBS ops, DC misses, mean miss: ops that IBS of AMD sampled, misses of the L1 data cache,\n"
       "and cycles of a load that missed it.\n"
       "In colour on a terminal, unless NO_COLOR is set.");
@@ -141,7 +145,7 @@ int RunAnnotate(int argc, char** argv) {
   if (choice.top == 0 && is_text && !is_named) choice.top = kTextFunctions;
   const StatusOr<hbbp::analysis> analysis = profiles.Analyse(files, &debug_info);
   if (!analysis.ok()) return Fail(kName, analysis.status().message());
-  AnalysedCode code(*analysis);
+  AnalysedCode code(*analysis, with_samples);
   const StatusOr<std::vector<hbbp_function>> functions = code.Choose(choice);
   if (!functions.ok()) return Fail(kName, functions.status().message());
 

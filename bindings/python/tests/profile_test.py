@@ -532,6 +532,9 @@ class RecordingTest(support.DirectoryTest):
         self.assertTrue(profile.ibs_buckets())
         events = {row.event for row in profile.analysis().ibs_sums()}
         self.assertTrue(any(event.startswith('op-') for event in events), events)
+        sums = profile.analysis().ip_sums()
+        self.assertEqual(sum(row.samples for row in sums),
+                         sum(source.samples - source.unmapped for source in profile.sources()))
         load, = profile.analysis().ibs_latencies()
         self.assertEqual(load[2:], ('local-dram', 0xffffffff81143526, 448, 512, 1))
         for table in (profile.analysis().ibs_sums(), profile.ibs_buckets(), profile.ibs_lines()):

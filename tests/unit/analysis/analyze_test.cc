@@ -11,12 +11,15 @@
 #include <cstdio>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "analysis/ip_sums.h"
 #include "collect/module_capture.h"
 #include "collect/recorder.h"
 #include "profile/profile_file.h"
@@ -194,6 +197,51 @@ TEST_CASE("sums of IBS are by instruction, whatever thread and source") {
   CHECK(sums[2].function == kNoIndex);
   CHECK(sums[3].address == kNoAddress);
   CHECK(sums[3].sum == 32 + 64);
+}
+
+TEST_CASE("IP samples are by instruction and source, whatever thread") {
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
+  HBBP_BUILD_OR_SKIP(path);
+  ProfileData data = TinyProfile(path);
+  const uint64_t work = TinyWorkOffset(path);
+  data.modules.resize(3);
+  data.modules[1].kind = ModuleKind::kKernel;
+  data.modules[2].path = "/nonexistent";
+  data.sources.resize(2);
+  data.sources[1] = data.sources[0];
+  data.sources[1].event = EventKind::kCycles;
+  const auto make = [](uint32_t module, uint32_t source, uint64_t offset, uint64_t samples) {
+    return MakeCount(module, source, 0, offset, samples, kTinyPeriod);
+  };
+  const auto make_after = [&make](uint64_t offset, uint64_t samples) {
+    IpCount count = make(0, 0, offset, samples);
+    count.position = IpPosition::kAfter;
+    return count;
+  };
+  data.counts = {make(0, 0, work, 1),
+                 MakeCount(0, 0, 1, work, 2, kTinyPeriod),  // another thread
+                 make(0, 1, work, 4),
+                 make_after(work + kTinyLoop, 8),       // falls in from the entry
+                 make_after(work + kTinyLoop + 2, 16),  // the first one of the loop
+                 make_after(work + kTinyTwice, 32),     // after a return: counts for what follows
+                 make(1, 0, 0xff, 64),
+                 make(2, 0, 0x10, 128),
+                 make(2, 0, 0x20, 256)};
+  Normalize(&data.counts);
+  const Analysis analysis = AnalyzeOrFail(data);
+  const ModuleAddress start = analysis.functions()[0].range.start;
+  std::map<std::tuple<uint32_t, ModuleAddress, uint32_t>, uint64_t> samples;
+  for (const IpSumRecord& sum : ListIpSums(data, analysis)) samples[sum.Key()] = sum.samples;
+  CHECK(samples == std::map<std::tuple<uint32_t, ModuleAddress, uint32_t>, uint64_t>{
+                       {{0, start, 0}, 1 + 2},
+                       {{0, start, 1}, 4},
+                       {{0, start + 2, 0}, 8},
+                       {{0, start + kTinyLoop, 0}, 16},
+                       {{0, start + kTinyTwice, 0}, 32},
+                       {{1, ModuleAddress{0xff}, 0}, 64},
+                       {{2, kNoAddress, 0}, 128 + 256}});
+  CHECK(ListIpSums(data, analysis).front().function == 0);
 }
 
 TEST_CASE("latencies of IBS are by instruction, level and bucket, whatever thread and source") {

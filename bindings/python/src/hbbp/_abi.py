@@ -593,6 +593,17 @@ class hbbp_branch(Structure):
     ]
 
 
+class hbbp_ip_sum(Structure):
+    _fields_ = [
+        ('struct_size', c_uint32),
+        ('module', c_uint32),
+        ('function', c_uint32),
+        ('source', c_uint32),
+        ('address', c_uint64),
+        ('samples', c_uint64),
+    ]
+
+
 class hbbp_capability(Structure):
     _fields_ = [
         ('struct_size', c_uint32),
@@ -1161,6 +1172,9 @@ FUNCTIONS: Dict[str, Tuple[Any, ...]] = {
     'hbbp_analysis_branch_count': (c_size_t, POINTER(hbbp_analysis)),
     'hbbp_analysis_copy_branches': (c_int32, POINTER(hbbp_analysis), c_size_t, c_size_t, c_size_t,
         POINTER(hbbp_branch), POINTER(c_size_t), POINTER(hbbp_error)),
+    'hbbp_analysis_ip_sum_count': (c_size_t, POINTER(hbbp_analysis)),
+    'hbbp_analysis_copy_ip_sums': (c_int32, POINTER(hbbp_analysis), c_size_t, c_size_t, c_size_t,
+        POINTER(hbbp_ip_sum), POINTER(c_size_t), POINTER(hbbp_error)),
     'hbbp_analysis_module_count': (c_size_t, POINTER(hbbp_analysis)),
     'hbbp_analysis_copy_modules': (c_int32, POINTER(hbbp_analysis), c_size_t, c_size_t, c_size_t,
         POINTER(hbbp_module_result), POINTER(c_size_t), POINTER(hbbp_error)),

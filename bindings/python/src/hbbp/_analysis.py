@@ -14,7 +14,7 @@ from ._listing import shown
 from ._lists import copy_list, copy_modules, fetch, module_columns, read_sources, row, table
 from ._pivot import Names, Pivot, Taxonomy, joined
 from ._rows import (AnalysisInfo, AnnotatedLine, Block, Branch, Counter, Disassembly, Function,
-                    IbsLatency, IbsSum, Instruction, LineFrame, LineRange, Loop, MixRow, ModuleResult, Ratio,
+                    IbsLatency, IbsSum, Instruction, IpSum, LineFrame, LineRange, Loop, MixRow, ModuleResult, Ratio,
                     SourceResult)
 from ._tables import Table
 
@@ -182,6 +182,12 @@ class Analysis(Owner):
             array = copy_list(pointer, 'hbbp_analysis_unexplained_reason_count',
                               'hbbp_analysis_copy_unexplained_reasons', _abi.hbbp_counter, source)
             return table(Counter, array, 'Unexplained')
+
+    def ip_sums(self) -> Table[IpSum]:
+        """Returns where samples fell, by instruction and source, also of events that blocks are not counted by."""
+        with self._handle as pointer:
+            array = copy_list(pointer, 'hbbp_analysis_ip_sum_count', 'hbbp_analysis_copy_ip_sums', _abi.hbbp_ip_sum)
+            return table(IpSum, array, 'samples by instruction')
 
     def ibs_sums(self) -> Table[IbsSum]:
         """Returns the events of single instructions, from IBS of AMD."""

@@ -205,6 +205,15 @@ class IbsSum(NamedTuple):
     sum: int
 
 
+class IpSum(NamedTuple):
+    """The samples of a source that count for an instruction."""
+    module: int
+    function: Optional[int]
+    source: int
+    address: Optional[int]
+    samples: int
+
+
 class IbsLatency(NamedTuple):
     """Loads of an instruction from a level of memory, with a latency in [first_cycles, end_cycles)."""
     module: int

@@ -819,6 +819,29 @@ pub struct hbbp_branch {
 
 sized!(hbbp_branch);
 
+/// The samples of one source that count for one instruction, by all threads: those at its address,
+/// or by its method (hbbp_source_info.ebs_method) behind it. Samples skid: where they fall is not
+/// how often an instruction was executed.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hbbp_ip_sum {
+    /// set by hbbp_analysis_copy_ip_sums
+    pub struct_size: u32,
+    /// index of its module
+    pub module: u32,
+    /// index of its function, or HBBP_NO_INDEX
+    pub function: u32,
+    /// index of the source in the profile
+    pub source: u32,
+    /// in the module; run-time address in the kernel and in generated code;
+    /// HBBP_NO_ADDRESS: of all instructions of a module that are not known
+    pub address: u64,
+    /// never 0
+    pub samples: u64,
+}
+
+sized!(hbbp_ip_sum);
+
 extern "C" {
     /// Finds the code of the modules, the blocks of the functions that have samples, and their counts:
     /// some tens of milliseconds for a large program, seconds for a recording of a very large one. Code
@@ -876,6 +899,13 @@ extern "C" {
 
     /// See analysis.h.
     pub fn hbbp_analysis_copy_branches(analysis: *const hbbp_analysis, first: usize, count: usize, size: usize, branches: *mut hbbp_branch, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
+
+    /// IP samples of all sources, also of events that blocks are not counted by, in order of module,
+    /// address and source. The first call adds them up. Since 0.1.
+    pub fn hbbp_analysis_ip_sum_count(analysis: *const hbbp_analysis) -> usize;
+
+    /// See analysis.h.
+    pub fn hbbp_analysis_copy_ip_sums(analysis: *const hbbp_analysis, first: usize, count: usize, size: usize, sums: *mut hbbp_ip_sum, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
 
     /// There are as many as the profile has modules, in their order. Since 0.1.
     pub fn hbbp_analysis_module_count(analysis: *const hbbp_analysis) -> usize;

@@ -326,6 +326,15 @@ impl Analysis {
         }
     }
 
+    /// Returns where samples fell, by module, address and source, also of events that blocks are not
+    /// counted by.
+    pub fn ip_sums(&self) -> Result<Vec<IpSum>> {
+        self.list(
+            sys::hbbp_analysis_ip_sum_count,
+            sys::hbbp_analysis_copy_ip_sums,
+        )
+    }
+
     /// Returns events of instructions that IBS of AMD reported, by module and address.
     pub fn ibs_sums(&self) -> Result<Vec<IbsSum<'_>>> {
         self.list(

@@ -107,8 +107,8 @@ pub use profile::{Profile, Selection};
 pub use ratios::{Ratio, Ratios};
 pub use records::{
     AnalysisInfo, Block, Branch, CodeState, Counter, Function, IbsBucket, IbsLatency, IbsLine,
-    IbsSum, Instruction, Loop, Module, ModuleKind, ModuleResult, ProfileInfo, Slice, SourceInfo,
-    SourceResult, Thread, TripBasis,
+    IbsSum, Instruction, IpSum, Loop, Module, ModuleKind, ModuleResult, ProfileInfo, Slice,
+    SourceInfo, SourceResult, Thread, TripBasis,
 };
 pub use samples::{EbsMethod, Event, PeriodMode, SourceKind, TraceMode, Unit};
 pub use session::{profile_call, BurstValue, Session, SessionInfo, SessionOptions, MIN_MEMORY};

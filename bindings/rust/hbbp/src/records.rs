@@ -363,6 +363,20 @@ records! {
         sum: u64 = raw.sum,
     }
 
+    /// Samples of one source that count for one instruction.
+    IpSum(raw: hbbp_ip_sum) {
+        /// Index of its module.
+        module: usize = raw.module as usize,
+        /// Index of its function.
+        function: Option<usize> = index(raw.function),
+        /// Index of the source in the profile.
+        source: usize = raw.source as usize,
+        /// Address in the module; none: all instructions of a module that are not known.
+        address: Option<u64> = address(raw.address),
+        /// Number of samples, never 0.
+        samples: u64 = raw.samples,
+    }
+
     /// Loads of one instruction that had their data from one level of memory, with a latency in
     /// one range, as IBS of AMD reports them.
     IbsLatency<'p>(raw: hbbp_ibs_latency) {

@@ -18,6 +18,7 @@ declared! {
         hbbp_block { struct_size, module, start, end, instruction_count, function, source, flags, count, standard_error, samples, bias_ratio, bias_chance }
         hbbp_function { struct_size, module, start, end, name, instructions, standard_error, samples, demangled_name }
         hbbp_branch { struct_size, from_module, from, to, to_module, reserved, samples, count, oldest, oldest_expected }
+        hbbp_ip_sum { struct_size, module, function, source, address, samples }
         hbbp_capability { struct_size, state, name, detail, advice }
         hbbp_event_code { struct_size, event, type_, config }
         hbbp_instruction { struct_size, length, address, mnemonic }
@@ -273,6 +274,8 @@ declared! {
         hbbp_analysis_copy_hottest_functions(_, _, _, _, _, _, _, _)
         hbbp_analysis_branch_count(_)
         hbbp_analysis_copy_branches(_, _, _, _, _, _, _)
+        hbbp_analysis_ip_sum_count(_)
+        hbbp_analysis_copy_ip_sums(_, _, _, _, _, _, _)
         hbbp_analysis_module_count(_)
         hbbp_analysis_copy_modules(_, _, _, _, _, _, _)
         hbbp_analysis_source_count(_)
