@@ -54,6 +54,21 @@ double %s(long end) {
 }
 '''
 
+# A block of more instructions than rows are kept in memory.
+LONG_BLOCK = r'''
+#include <stdio.h>
+#define MIX(n) x = x * 3 + n; y ^= x >> 3;
+#define MIX8(n) MIX(n) MIX(n + 1) MIX(n + 2) MIX(n + 3) MIX(n + 4) MIX(n + 5) MIX(n + 6) MIX(n + 7)
+#define MIX64(n) MIX8(n) MIX8(n + 8) MIX8(n + 16) MIX8(n + 24) MIX8(n + 32) MIX8(n + 40) MIX8(n + 48) MIX8(n + 56)
+int main(void) {
+  unsigned x = 1, y = 0;
+  for (int i = 0; i < 200000; ++i) {
+    MIX64(0) MIX64(64) MIX64(128) MIX64(192) MIX64(256) MIX64(320) MIX64(384) MIX64(448) MIX64(512) MIX64(576)
+  }
+  printf("%u\n", y);
+}
+'''
+
 
 class MixTest(record_support.RecordTest):
 
@@ -76,6 +91,29 @@ class MixTest(record_support.RecordTest):
         result = self.run_tool('mix', self.file, *arguments, '--format', 'json')
         self.assertEqual(result.returncode, 0, result)
         return json.loads(result.stdout)
+
+    def test_long_lists_are_whole(self):
+        """Rows are written some at a time; together they are one list, in each format."""
+        source, program = self.directory / 'long.c', self.directory / 'long'
+        source.write_text(LONG_BLOCK)
+        subprocess.run(['gcc', '-O1', '-o', program, source], check=True)
+        self.file = self.directory / 'long.data'
+        self.record(program)
+        keys = '--by', 'address', '--columns', 'mnemonic'
+        rows = json.loads(self.run_tool('mix', self.file, *keys, '--totals', '--format', 'json').stdout)
+        totals = [row for row in rows['rows'] if row['address'] is None]
+        cells = [row for row in rows['rows'] if row['address'] is not None and row['mnemonic'] is not None]
+        addresses = {(row['module'], row['address']) for row in cells}
+        self.assertGreater(len(addresses), 2000)
+        self.assertEqual(len({(row['module'], row['address'], row['mnemonic']) for row in cells}), len(cells))
+        self.assertAlmostEqual(sum(row['instructions'] for row in cells) / rows['total_instructions'], 1)
+        whole = [row for row in totals if row['mnemonic'] is None]
+        self.assertEqual([row['instructions'] for row in whole], [rows['total_instructions']])
+        text = self.run_tool('mix', self.file, *keys, '--format', 'csv').stdout
+        lines = list(csv.DictReader(io.StringIO(text)))
+        self.assertEqual(text.count('address'), 1)
+        self.assertEqual({(line['module'], line['address']) for line in lines}, addresses)
+        self.assertEqual(len(lines), len(addresses))
 
     def test_every_key_adds_up_to_the_same_total(self):
         self.record_floats()

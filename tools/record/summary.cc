@@ -1,7 +1,7 @@
 // Prints what hbbp record has recorded. PrintRecordSummary, which RunRecord calls at the end,
 // prints how the program ended, the samples of each source, the busiest modules and the written
-// files, and adds notes about bursts that ended early, few bursts and CPU time that no profile
-// covers.
+// files, and adds notes about bursts that ended early, few bursts, stops in system calls and CPU
+// time that no profile covers.
 #include "record/summary.h"
 
 #include <algorithm>
@@ -291,6 +291,25 @@ void ReportDebugRegisters(const std::vector<SourceView>& sources) {
                   "taken all debug registers");
 }
 
+// From outside, a thread that is found running has often just entered the kernel when it stops.
+void ReportStopsInKernel(const std::vector<ProcessProfile>& processes) {
+  constexpr uint64_t kMany = 20;
+  constexpr uint64_t kTimesAsMany = 3;
+  uint64_t bursts = 0, in_kernel = 0;
+  for (const ProcessProfile& process : processes) {
+    for (const SourceView& source : SourcesAsRecorded(process.profile)) {
+      bursts += source.bursts;
+      in_kernel += FindCounter(source, "in-kernel");
+    }
+  }
+  if (in_kernel < std::max(kMany, kTimesAsMany * bursts)) return;
+  Note(kName, FormatCount(in_kernel) + " stops found a thread in a system call, and " +
+                  FormatCount(bursts) +
+                  " began a burst: code between short system calls is seen too rarely from "
+                  "outside. --source ebs samples it; a program that starts under hbbp record is "
+                  "traced from inside");
+}
+
 void ListChildren(const std::vector<ProcessProfile>& processes) {
   for (auto child = processes.begin() + 1; child != processes.end(); ++child) {
     const hbbp_profile_info info = child->profile.info();
@@ -343,6 +362,7 @@ void PrintRecordSummary(const RecordOptions& record, const ProgramEnd& end,
   }
   ReportDebugRegisters(sources);
   ReportFewBursts(record, sources);
+  if (ObservesRunning(record) || record.is_outside) ReportStopsInKernel(run.processes);
   std::error_code ignored;
   if (!record.is_temporary) {
     PrintLine("wrote " + record.output + " (" +
