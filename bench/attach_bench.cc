@@ -141,7 +141,7 @@ void BM_Burst(benchmark::State& state, const Program& program) {
       ::usleep(kPauseUs);
       const uint64_t begin_cpu_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID);
       const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
-      ThreadStop thread(running.pid(), false);
+      ThreadStop thread(running.pid(), running.pid(), true);
       const StopOutcome outcome = thread.Stop();
       if (outcome == StopOutcome::kRefused) return state.SkipWithError("ptrace is refused");
       if (outcome == StopOutcome::kGone) {

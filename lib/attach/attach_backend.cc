@@ -1,6 +1,6 @@
 // Start checks whether the process can be attached to (attach_check.h) and prepares interpreter and
 // clocks. Drain, which the session calls, stops the threads that run when it is time to
-// (ScanThreads, StopThread), has the tracer interpret each (TakeBurst), and weighs and
+// (ScanThreads, StopThreads), has the tracer interpret each (TakeBurst), and weighs and
 // delivers its burst.
 #include "attach/attach_backend.h"
 
@@ -25,6 +25,9 @@ constexpr uint64_t kDensity = 4;
 constexpr uint64_t kDenseBursts = 200;
 constexpr uint64_t kMappingsIntervalNs = 1'000'000'000;
 constexpr int kDrainIntervalMs = 100;
+constexpr int kLateIntervalMs = 5;
+constexpr int kMaxWaits = 40;
+constexpr uint64_t kMaxDrainNs = 20'000'000;
 
 Status NotFromOutside(const char* what) {
   return MakeStatus(StatusCode::kInvalidArgument,
@@ -48,6 +51,7 @@ Status AttachBackend::CheckOptions(const BackendConfig& config) const {
     return MakeStatus(StatusCode::kUnsupported,
                       "bursts of another process begin by the clock: take the event task-clock");
   }
+  if (config.period_mode == PeriodMode::kFixed) return NotFromOutside("fixed periods");
   if (config.trace_mode == TraceMode::kBreakpoint) return NotFromOutside("breakpoints");
   if (config.recorded_kinds != 0) return NotFromOutside("accesses to memory and values");
   return OkStatus();
@@ -86,7 +90,9 @@ Status AttachBackend::Start(const BackendConfig& config, pid_t, BackendChoice* c
   statistics_.mode = mode_ == TraceMode::kVerify ? "verify" : "lookahead";
   statistics_.method = "threads that run are stopped from outside (ptrace), by the clock";
   counts_.clear();
-  stopped_ns_ = next_ns_ = last_scan_ns_ = 0;
+  stopped_ns_ = next_ns_ = 0;
+  scan_ = {};
+  to_stop_.clear();
   budget_ = StopBudget();
   is_enabled_ = true;
 
@@ -118,14 +124,13 @@ void AttachBackend::Drain(EventSink* sink) {
   if (is_enabled_) {
     LetLateThreadsGo();
     const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
-    if (now_ns >= next_ns_) {
-      if (next_ns_ != 0) {
-        ScanThreads(sink);
-      } else {
-        last_scan_ns_ = now_ns;
-      }
-      next_ns_ = ClockNs(CLOCK_MONOTONIC) + draw_.Next(Period());
+    if (next_ns_ == 0) {
+      scan_.begin_ns = now_ns;
+      next_ns_ = now_ns + draw_.Next(Period());
+    } else if (to_stop_.empty() && now_ns >= next_ns_) {
+      ScanThreads();
     }
+    if (now_ns >= next_ns_) StopThreads(sink);
   }
   DeliverStatistics(sink);
 }
@@ -138,31 +143,41 @@ void AttachBackend::DeliverMappings(EventSink* sink) {
   mapping_watch_->Compare(sink);
 }
 
-void AttachBackend::ScanThreads(EventSink* sink) {
+void AttachBackend::ScanThreads() {
   const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
   const uint64_t begin_cpu_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID);
-  const uint64_t stopped_before_ns = stopped_ns_;
   const uint64_t used_before_ns = times_->UsedNs();
-  const std::vector<pid_t> running = times_->ListRunning();
-  const uint64_t listing_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID) - begin_cpu_ns;
-  for (const pid_t tid : running) StopThread(tid, sink);
-  if (tracer_->FlushIfFull()) weights_.ResetCode();
+  to_stop_ = times_->ListRunning();
+  std::reverse(to_stop_.begin(), to_stop_.end());
+  scan_.listing_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID) - begin_cpu_ns;
+  scan_.elapsed_ns = begin_ns - std::exchange(scan_.begin_ns, begin_ns);
+  scan_.used_ns = times_->IsKnown() ? times_->UsedNs() - used_before_ns : scan_.elapsed_ns;
+  scan_.stopped_before_ns = stopped_ns_;
+}
 
-  const uint64_t stop_ns = stopped_ns_ - stopped_before_ns;
-  const uint64_t elapsed_ns = begin_ns - std::exchange(last_scan_ns_, begin_ns);
-  const uint64_t used_ns = times_->UsedNs() - used_before_ns;
-  budget_.AddScan(std::max(stop_ns, listing_ns), times_->IsKnown() ? used_ns : elapsed_ns,
-                  elapsed_ns);
+// Where many threads wait for a CPU, each is waited for, and others want the lock of the session.
+void AttachBackend::StopThreads(EventSink* sink) {
+  const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
+  while (!to_stop_.empty()) {
+    if (!late_.empty() || ClockNs(CLOCK_MONOTONIC) - begin_ns > kMaxDrainNs) return;
+    const pid_t tid = to_stop_.back();
+    to_stop_.pop_back();
+    StopThread(tid, sink);
+  }
+  if (tracer_->FlushIfFull()) weights_.ResetCode();
+  const uint64_t stopped_ns = stopped_ns_ - scan_.stopped_before_ns;
+  budget_.AddScan(std::max(stopped_ns, scan_.listing_ns), scan_.used_ns, scan_.elapsed_ns);
+  const uint64_t period_ns = Period();
+  if (period_ns > period_ns_) ++counts_["left-out"];
+  next_ns_ = ClockNs(CLOCK_MONOTONIC) + draw_.Next(period_ns);
 }
 
 void AttachBackend::StopThread(pid_t tid, EventSink* sink) {
-  ThreadStop& thread = late_.emplace_back(tid, tid != pid_ || !is_child_);
-  const StopOutcome outcome = thread.Stop();
-  const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
-  switch (outcome) {
+  ThreadStop& thread = late_.emplace_back(pid_, tid, is_child_);
+  switch (thread.Stop()) {
     case StopOutcome::kLate:
       ++counts_["stopped-late"];
-      return;
+      break;
     case StopOutcome::kRefused:
       ++counts_["traced-by-another"];
       break;
@@ -176,36 +191,33 @@ void AttachBackend::StopThread(pid_t tid, EventSink* sink) {
       const auto period = static_cast<double>(times_->TakeTime(tid));
       if (thread.IsInSystemCall()) {
         ++counts_["in-kernel"];
-        CountStop(begin_ns);
-        thread.LetGo();
+        CountStop(thread);
       } else if (thread.IsOf32Bit()) {
         ++counts_["32-bit-code"];
       } else {
-        TakeBurst(&thread, tid, period, begin_ns, sink);
+        TakeBurst(&thread, tid, period, sink);
       }
       break;
     }
   }
-  late_.pop_back();
+  thread.LetGo();
+  if (!thread.is_traced()) late_.pop_back();
 }
 
 // Call it in front of LetGo(): where all CPUs are busy, the thread that is let go takes this one's
 // CPU at once, for some milliseconds.
-void AttachBackend::CountStop(uint64_t begin_ns) {
-  stopped_ns_ += ClockNs(CLOCK_MONOTONIC) - begin_ns;
+void AttachBackend::CountStop(const ThreadStop& thread) {
+  stopped_ns_ += ClockNs(CLOCK_MONOTONIC) - thread.stopped_since_ns();
 }
 
-void AttachBackend::TakeBurst(ThreadStop* thread, pid_t tid, double period, uint64_t begin_ns,
-                              EventSink* sink) {
+void AttachBackend::TakeBurst(ThreadStop* thread, pid_t tid, double period, EventSink* sink) {
   BurstSample head;
   head.pid = static_cast<uint32_t>(pid_);
   head.tid = static_cast<uint32_t>(tid);
   head.time_ns = ClockNs(CLOCK_MONOTONIC);
   const TracedBurst burst = tracer_->Trace(*thread, limits_);
-  if (mode_ == TraceMode::kVerify) {
-    Verify(thread, burst);
-  }
-  CountStop(begin_ns);
+  if (mode_ == TraceMode::kVerify) Verify(thread, burst);
+  CountStop(*thread);
   thread->LetGo();
   statistics_.lookahead_instructions += burst.interpreted;
   statistics_.decoded_instructions += burst.decoded;
@@ -226,7 +238,11 @@ void AttachBackend::Verify(ThreadStop* thread, const TracedBurst& burst) {
 }
 
 void AttachBackend::LetLateThreadsGo() {
-  late_.remove_if([](ThreadStop& thread) { return thread.StopLater() != StopOutcome::kLate; });
+  late_.remove_if([](ThreadStop& thread) {
+    (void)thread.StopLater();
+    thread.LetGo();
+    return !thread.is_traced();
+  });
 }
 
 void AttachBackend::DeliverStatistics(EventSink* sink) const {
@@ -247,6 +263,7 @@ uint64_t AttachBackend::BufferBytes() const {
 
 int AttachBackend::DrainIntervalMs() const {
   if (!is_enabled_) return kDrainIntervalMs;
+  if (!late_.empty()) return kLateIntervalMs;
   const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
   if (now_ns >= next_ns_) return 1;
   const auto until_next_ms = static_cast<int>((next_ns_ - now_ns + 999'999) / 1'000'000);
@@ -255,11 +272,16 @@ int AttachBackend::DrainIntervalMs() const {
 
 void AttachBackend::Disable() {
   is_enabled_ = false;
+  to_stop_.clear();
   LetLateThreadsGo();
   if (observer_ != nullptr) observer_->Disable();
 }
 
 void AttachBackend::Close() {
+  for (int waits = 0; !late_.empty() && waits < kMaxWaits; ++waits) {
+    LetLateThreadsGo();
+    if (!late_.empty()) ::usleep(kLateIntervalMs * 1000);
+  }
   late_.clear();
   weights_.End();
   tracer_.reset();

@@ -53,16 +53,23 @@ class AttachBackend : public Backend {
   int DrainIntervalMs() const override;
 
  private:
+  struct Scan {
+    uint64_t begin_ns = 0;           // CLOCK_MONOTONIC
+    uint64_t elapsed_ns = 0;         // since the one before
+    uint64_t used_ns = 0;            // CPU time of the process in that
+    uint64_t listing_ns = 0;         // CPU time that finding the threads took
+    uint64_t stopped_before_ns = 0;  // by all stops
+  };
   // Why a stopped thread gave no burst, or its burst ended: counters of the profile.
   using Counts = std::map<std::string, uint64_t>;
 
   Status CheckOptions(const BackendConfig& config) const;
-  // Stops each thread that runs for a burst.
-  void ScanThreads(EventSink* sink);
+  void ScanThreads();
+  // Stops each thread that the scan found to run for a burst, or some of them.
+  void StopThreads(EventSink* sink);
   void StopThread(pid_t tid, EventSink* sink);
-  // The stop began at `begin_ns`.
-  void TakeBurst(ThreadStop* thread, pid_t tid, double period, uint64_t begin_ns, EventSink* sink);
-  void CountStop(uint64_t begin_ns);
+  void TakeBurst(ThreadStop* thread, pid_t tid, double period, EventSink* sink);
+  void CountStop(const ThreadStop& thread);
   void Verify(ThreadStop* thread, const TracedBurst& burst);
   void LetLateThreadsGo();
   void DeliverMappings(EventSink* sink);
@@ -82,7 +89,9 @@ class AttachBackend : public Backend {
   std::unique_ptr<ProcessTracer> tracer_;
   std::optional<ThreadTimes> times_;
   BurstWeights weights_;
-  std::list<ThreadStop> late_;  // threads that are to be let go when they stop
+  // Threads that are to be let go when they stop, or to be waited for. Meanwhile no other thread is
+  // stopped.
+  std::list<ThreadStop> late_;
 
   std::unique_ptr<PerfBackend> observer_;  // of mappings and new threads, if there are perf events
   std::optional<MappingWatch> mapping_watch_;
@@ -91,7 +100,8 @@ class AttachBackend : public Backend {
   TraceStatistics statistics_;
   Counts counts_;
   uint64_t stopped_ns_ = 0;  // of all stops
-  uint64_t last_scan_ns_ = 0;
+  Scan scan_;
+  std::vector<pid_t> to_stop_;  // threads that it found, the next one last
   StopBudget budget_;
 };
 

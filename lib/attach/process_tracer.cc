@@ -19,7 +19,8 @@ constexpr size_t kCodeCacheBytes = 32 << 20;
 constexpr size_t kNativeRegionBytes = 2 << 20;
 constexpr size_t kMaxInstructionBytes = 15;
 
-// CodeWindow reads code of a process some lines at a time.
+// CodeWindow reads code of a process some lines at a time. What another thread writes there
+// meanwhile looks like a wrong prediction.
 class CodeWindow {
  public:
   explicit CodeWindow(pid_t pid) : pid_(pid) {}
@@ -40,11 +41,16 @@ class CodeWindow {
   uint8_t bytes_[512];
 };
 
+bool IsPrefix(uint8_t byte) {
+  const bool is_rex = (byte & 0xf0) == 0x40;
+  return is_rex || IsLegacyPrefix(byte);
+}
+
 // Returns whether the trap flag would be pushed or popped, and so be seen by the program.
 bool AccessesFlags(std::span<const uint8_t> code) {
-  constexpr uint8_t kPushf = 0x9c, kPopf = 0x9d, kOperandSize = 0x66;
-  const size_t at = !code.empty() && code[0] == kOperandSize ? 1 : 0;
-  return at < code.size() && (code[at] == kPushf || code[at] == kPopf);
+  constexpr uint8_t kPushf = 0x9c, kPopf = 0x9d;
+  const auto opcode = std::find_if_not(code.begin(), code.end(), &IsPrefix);
+  return opcode != code.end() && (*opcode == kPushf || *opcode == kPopf);
 }
 
 }  // namespace

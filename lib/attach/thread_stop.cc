@@ -1,5 +1,5 @@
-// Stop seizes the thread, interrupts it and waits (StopLater, Judge). Judge reads the registers and
-// has a system call go on that the interruption has ended (GoOnWithSystemCall). LoadGeneral and
+// Stop seizes the thread, interrupts it and waits (Poll, Judge). Judge reads the registers and has
+// a system call go on that the interruption has ended (GoOnWithSystemCall). LoadGeneral and
 // LoadVector give registers to a LookAhead.
 #include "attach/thread_stop.h"
 
@@ -16,16 +16,22 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "base/clock.h"
+#include "base/files.h"
+#include "base/proc_path.h"
 #include "trace/native/signal_context.h"
 
 namespace hbbp {
 namespace {
 
-constexpr uint64_t kPatienceNs = 1'000'000'000;
+constexpr uint64_t kPatienceNs = 250'000'000;
 // A thread that runs stops within some microseconds.
 constexpr uint64_t kBusyNs = 200'000;
 constexpr timespec kPause = {0, 50'000};
@@ -54,12 +60,14 @@ class Patience {
 };
 
 // The kernel ends these by EINTR when the thread was stopped, and does not restart them
-// (signal(7)). Without a signal, a thread that waits goes on waiting.
+// (signal(7)); those of sockets where these have a time limit (SO_RCVTIMEO). Without a signal, a
+// thread that waits goes on waiting.
 constexpr uint64_t kEndedByStops[] = {
-    SYS_epoll_wait,    SYS_epoll_pwait,    SYS_epoll_pwait2,    SYS_io_getevents,
-    SYS_io_pgetevents, SYS_io_uring_enter, SYS_rt_sigtimedwait, SYS_semop,
-    SYS_semtimedop,    SYS_accept,         SYS_accept4,         SYS_recvfrom,
-    SYS_recvmsg,       SYS_recvmmsg,       SYS_sendto,          SYS_sendmsg};
+    SYS_epoll_wait,     SYS_epoll_pwait,     SYS_epoll_pwait2, SYS_io_getevents, SYS_io_pgetevents,
+    SYS_io_uring_enter, SYS_rt_sigtimedwait, SYS_semop,        SYS_semtimedop,   SYS_accept,
+    SYS_accept4,        SYS_connect,         SYS_recvfrom,     SYS_recvmsg,      SYS_recvmmsg,
+    SYS_sendto,         SYS_sendmsg,         SYS_sendmmsg,     SYS_read,         SYS_readv,
+    SYS_preadv2,        SYS_write,           SYS_writev,       SYS_pwritev2};
 constexpr int64_t kRestartWithoutHandler = 514;  // ERESTARTNOHAND of the kernel
 
 // The kernel's struct _fpx_sw_bytes, in the XSAVE area of a signal's frame.
@@ -92,8 +100,10 @@ void LoadGeneral(const void* thread, trace::MachineState* state) {
 }  // namespace
 
 void ThreadStop::LetGo() {
-  if (is_stopped_) ::ptrace(PTRACE_DETACH, tid_, nullptr, signal_);
-  is_stopped_ = is_traced_ = false;
+  if (!is_stopped_) return;
+  is_stopped_ = false;
+  // It fails if the thread was killed: then it is to be waited for.
+  if (::ptrace(PTRACE_DETACH, tid_, nullptr, signal_) == 0) is_traced_ = false;
 }
 
 StopOutcome ThreadStop::Stop() {
@@ -102,71 +112,96 @@ StopOutcome ThreadStop::Stop() {
   }
   is_traced_ = true;
   tracer_ = ::gettid();
-  ::ptrace(PTRACE_INTERRUPT, tid_, nullptr, nullptr);
-  StopOutcome outcome = StopOutcome::kLate;
+  stopped_since_ns_ = ClockNs(CLOCK_MONOTONIC);
+  if (::ptrace(PTRACE_INTERRUPT, tid_, nullptr, nullptr) != 0) (void)FollowExec();
   const Patience patience(kPatienceNs);
-  do {
-    outcome = StopLater();
-  } while (outcome == StopOutcome::kLate && patience.Pause());
-  return outcome;
+  for (;;) {
+    const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
+    const StopOutcome outcome = Poll();
+    if (outcome != StopOutcome::kLate) return outcome;
+    stopped_since_ns_ = now_ns;
+    if (!patience.Pause()) return outcome;
+  }
 }
 
-// Returns whether there is news of the thread: the kernel's word for a stop, or 0 for its end.
-bool ThreadStop::Wait(int* status) {
-  siginfo_t news = {};
-  const int options = WSTOPPED | (reaps_ ? WEXITED : 0) | WNOHANG | __WALL | __WNOTHREAD;
-  *status = 0;
-  if (::waitid(P_PID, static_cast<id_t>(tid_), &news, options) != 0) return errno != EINTR;
-  if (news.si_pid == 0) return false;
-  const bool is_stop = news.si_code == CLD_TRAPPED || news.si_code == CLD_STOPPED;
-  if (is_stop) *status = news.si_status;
+// A thread that executes another program takes the number of the first thread of its
+// process, and stays traced. Returns whether it did.
+bool ThreadStop::FollowExec() {
+  if (tid_ == pid_ || ::ptrace(PTRACE_INTERRUPT, pid_, nullptr, nullptr) != 0) return false;
+  tid_ = pid_;
   return true;
 }
 
-StopOutcome ThreadStop::StopLater() {
-  int status = 0;
-  if (!is_traced_) return StopOutcome::kGone;
-  if (::gettid() != tracer_) return StopOutcome::kLate;
-  return Wait(&status) ? Judge(status) : StopOutcome::kLate;
-}
-
-StopOutcome ThreadStop::Judge(int status) {
-  if (status == 0) {
+StopOutcome ThreadStop::Poll() {
+  siginfo_t news = {};
+  // The end of a child belongs to the thread that waits for it.
+  const bool reaps = tid_ != pid_ || !is_child_;
+  const int options = WSTOPPED | (reaps ? WEXITED : 0) | WNOHANG | __WALL | __WNOTHREAD;
+  if (::waitid(P_PID, static_cast<id_t>(tid_), &news, options) != 0) {
+    if (errno == EINTR || FollowExec()) return StopOutcome::kLate;
     is_traced_ = false;
     return StopOutcome::kGone;
   }
-  is_stopped_ = true;
-  const bool is_event = status >> 8 == PTRACE_EVENT_STOP;
-  if (!is_event) signal_ = status;
-  if (status != kInterrupted) return StopOutcome::kInSignal;
-  if (::ptrace(PTRACE_GETREGS, tid_, nullptr, &registers_) != 0) {
-    is_stopped_ = is_traced_ = false;  // it was killed
+  if (news.si_pid == 0) return StopOutcome::kLate;
+  if (news.si_code == CLD_TRAPPED || news.si_code == CLD_STOPPED) return Judge(news.si_status);
+  is_traced_ = false;
+  return StopOutcome::kGone;
+}
+
+StopOutcome ThreadStop::StopLater() {
+  if (!is_traced_) return StopOutcome::kGone;
+  if (::gettid() != tracer_) return StopOutcome::kLate;
+  const StopOutcome outcome = Poll();
+  // The first thread of a child has no news if another one has its number now.
+  const bool may_be_replaced = outcome == StopOutcome::kLate && tid_ == pid_;
+  if (may_be_replaced && ::ptrace(PTRACE_INTERRUPT, tid_, nullptr, nullptr) != 0 &&
+      errno == ESRCH) {
+    is_traced_ = false;
     return StopOutcome::kGone;
   }
-  GoOnWithSystemCall();
+  return outcome;
+}
+
+// `status` is the kernel's word for a stop.
+StopOutcome ThreadStop::Judge(int status) {
+  is_stopped_ = true;
+  const bool has_stepped = std::exchange(is_stepping_, false) && status == SIGTRAP;
+  if (!has_stepped) {
+    const bool is_event = status >> 8 == PTRACE_EVENT_STOP;
+    if (!is_event) signal_ = status;
+    if (status != kInterrupted) return StopOutcome::kInSignal;
+  }
+  if (::ptrace(PTRACE_GETREGS, tid_, nullptr, &registers_) != 0) {
+    is_stopped_ = false;
+    return StopOutcome::kLate;  // it was killed
+  }
+  if (!has_stepped) GoOnWithSystemCall();
   return StopOutcome::kStopped;
 }
 
 bool ThreadStop::MayStep() const {
   constexpr uint64_t kTrap = uint64_t{1} << (SIGTRAP - 1);
+  constexpr uint64_t kMaxStatusBytes = 16 * 1024;
   uint64_t mask = 0;
-  return ::ptrace(PTRACE_GETSIGMASK, tid_, sizeof(mask), &mask) == 0 && (mask & kTrap) == 0;
+  const bool is_known = ::ptrace(PTRACE_GETSIGMASK, tid_, sizeof(mask), &mask) == 0;
+  if (!is_known || (mask & kTrap) != 0) return false;
+  const StatusOr<std::string> status = ReadTextFile(ProcPath(pid_, "status"), kMaxStatusBytes);
+  constexpr std::string_view kIgnored = "\nSigIgn:";
+  const size_t ignored = status.ok() ? status->find(kIgnored) : std::string::npos;
+  if (ignored == std::string::npos) return false;
+  return (std::strtoull(status->c_str() + ignored + kIgnored.size(), nullptr, 16) & kTrap) == 0;
 }
 
 bool ThreadStop::Step() {
-  if (::ptrace(PTRACE_SINGLESTEP, tid_, nullptr, nullptr) != 0) return false;
   is_stopped_ = false;
-  int status = 0;
+  if (::ptrace(PTRACE_SINGLESTEP, tid_, nullptr, nullptr) != 0) return false;  // it was killed
+  is_stepping_ = true;
   const Patience patience(kPatienceNs);
-  while (!Wait(&status)) {
+  for (;;) {
+    const StopOutcome outcome = Poll();
+    if (outcome != StopOutcome::kLate) return outcome == StopOutcome::kStopped;
     if (!patience.Pause()) return false;
   }
-  if (status == SIGTRAP) {
-    is_stopped_ = true;
-    return ::ptrace(PTRACE_GETREGS, tid_, nullptr, &registers_) == 0;
-  }
-  (void)Judge(status);
-  return false;
 }
 
 // The kernel takes the result as if the call had given it by itself: it executes the call again if

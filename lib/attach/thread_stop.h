@@ -31,24 +31,31 @@ enum class StopOutcome {
 
 class ThreadStop {
  public:
-  // `reaps` says that no other thread of this process waits for the end of this one, as it does for
-  // that of a child.
-  ThreadStop(pid_t tid, bool reaps) : tid_(tid), reaps_(reaps) {}
-  // Lets the thread run. One that was late is let go when it stops or this thread ends.
+  // `is_child` says that another thread of this process waits for the end of process `pid`.
+  ThreadStop(pid_t pid, pid_t tid, bool is_child) : pid_(pid), is_child_(is_child), tid_(tid) {}
+  // Lets the thread run, if it is stopped.
   ~ThreadStop() { LetGo(); }
   ThreadStop(const ThreadStop&) = delete;
   ThreadStop& operator=(const ThreadStop&) = delete;
 
-  // Waits for at most a second. A thread that runs stops within some microseconds.
+  // Waits for at most a quarter of a second. A thread that runs stops within some microseconds.
   StopOutcome Stop();
-  // Asks once again whether a late thread has stopped. Waits for nothing.
+  // Asks once again whether a late thread has stopped, or one that was killed has ended. Waits for
+  // nothing.
   StopOutcome StopLater();
   void LetGo();
+  // Returns whether the thread is late, or was killed while it was stopped. As long as it is, its
+  // process can neither end nor execute another program, and whoever attaches to a thread of a
+  // process that tries to waits for ever; so nothing else may be stopped, and StopLater and LetGo
+  // are to be called again. It is let go when the thread ends that has called Stop.
+  bool is_traced() const { return is_traced_; }
 
   // The functions below require that it is stopped.
 
-  // A step while SIGTRAP is blocked makes the kernel reset the program's handler of it. Only system
-  // calls and signals change what is blocked.
+  // Returns the earliest time (CLOCK_MONOTONIC) at which it may have stopped.
+  uint64_t stopped_since_ns() const { return stopped_since_ns_; }
+  // A step while SIGTRAP is blocked or ignored makes the kernel reset what the program does with
+  // it. Only system calls and signals change what is blocked.
   bool MayStep() const;
   // Executes one instruction. Returns false if something else happened, such as a signal: then the
   // thread cannot be stepped any more.
@@ -65,17 +72,21 @@ class ThreadStop {
   // With AMX it has some 11 KB.
   static constexpr size_t kXsaveBytes = 16 * 1024;
 
+  StopOutcome Poll();
   StopOutcome Judge(int status);
-  bool Wait(int* status);
+  bool FollowExec();
   void GoOnWithSystemCall();
   void LoadVector(trace::MachineState* state) const;
 
-  const pid_t tid_;
-  const bool reaps_;
+  const pid_t pid_;
+  const bool is_child_;
+  pid_t tid_;
   pid_t tracer_ = 0;  // the thread of this process that has called Stop
   bool is_traced_ = false;
   bool is_stopped_ = false;
+  bool is_stepping_ = false;
   int signal_ = 0;  // to deliver when it goes on
+  uint64_t stopped_since_ns_ = 0;
   user_regs_struct registers_ = {};
   // Not on the stack of the LookAhead, which is small.
   alignas(64) mutable uint8_t xsave_area_[kXsaveBytes];

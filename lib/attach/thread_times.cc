@@ -16,8 +16,12 @@
 namespace hbbp {
 namespace {
 
+constexpr char kState[] = "stat";
+constexpr char kTimes[] = "schedstat";
 // Listing takes at most this part of the time.
 constexpr uint64_t kListingDivisor = 200;
+// So many threads have descriptors, two each.
+constexpr size_t kMaxThreadsWithFiles = 64;
 
 // The clock of another process's CPU time, as clock_getcpuclockid(3) returns it. The kernel's names
 // of its parts are CPUCLOCK_SCHED and the complement of the process id.
@@ -33,25 +37,13 @@ size_t ReadNow(const UniqueFd& file, char* text, size_t size) {
   return length < 0 ? 0 : static_cast<size_t>(length);
 }
 
-uint64_t ReadTime(const UniqueFd& file) {
-  char text[128];
-  return ReadNow(file, text, sizeof(text)) == 0 ? 0 : std::strtoull(text, nullptr, 10);
-}
-
-// proc(5): "7 (name) R ...", where the name may have parentheses and spaces.
-char ReadState(const UniqueFd& file) {
-  char text[128];
-  if (ReadNow(file, text, sizeof(text)) == 0) return '\0';
-  const char* const end = std::strrchr(text, ')');
-  return end == nullptr || end[1] == '\0' ? '\0' : end[2];
-}
-
 }  // namespace
 
 StatusOr<ThreadTimes> ThreadTimes::Open(pid_t pid, std::vector<pid_t> only) {
   HBBP_RETURN_IF_ERROR(CheckThreads(only, pid));
   ThreadTimes times(pid, std::move(only));
   times.ListThreadsNow();
+  times.accounted_ns_ = ClockNs(times.clock_);
   if (!times.threads_.empty()) return times;
   return MakeStatus(StatusCode::kNotFound, "process %d has ended", pid);
 }
@@ -59,15 +51,35 @@ StatusOr<ThreadTimes> ThreadTimes::Open(pid_t pid, std::vector<pid_t> only) {
 ThreadTimes::ThreadTimes(pid_t pid, std::vector<pid_t> only)
     : pid_(pid), only_(std::move(only)), clock_(ClockOf(pid)), last_ns_(ClockNs(clock_)) {}
 
-bool ThreadTimes::OpenThread(pid_t tid, Thread* thread) const {
-  const auto open = [&](const char* file) {
-    return UniqueFd(::open(ProcPath(pid_, tid, file).c_str(), O_RDONLY | O_CLOEXEC));
-  };
-  thread->state = open("stat");
-  thread->times = open("schedstat");
-  if (!thread->state.valid() || !thread->times.valid()) return false;
-  thread->taken_ns = ReadTime(thread->times);
-  return true;
+UniqueFd ThreadTimes::OpenFile(pid_t tid, const char* name) const {
+  return UniqueFd(::open(ProcPath(pid_, tid, name).c_str(), O_RDONLY | O_CLOEXEC));
+}
+
+uint64_t ThreadTimes::ReadTime(pid_t tid, const Thread& thread) const {
+  char text[128];
+  const size_t length = thread.times.valid() ? ReadNow(thread.times, text, sizeof(text))
+                                             : ReadNow(OpenFile(tid, kTimes), text, sizeof(text));
+  return length == 0 ? 0 : std::strtoull(text, nullptr, 10);
+}
+
+// proc(5): "7 (name) R ...", where the name may have parentheses and spaces.
+char ThreadTimes::ReadState(pid_t tid, const Thread& thread) const {
+  char text[128];
+  const size_t length = thread.state.valid() ? ReadNow(thread.state, text, sizeof(text))
+                                             : ReadNow(OpenFile(tid, kState), text, sizeof(text));
+  const char* const end = length == 0 ? nullptr : std::strrchr(text, ')');
+  return end == nullptr || end[1] == '\0' ? '\0' : end[2];
+}
+
+void ThreadTimes::AddThread(pid_t tid) {
+  Thread thread;
+  if (threads_.size() < kMaxThreadsWithFiles) {
+    thread.state = OpenFile(tid, kState);
+    thread.times = OpenFile(tid, kTimes);
+  }
+  thread.taken_ns = ReadTime(tid, thread);
+  accounted_ns_ += thread.taken_ns;
+  threads_.emplace(tid, std::move(thread));
 }
 
 void ThreadTimes::ListThreadsNow() {
@@ -78,9 +90,7 @@ void ThreadTimes::ListThreadsNow() {
     return !std::binary_search(alive->begin(), alive->end(), thread.first);
   });
   for (const pid_t tid : *alive) {
-    if (threads_.contains(tid)) continue;
-    Thread thread;
-    if (OpenThread(tid, &thread)) threads_.emplace(tid, std::move(thread));
+    if (!threads_.contains(tid)) AddThread(tid);
   }
   const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
   next_listing_ns_ = now_ns + (now_ns - begin_ns) * kListingDivisor;
@@ -93,7 +103,7 @@ std::vector<pid_t> ThreadTimes::ListRunning() {
   last_ns_ = now_ns;
   if (ClockNs(CLOCK_MONOTONIC) >= next_listing_ns_) ListThreadsNow();
   for (const auto& [tid, thread] : threads_) {
-    if (ReadState(thread.state) == 'R') running.push_back(tid);
+    if (ReadState(tid, thread) == 'R') running.push_back(tid);
   }
   return running;
 }
@@ -101,10 +111,15 @@ std::vector<pid_t> ThreadTimes::ListRunning() {
 uint64_t ThreadTimes::TakeTime(pid_t tid) {
   const auto found = threads_.find(tid);
   if (found == threads_.end()) return 0;
-  const uint64_t now_ns = ReadTime(found->second.times);
-  const uint64_t used_ns = now_ns - std::min(now_ns, found->second.taken_ns);
-  found->second.taken_ns = now_ns;
-  return used_ns;
+  Thread& thread = found->second;
+  const uint64_t now_ns = ReadTime(tid, thread);
+  const uint64_t used_ns = now_ns - std::min(now_ns, thread.taken_ns);
+  thread.taken_ns = now_ns;
+  const uint64_t of_process_ns = ClockNs(clock_);
+  if (of_process_ns == 0) return used_ns;
+  const uint64_t left_ns = of_process_ns - std::min(of_process_ns, accounted_ns_);
+  accounted_ns_ += std::min(used_ns, left_ns);
+  return std::min(used_ns, left_ns);
 }
 
 }  // namespace hbbp

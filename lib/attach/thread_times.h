@@ -4,6 +4,9 @@
 // A thread that is sampled where it is found running, at times that do not depend on it, is found
 // at each location as often as it is there. It stands for all of its CPU time since the time
 // before.
+//
+// All threads together never have more than their process: a thread that executes another program
+// takes the number of the first one, and brings along the time that it was asked about already.
 #ifndef HBBP_LIB_ATTACH_THREAD_TIMES_H_
 #define HBBP_LIB_ATTACH_THREAD_TIMES_H_
 
@@ -37,6 +40,7 @@ class ThreadTimes {
   uint64_t TakeTime(pid_t tid);
 
  private:
+  // Without descriptors, of which a process may have a thousand, its files are opened each time.
   struct Thread {
     UniqueFd state;  // /proc/PID/task/TID/stat
     UniqueFd times;  // /proc/PID/task/TID/schedstat
@@ -45,12 +49,17 @@ class ThreadTimes {
 
   ThreadTimes(pid_t pid, std::vector<pid_t> only);
   void ListThreadsNow();
-  bool OpenThread(pid_t tid, Thread* thread) const;
+  void AddThread(pid_t tid);
+  UniqueFd OpenFile(pid_t tid, const char* name) const;
+  uint64_t ReadTime(pid_t tid, const Thread& thread) const;
+  char ReadState(pid_t tid, const Thread& thread) const;
 
   pid_t pid_;
   std::vector<pid_t> only_;
   clockid_t clock_;  // of the CPU time of the process
   uint64_t last_ns_ = 0;
+  // CPU time of the process that was taken, or was used by threads before they were found.
+  uint64_t accounted_ns_ = 0;
   uint64_t next_listing_ns_ = 0;
   std::map<pid_t, Thread> threads_;
 };

@@ -1,7 +1,9 @@
 """Tests hbbp record from outside, on running processes and on programs that nothing can be loaded
 into."""
+import json
 import os
 import random
+import resource
 import signal
 import subprocess
 import time
@@ -163,6 +165,72 @@ class RecordOutsideTest(record_support.RecordTest):
         self.assertEqual(result.returncode, 0, result)
         self.assertRegex(result.stderr, 'stops found a thread in a system call, and [0-9,]+ began a burst')
 
+    def run_outside(self, what, *options):
+        return self.run_tool('record', '--outside', '--source', 'swbt', '-c', '1000000', *options, '-o', self.file, '--',
+                             program('outside'), what, timeout=30)
+
+    def test_process_ends_and_executes_while_a_thread_is_stopped(self):
+        """The threads that are stopped then are killed, and are to be waited for."""
+        for what in ('ends', 'executes'):
+            for _ in range(10):
+                result = self.run_outside(what, '--burst', '65536')
+                self.assertEqual(result.returncode, 7, result)
+
+    def test_thread_that_executes_a_program_is_let_go(self):
+        """It takes the number of the first thread, and would never get a signal again."""
+        for _ in range(5):
+            result = self.run_outside('executes-in-thread')
+            self.assertEqual(result.returncode, 5, result)
+
+    def test_system_calls_with_time_limits_go_on(self):
+        self.assertEqual(self.run_outside('plays').returncode, 0)
+
+    def test_time_before_a_thread_executes_a_program_counts_once(self):
+        self.assertEqual(self.run_outside('phases').returncode, 0)
+        rows = json.loads(self.run_tool('mix', '--by', 'function', '--format', 'json', self.file).stdout)['rows']
+        shares = {row['function']: row['share'] for row in rows}
+        self.assertGreater(shares['FirstPhase'], 0.6, shares)
+        self.assertLess(shares['FirstPhase'], 0.9, shares)
+
+    def test_steps_are_not_seen(self):
+        for what in ('ignores', 'looks'):
+            with self.subTest(what):
+                self.assertEqual(self.run_outside(what, '--mode', 'verify').returncode, 0)
+                trace = self.info()['sources'][0]
+                self.assertEqual((trace['disagreements'], trace['counters'].get('registers-disagree', 0)), (0, 0))
+
+    def test_many_threads_are_observed_with_few_descriptors(self):
+        result = self.run_tool('record', '--outside', '--source', 'swbt', '-c', '1000000', '-o', self.file, '--',
+                               program('outside'), 'threads',
+                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256)))
+        self.assertEqual(result.returncode, 0, result)
+        self.assertIn('FirstPhase', ' '.join(self.functions()))
+
+    def test_a_suspended_recorder_holds_no_thread(self):
+        process = self.worker(60_000)
+        tool = subprocess.Popen([record_support.TOOL, *map(str, self.trace(process, '-c', '1000000', '--burst', '65536'))],
+                                stderr=subprocess.DEVNULL, start_new_session=True)
+        time.sleep(0.5)
+        for _ in range(5):
+            tool.send_signal(signal.SIGTSTP)
+            self.wait_for_state(tool.pid, 'T')
+            self.wait_for_state(process.pid, 'RS')
+            tool.send_signal(signal.SIGCONT)
+            time.sleep(0.1)
+        tool.send_signal(signal.SIGINT)
+        self.assertEqual(tool.wait(), 0)
+        self.assertGreater(self.info()['sources'][0]['bursts'], 50)
+
+    def wait_for_state(self, pid, states):
+        deadline = time.monotonic() + 10
+        while self.state(pid) not in states:
+            self.assertLess(time.monotonic(), deadline, self.state(pid))
+            time.sleep(0.01)
+
+    def state(self, pid):
+        with open(f'/proc/{pid}/stat') as stat:
+            return stat.read().rpartition(') ')[2][0]
+
     def test_process_survives_the_end_of_its_tracer(self):
         process = self.worker(20_000 + 1000 * KILLS)
         for _ in range(KILLS):
@@ -173,8 +241,7 @@ class RecordOutsideTest(record_support.RecordTest):
             tool.kill()
             tool.wait()
         self.assertIsNone(process.poll())
-        with open(f'/proc/{process.pid}/stat') as stat:
-            self.assertIn(stat.read().rpartition(') ')[2][0], 'RS')
+        self.assertIn(self.state(process.pid), 'RS')
 
 
 if __name__ == '__main__':

@@ -3,6 +3,7 @@
 #include "record/observed_processes.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -92,6 +93,13 @@ void ObservedProcesses::Wait(int timeout_ms) {
   next_search_ns_ =
       ClockNs(CLOCK_MONOTONIC) + std::max(kSearchIntervalNs, searched_ns * kSearchDivisor);
   for (const pid_t pid : found) AddFound(pid);
+}
+
+void ObservedProcesses::Suspend() {
+  // They fail for processes that have ended.
+  for (auto& [pid, process] : running_) (void)CatchError([&] { process.session.stop(); });
+  ::raise(SIGSTOP);
+  for (auto& [pid, process] : running_) (void)CatchError([&] { process.session.start(); });
 }
 
 std::vector<pid_t> ObservedProcesses::FindNew() {

@@ -36,6 +36,10 @@ class ObservedProcesses {
   // Waits until a process ends, or for so long, and looks for new ones if it is time to.
   void Wait(int timeout_ms);
 
+  // Stops this process, as SIGTSTP does by default, and returns when it continues. Meanwhile
+  // nothing is observed, since threads would wait for this process.
+  void Suspend();
+
   // Returns whether one, or any of them, still runs.
   bool IsRunning(pid_t pid) const;
   bool AnyRuns() const;

@@ -19,18 +19,36 @@ volatile sig_atomic_t was_interrupted = 0;
 
 void OnInterrupt(int) { was_interrupted = 1; }
 
+volatile sig_atomic_t was_suspended = 0;
+
+void OnSuspension(int) { was_suspended = 1; }
+
+void Handle(int signal, void (*handler)(int)) {
+  struct sigaction action = {};
+  action.sa_handler = handler;
+  ::sigaction(signal, &action, nullptr);
+}
+
 void EndBySignals() {
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
-    struct sigaction action = {};
-    action.sa_handler = &OnInterrupt;
-    ::sigaction(number, &action, nullptr);
-  }
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) Handle(number, &OnInterrupt);
+}
+
+// Shells without job control ignore it.
+void SuspendBySignal() {
+  struct sigaction before = {};
+  ::sigaction(SIGTSTP, nullptr, &before);
+  if (before.sa_handler == SIG_DFL) Handle(SIGTSTP, &OnSuspension);
 }
 
 // Waits until `runs` is false, the time is over (0: there is no limit), or a signal arrives.
 void WaitWhile(const std::function<bool()>& runs, double duration_s, ObservedProcesses* observed) {
   const auto deadline = Clock::now() + std::chrono::duration<double>(duration_s);
+  SuspendBySignal();
   while (was_interrupted == 0 && runs()) {
+    if (was_suspended != 0) {
+      was_suspended = 0;
+      observed->Suspend();
+    }
     constexpr int kPollMs = 200;
     int timeout_ms = kPollMs;
     if (duration_s > 0) {

@@ -218,7 +218,9 @@ std::optional<uint64_t> ProfiledTimeNs(const std::vector<SourceView>& sources) {
 // Reports the time that no profile covers.
 void ReportUnprofiledTime(const RecordOptions& record, const ProgramEnd& end,
                           const std::vector<ProcessProfile>& stored) {
-  if (record.duration_s > 0) return;
+  // From outside, each burst stands for a time of its own.
+  const bool is_counted = record.duration_s == 0 && !(record.is_outside && TracesBranches(record));
+  if (!is_counted) return;
   uint64_t profiled_ns = 0;
   for (const ProcessProfile& process : stored) {
     const std::optional<uint64_t> time_ns = ProfiledTimeNs(SourcesAsRecorded(process.profile));
@@ -250,6 +252,12 @@ void ReportFewBursts(const RecordOptions& record, const std::vector<SourceView>&
         record.period != 0 || record.frequency_hz != 0 || record.max_overhead_share != 0;
     if (source.kind != HBBP_SOURCE_SWBT || source.period <= kShorter || was_asked_for) continue;
     if (source.samples == 0 || source.samples >= kFew) continue;
+    const bool is_of_budget = FindCounter(source, "left-out") != 0;
+    if (is_of_budget) {
+      Note(kName, "so few bursts leave large standard errors; -c " + std::to_string(source.period) +
+                      " takes one each " + FormatDuration(source.period) + ", whatever that costs");
+      continue;
+    }
     constexpr uint64_t kRound = 1000;
     const uint64_t shorter = (source.period + 1) / kShorter;
     const uint64_t advised = shorter < kRound ? shorter : shorter / kRound * kRound;

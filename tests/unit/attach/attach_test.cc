@@ -36,7 +36,7 @@ sigjmp_buf g_environment;
 template <typename Use>
 bool UseFullBurst(const Child& child, ProcessTracer* tracer, Use use) {
   for (int i = 0; i < 1000; ++i) {
-    ThreadStop stop(child.pid(), false);
+    ThreadStop stop(child.pid(), child.pid(), true);
     const StopOutcome outcome = stop.Stop();
     if (outcome == StopOutcome::kRefused) return false;
     REQUIRE(outcome == StopOutcome::kStopped);
@@ -115,7 +115,7 @@ TEST_CASE("a system call that a stop has interrupted goes on") {
   const Child child(&WaitForEvents);
   child.WaitForState('S');
   for (int i = 0; i < 10; ++i) {
-    ThreadStop stop(child.pid(), false);
+    ThreadStop stop(child.pid(), child.pid(), true);
     if (stop.Stop() == StopOutcome::kRefused) HBBP_SKIP("ptrace is refused");
     CHECK(stop.IsInSystemCall());
     stop.LetGo();
@@ -127,7 +127,7 @@ TEST_CASE("a system call that a stop has interrupted goes on") {
 TEST_CASE("a signal that comes during a stop ends the system call") {
   const Child child(&WaitForEvents);
   child.WaitForState('S');
-  ThreadStop stop(child.pid(), false);
+  ThreadStop stop(child.pid(), child.pid(), true);
   if (stop.Stop() == StopOutcome::kRefused) HBBP_SKIP("ptrace is refused");
   ::kill(child.pid(), SIGUSR1);
   stop.LetGo();
@@ -138,7 +138,7 @@ TEST_CASE("a process that is stopped by a signal stays so") {
   const Child child(&Spin);
   ::kill(child.pid(), SIGSTOP);
   child.WaitForState('T');
-  ThreadStop stop(child.pid(), false);
+  ThreadStop stop(child.pid(), child.pid(), true);
   const StopOutcome outcome = stop.Stop();
   if (outcome == StopOutcome::kRefused) HBBP_SKIP("ptrace is refused");
   CHECK(outcome == StopOutcome::kInSignal);
@@ -148,11 +148,11 @@ TEST_CASE("a process that is stopped by a signal stays so") {
 }
 
 TEST_CASE("stops are of threads that there are, and that no other traces") {
-  CHECK(ThreadStop(INT32_MAX, true).Stop() == StopOutcome::kGone);
+  CHECK(ThreadStop(INT32_MAX, INT32_MAX, false).Stop() == StopOutcome::kGone);
   const Child child(&Spin);
-  ThreadStop first(child.pid(), false);
+  ThreadStop first(child.pid(), child.pid(), true);
   if (!StopsAtOnce(&first)) HBBP_SKIP("ptrace is refused");
-  CHECK(ThreadStop(child.pid(), false).Stop() == StopOutcome::kRefused);
+  CHECK(ThreadStop(child.pid(), child.pid(), true).Stop() == StopOutcome::kRefused);
 }
 
 TEST_CASE("pages that two bursts have read are copied ahead, as they are now") {
@@ -274,7 +274,7 @@ TEST_CASE("an exception of floating point is the process's own") {
   REQUIRE(tracer.ok());
   int bursts = 0;
   for (int i = 0; i < 200; ++i) {
-    ThreadStop stop(child.pid(), false);
+    ThreadStop stop(child.pid(), child.pid(), true);
     const StopOutcome outcome = stop.Stop();
     if (outcome == StopOutcome::kRefused) HBBP_SKIP("ptrace is refused");
     if (outcome != StopOutcome::kStopped) continue;
@@ -316,7 +316,7 @@ TEST_CASE("what cannot be attached to is refused with its reason") {
   const Status status = CheckAttach(child.pid());
   if (status.code() == StatusCode::kPermission) HBBP_SKIP("ptrace is refused");
   CHECK(status.ok());
-  ThreadStop stop(child.pid(), false);
+  ThreadStop stop(child.pid(), child.pid(), true);
   REQUIRE(StopsAtOnce(&stop));
   CHECK(CheckAttach(child.pid()).code() == StatusCode::kBusy);
 }
