@@ -117,9 +117,9 @@ uint64_t ThreadTimes::TakeTime(pid_t tid) {
   thread.taken_ns = now_ns;
   const uint64_t of_process_ns = ClockNs(clock_);
   if (of_process_ns == 0) return used_ns;
-  const uint64_t left_ns = of_process_ns - std::min(of_process_ns, accounted_ns_);
-  accounted_ns_ += std::min(used_ns, left_ns);
-  return std::min(used_ns, left_ns);
+  const uint64_t remaining_ns = of_process_ns - std::min(of_process_ns, accounted_ns_);
+  accounted_ns_ += std::min(used_ns, remaining_ns);
+  return std::min(used_ns, remaining_ns);
 }
 
 }  // namespace hbbp
