@@ -192,10 +192,17 @@ std::vector<FunctionComparison> RankedFunctions(const std::vector<ModuleCounts>&
     std::stable_sort(functions.begin(), functions.end(),
                      [count](const auto& a, const auto& b) { return a.*count > b.*count; });
     for (size_t i = 0; i < functions.size() && functions[i].*count > 0; ++i) {
-      functions[i].*rank = i + 1;
+      const bool is_tie = i != 0 && functions[i].*count == functions[i - 1].*count;
+      functions[i].*rank = is_tie ? functions[i - 1].*rank : i + 1;
     }
   };
+  // Names say nothing of either side's order.
+  const auto name_of = [](const FunctionComparison& function) {
+    return std::tie(function.module, function.name);
+  };
   rank_by(&FunctionComparison::estimate, &FunctionComparison::estimate_rank);
+  std::stable_sort(functions.begin(), functions.end(),
+                   [&name_of](const auto& a, const auto& b) { return name_of(a) < name_of(b); });
   rank_by(&FunctionComparison::reference, &FunctionComparison::reference_rank);
   return functions;
 }
@@ -203,9 +210,11 @@ std::vector<FunctionComparison> RankedFunctions(const std::vector<ModuleCounts>&
 FunctionRanks CompareRanks(const std::vector<ModuleCounts>& modules, double scale) {
   FunctionRanks ranks;
   ranks.hottest = RankedFunctions(modules, scale);
-  std::erase_if(ranks.hottest, [](const FunctionComparison& function) {
-    return function.reference_rank == 0 || function.reference_rank > FunctionRanks::kMaxFunctions;
-  });
+  std::erase_if(ranks.hottest,
+                [](const FunctionComparison& function) { return function.reference_rank == 0; });
+  if (ranks.hottest.size() > FunctionRanks::kMaxFunctions) {
+    ranks.hottest.resize(FunctionRanks::kMaxFunctions);
+  }
   for (const FunctionComparison& function : ranks.hottest) {
     const bool is_found =
         function.estimate_rank != 0 && function.estimate_rank <= ranks.hottest.size();

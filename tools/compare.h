@@ -166,15 +166,17 @@ struct FunctionComparison {
   std::string name;
   double reference = 0;  // instructions
   double estimate = 0;
-  size_t reference_rank = 0;  // from 1 on
-  size_t estimate_rank = 0;   // 0: nothing was counted in it
+  // From 1 on; those with the same count share the first rank of theirs.
+  size_t reference_rank = 0;
+  size_t estimate_rank = 0;  // 0: nothing was counted in it
 };
 
 // Compares the order of the hottest functions, which is what a reader of a profile looks at first.
 struct FunctionRanks {
   static constexpr size_t kMaxFunctions = 10;
 
-  std::vector<FunctionComparison> hottest;  // of the reference, most first
+  // Of the reference, most first; of those with the same count the first ones by name.
+  std::vector<FunctionComparison> hottest;
   size_t found = 0;     // of those, how many are among as many hottest ones of the estimate
   size_t in_place = 0;  // of those, how many have the same rank in both
 };

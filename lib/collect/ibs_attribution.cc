@@ -53,7 +53,9 @@ void IbsAttribution::AddSums(uint32_t source, const SampleLocation& location,
 void IbsAttribution::AddLatency(uint32_t source, const SampleLocation& location, const char* name,
                                 IbsLevel level, uint16_t cycles) {
   const uint32_t part = static_cast<uint32_t>(level) * kIbsBuckets + IbsBucketOf(cycles);
-  if (!AddTo(&buckets_, limits_.buckets, source, location, name, part, 1)) {
+  // Those of all instructions are few, whatever the program.
+  const size_t limit = location.module == kNoModule ? SIZE_MAX : limits_.buckets;
+  if (!AddTo(&buckets_, limit, source, location, name, part, 1)) {
     ++losses_[source].latencies;
   }
 }
@@ -68,7 +70,7 @@ void IbsAttribution::AddAccess(uint32_t source, uint32_t thread, const IbsOp& op
   line.loads += op.is_load;
   line.stores += op.is_store;
   line.misses += op.missed_dc;
-  if (op.is_load && op.missed_dc) line.miss_cycles += op.dc_miss_cycles;
+  if (HasLoadLatency(op) && op.missed_dc) line.miss_cycles += op.dc_miss_cycles;
   const IbsNode node = IbsNodeOf(op);
   line.local += node == IbsNode::kLocal;
   line.remote += node == IbsNode::kRemote;
@@ -97,8 +99,8 @@ void IbsAttribution::Add(uint32_t source, const SampleLocation& location, const 
   add(kTagToRetire, op.tag_to_retire_cycles);
   add(kCompletionToRetire, op.completion_to_retire_cycles);
   const uint16_t miss_cycles = op.missed_dc ? op.dc_miss_cycles : 0;
-  if (op.is_load && op.missed_dc) add(kDcMiss, miss_cycles);
-  if (op.is_load) AddLatency(source, location, kLoad, IbsLevelOf(op), miss_cycles);
+  if (HasLoadLatency(op) && op.missed_dc) add(kDcMiss, miss_cycles);
+  if (HasLoadLatency(op)) AddLatency(source, location, kLoad, IbsLevelOf(op), miss_cycles);
   if (op.missed_l1_dtlb && op.missed_l2_dtlb) add(kDtlbRefill, op.dtlb_refill_cycles);
   if ((op.is_load || op.is_store) && op.has_linear_address) AddAccess(source, location.thread, op);
 }

@@ -4,11 +4,26 @@
 #include <iterator>
 
 namespace hbbp {
+namespace {
+
+// IC_IBS_EXTD_CTL, which came with family 17h, as did the bit for misses of the L2 cache.
+constexpr uint32_t kHasL2Misses = 1u << 9;
+
+bool HitL2(const IbsOp& op) { return (op.capabilities & kHasL2Misses) != 0 && !op.missed_l2; }
+
+// Of memory that is not cached, only devices are known.
+bool IsNotCached(const IbsOp& op) {
+  return op.is_uncacheable && op.data_source != IbsDataSource::kOther;
+}
+
+}  // namespace
 
 IbsLevel IbsLevelOf(const IbsOp& op) {
   using enum IbsLevel;
   if (!op.is_load) return kNone;
+  if (IsNotCached(op)) return kUnknown;
   if (!op.missed_dc) return kL1;
+  if (HitL2(op)) return kL2;
   if (op.data_source == IbsDataSource::kNone) {
     if (!op.missed_l2) return kL2;
     return op.found_miss_underway ? kMissUnderway : kUnknown;
@@ -35,9 +50,10 @@ IbsLevel IbsLevelOf(const IbsOp& op) {
 }
 
 IbsNode IbsNodeOf(const IbsOp& op) {
-  // The register is valid only for loads that missed.
-  const bool is_from_beyond = op.is_load && op.missed_dc && op.data_source != IbsDataSource::kNone;
-  if (!is_from_beyond) return IbsNode::kNone;
+  // The register has what it had before, unless a load missed both caches.
+  const bool has_missed = op.is_load && op.missed_dc && !HitL2(op);
+  if (!has_missed || IsNotCached(op) || op.data_source == IbsDataSource::kNone)
+    return IbsNode::kNone;
   const bool is_remote = op.is_remote || op.data_source == IbsDataSource::kFarCache;
   return is_remote ? IbsNode::kRemote : IbsNode::kLocal;
 }

@@ -28,8 +28,13 @@ enum class IbsLevel : uint8_t {
 };
 inline constexpr uint32_t kIbsLevels = 15;
 
+// Returns whether IbsOp::dc_miss_cycles is known if the op missed the L1 data cache. It is not of
+// stores and software prefetches.
+inline bool HasLoadLatency(const IbsOp& op) { return op.is_load && !op.is_software_prefetch; }
+
 // Loads that hit the L1 data cache are of kL1, and those that missed it of what IBS_OP_DATA2 says.
-// It says nothing of those that hit the L2 cache.
+// It says nothing of those that hit the L2 cache. Of memory that is not cached nothing is known,
+// unless it is of a device: kUnknown.
 IbsLevel IbsLevelOf(const IbsOp& op);
 
 // Returns a name like those of the events of the north bridge: "local-dram".

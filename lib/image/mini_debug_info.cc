@@ -18,7 +18,9 @@
 namespace hbbp {
 namespace {
 
-constexpr uint64_t kMaxBytes = 256ull << 20;
+// Real ones unpack to some ten times their size, and to some megabytes.
+constexpr uint64_t kMaxBytes = 64ull << 20;
+constexpr uint64_t kMaxFactor = 32;
 constexpr uint64_t kMaxDecoderBytes = 128ull << 20;  // the dictionary of xz -9 has 64 MiB
 constexpr size_t kFirstBytes = 1 << 20;
 
@@ -52,12 +54,13 @@ std::vector<uint8_t> Unpack(const Liblzma& lzma, std::span<const uint8_t> packed
   const std::unique_ptr<lzma_stream, decltype(lzma.end)> owned(&stream, lzma.end);
   stream.next_in = packed.data();
   stream.avail_in = packed.size();
+  const uint64_t limit = std::min(kMaxBytes, kFirstBytes + kMaxFactor * packed.size());
   std::vector<uint8_t> bytes(kFirstBytes);
   lzma_ret result = LZMA_OK;
   while (result == LZMA_OK) {
     if (stream.total_out == bytes.size()) {
-      if (bytes.size() == kMaxBytes) return {};
-      bytes.resize(std::min<uint64_t>(kMaxBytes, 2 * bytes.size()));
+      if (bytes.size() == limit) return {};
+      bytes.resize(std::min<uint64_t>(limit, 2 * bytes.size()));
     }
     stream.next_out = bytes.data() + stream.total_out;
     stream.avail_out = bytes.size() - stream.total_out;

@@ -43,7 +43,7 @@ void VisitIbsEvents(const IbsOp& op, const IbsEventVisitor& visit) {
   const bool misses_l1_dtlb = has_translation && op.missed_l1_dtlb;
   const bool hits_l2_dtlb = misses_l1_dtlb && !op.missed_l2_dtlb;
   const bool is_return = op.is_branch && op.is_return;
-  const uint64_t load_miss_cycles = op.is_load && op.missed_dc ? op.dc_miss_cycles : 0;
+  const uint64_t load_miss_cycles = HasLoadLatency(op) && op.missed_dc ? op.dc_miss_cycles : 0;
   const IbsNode node = IbsNodeOf(op);
   const IbsLevel level = IbsLevelOf(op);
   const bool is_from_near_cache =

@@ -34,6 +34,9 @@ constexpr size_t kChunk = 1 << 18;
 // 4 bytes.
 constexpr uint64_t kMaxInflated = 1032;
 constexpr uint64_t kMaxDecompressed = (128 << 10) / 4;
+// All sections together do not, beyond some size: real ones expand to some four times theirs.
+constexpr uint64_t kMaxFactor = 64;
+constexpr uint64_t kMaxOfAnyFactor = 256ull << 20;
 
 // ELFCOMPRESS_ZSTD, which older headers lack.
 constexpr uint32_t kByZstd = 2;
@@ -121,6 +124,7 @@ class Unpacker {
   };
 
   Status Plan() {
+    uint64_t packed_bytes = 0;
     for (const ElfSection& section : file_.sections()) {
       if (section.header.sh_type == SHT_NOBITS || std::ranges::count(kNeeded, section.name) == 0) {
         continue;
@@ -131,8 +135,14 @@ class Unpacker {
         HBBP_ASSIGN_OR_RETURN(const uint64_t max_factor, LoadDecompressor(part));
         if (part.bytes / max_factor > section.header.sh_size) return Damaged(part);
       }
+      const bool is_known = std::ranges::any_of(
+          parts_, [&](const Part& other) { return other.section->name == section.name; });
+      if (is_known) return Damaged(part);
       parts_.push_back(part);
       total_ += part.bytes;
+      packed_bytes += section.header.sh_size;
+      const bool is_bomb = total_ > kMaxOfAnyFactor && total_ / kMaxFactor > packed_bytes;
+      if (is_bomb) return Damaged(part);
     }
     return OkStatus();
   }

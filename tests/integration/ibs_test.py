@@ -38,7 +38,8 @@ REGISTER = re.compile(r'^(\w+):\s+([0-9a-f]{16})', re.M)
 # These register bits are shown by perf and used here; reserved bits stay as recorded.
 OP_DATA_BITS = 0x000001bfffffffff  # without RipInvalid
 OP_DATA3_BITS = 0xfffffffffffff3ff
-FAR_CACHE = 5  # a DataSrc
+PREFETCH = 1 << 21
+FAR_CACHE, DEVICE = 5, 7  # each is a DataSrc
 LOAD_LEVELS = {  # by DataSrc and RmtNode
     (1, 0): 'local-l3', (2, 0): 'local-cache', (2, 1): 'remote-cache', (3, 0): 'local-dram', (3, 1): 'remote-dram',
     (5, 0): 'remote-cache', (5, 1): 'remote-cache', (6, 0): 'long-latency-memory', (6, 1): 'long-latency-memory',
@@ -53,20 +54,32 @@ def is_memory(fields):
     return fields['LdOp'] | fields['StOp']
 
 
+def has_latency(fields):
+    """Returns whether it is a load but not a prefetch, whose latency is not valid."""
+    return fields['LdOp'] & ~fields['SwPf']
+
+
 def draw_op_data2(draw):
     """Returns a data source that perf has a name for, or 0, any node and any state of the line."""
     source = draw.randrange(13)
     return source & 7 | source >> 3 << 6 | draw.getrandbits(2) << 4
 
 
+def is_not_cached(fields):
+    """Returns whether nothing but the latency is known of a load. Devices are known."""
+    return fields['DcUcMemAcc'] and fields.get('DataSrc') != DEVICE
+
+
 def load_level(fields):
     """Returns the level of memory that a load had its data from, by the fields that perf prints."""
+    if is_not_cached(fields):
+        return 'unknown'
     if not fields['DcMiss']:
         return 'l1'
-    if 'DataSrc' in fields:  # else it is 0
-        return LOAD_LEVELS.get((fields['DataSrc'], fields['RmtNode']), 'unknown')
     if not fields['L2Miss']:
         return 'l2'
+    if 'DataSrc' in fields:  # else it is 0
+        return LOAD_LEVELS.get((fields['DataSrc'], fields['RmtNode']), 'unknown')
     return 'miss-underway' if fields['DcMissNoMabAlloc'] else 'unknown'
 
 
@@ -87,7 +100,7 @@ EVENTS = {
     'op-tag-to-retire-cycles': lambda f: f['TagToRetCtr'],
     'op-completion-to-retire-cycles': lambda f: f['CompToRetCtr'],
     'op-dtlb-refill-cycles': lambda f: f['TlbRefillLat'],
-    'op-dc-load-miss-cycles': lambda f: f['LdOp'] * f['DcMiss'] * f['DcMissLat'],
+    'op-dc-load-miss-cycles': lambda f: has_latency(f) * f['DcMiss'] * f['DcMissLat'],
 }
 
 
@@ -171,7 +184,7 @@ class IbsTest(record_support.RecordTest):
             samples.append((registers, {name: int(value) for name, value in FIELD.findall(text)}))
         return samples
 
-    def many_ops(self, count=3000):
+    def many_ops(self, count=3000, bits=OP_DATA3_BITS):
         recorded = self.data('zen4_genoa.ibs.perf.data').read_bytes()
         start, size = struct.unpack_from('<QQ', recorded, 40)
         template = recorded[start:start + size]
@@ -183,7 +196,7 @@ class IbsTest(record_support.RecordTest):
             records.append(patched(template, address, ip, {
                 1: draw.getrandbits(64) & OP_DATA_BITS,
                 2: draw_op_data2(draw),
-                3: draw.getrandbits(64) & OP_DATA3_BITS,
+                3: draw.getrandbits(64) & bits,
                 4: 0x7fff0000 + draw.randrange(0, 4096, 8),
             }))
         recording = self.directory / 'ibs.perf.data'
@@ -215,7 +228,7 @@ class IbsTest(record_support.RecordTest):
         for name, field, is_meant in [
                 ('tag-to-retire', 'TagToRetCtr', lambda f: True),
                 ('completion-to-retire', 'CompToRetCtr', lambda f: True),
-                ('dc-miss', 'DcMissLat', lambda f: f['LdOp'] and f['DcMiss']),
+                ('dc-miss', 'DcMissLat', lambda f: has_latency(f) and f['DcMiss']),
                 ('dtlb-refill', 'TlbRefillLat', lambda f: f['DcL1TlbMiss'] and f['DcL2TlbMiss'])]:
             latencies = [fields[field] for _, fields in samples if is_meant(fields)]
             listing = self.ibs('--histogram', name)
@@ -229,7 +242,7 @@ class IbsTest(record_support.RecordTest):
         """Returns how many loads there are by (instruction, level, cycles)."""
         loads = collections.Counter()
         for registers, fields in self.decoded_by_perf(recording):
-            if fields['LdOp']:
+            if has_latency(fields):
                 cycles = fields['DcMissLat'] if fields['DcMiss'] else 0
                 loads[registers['IbsOpRip'], load_level(fields), cycles] += 1
         return loads
@@ -257,7 +270,7 @@ class IbsTest(record_support.RecordTest):
             self.assertAlmostEqual(sum(row['share'] for row in listing['rows']), 1)
 
     def test_levels_of_loads_add_up_to_derived_events(self):
-        self.import_it(self.many_ops())
+        self.import_it(self.many_ops(bits=OP_DATA3_BITS & ~PREFETCH))
         events = ['op-loads', *LEVEL_EVENTS.values()]
         by_event = {row['address']: row for row in self.ibs('--event', ','.join(events))['rows']}
         listing = self.ibs('--latencies')
@@ -321,7 +334,8 @@ class IbsTest(record_support.RecordTest):
                 expected[line, 'loads'] += fields['LdOp']
                 expected[line, 'stores'] += fields['StOp']
                 expected[line, 'misses'] += fields['DcMiss']
-                if fields['LdOp'] and fields['DcMiss'] and 'DataSrc' in fields:
+                has_source = fields['LdOp'] and fields['DcMiss'] and fields['L2Miss'] and 'DataSrc' in fields
+                if has_source and not is_not_cached(fields):
                     is_remote = fields['RmtNode'] or fields['DataSrc'] == FAR_CACHE
                     expected[line, 'remote' if is_remote else 'local'] += 1
         self.import_it(recording)
@@ -421,7 +435,7 @@ class IbsTest(record_support.RecordTest):
         for _ in range(2000):
             records.append(of_process(patched(template, 0xffffffff81143526, draw.choice(addresses[:-1]), {
                 2: draw_op_data2(draw),
-                3: draw.getrandbits(64) & OP_DATA3_BITS,
+                3: draw.getrandbits(64) & OP_DATA3_BITS & ~PREFETCH,
             }), PROCESS))
         recording = self.directory / 'sum.perf.data'
         recording.write_bytes(with_records(recorded, records))
@@ -468,17 +482,17 @@ class IbsTest(record_support.RecordTest):
 
         result = self.run_tool('annotate', self.file, by_cycles, '--function', 'sum', '--no-source', '--format', 'json')
         rows = {int(row['address'], 16): row for row in json.loads(result.stdout)['rows']}
-        self.assertEqual({address: row['cycles-samples'] for address, row in rows.items()},
+        self.assertEqual({address: row['cycles:u-samples'] for address, row in rows.items()},
                          {address: 7 if address == last else 0 for address in rows})
         self.assertEqual(sum(row['op-samples'] for row in rows.values()), 2000)
         text = self.run_tool('annotate', self.file, by_cycles, '--function', 'sum', '--no-source', '--all').stdout
-        self.assertRegex(text, r'source +cycles samples +IBS ops +DC misses')
+        self.assertRegex(text, r'source +cycles:u samples +IBS ops +DC misses')
         self.assertRegex(text, rf' 7 +(█|▉|▊|▋|▌|▍|▎|▏| )*{hex(last)}: ')
 
         text = self.run_tool('annotate', by_cycles, '--function', 'sum', '--no-source').stdout
         self.assertNotIn('samples', text.splitlines()[5])
         text = self.run_tool('annotate', by_cycles, '--function', 'sum', '--no-source', '--samples').stdout
-        self.assertRegex(text, r'source +cycles samples +heat')
+        self.assertRegex(text, r'source +cycles:u samples +heat')
 
     def test_what_is_missing_is_reported(self):
         self.import_it(self.data('zen4_genoa.ibs.perf.data'))

@@ -5,18 +5,24 @@
 #include <cstdint>
 #include <hbbp/hbbp.hpp>
 #include <map>
+#include <optional>
 #include <utility>
 
 namespace hbbp::tools {
 
 struct IbsOps {
   uint64_t samples = 0;
-  uint64_t dc_misses = 0;    // of loads and stores
-  uint64_t load_misses = 0;  // of the L1 data cache
+  uint64_t dc_misses = 0;  // of loads and stores
+  uint64_t loads = 0;
   uint64_t load_miss_cycles = 0;
+  // Of loads whose latencies are known by level of memory:
+  uint64_t loads_by_level = 0;
+  uint64_t load_misses = 0;  // of the L1 data cache
 
-  // There must be load misses.
-  double MeanMissCycles() const {
+  // Returns nothing if no load missed, or if latencies of some loads are not known, as in older
+  // profiles, and where there was no room for them.
+  std::optional<double> MeanMissCycles() const {
+    if (load_misses == 0 || loads_by_level != loads) return std::nullopt;
     return static_cast<double>(load_miss_cycles) / static_cast<double>(load_misses);
   }
 };

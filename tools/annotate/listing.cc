@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -338,8 +339,9 @@ class ListingLines {
   }
 
   static void AddOps(const IbsOps& ops, Line* line) {
+    const std::optional<double> mean_miss = ops.MeanMissCycles();
     SetOps(FormatCount(ops.samples), FormatCount(ops.dc_misses),
-           ops.load_misses == 0 ? "" : FormatCount(ops.MeanMissCycles()), line);
+           mean_miss ? FormatCount(*mean_miss) : "", line);
   }
 
   // Of the branches that were seen, those whose targets are listed.
@@ -498,7 +500,8 @@ void AddInstructions(const AnnotatedFunction& function, const AnalysedCode& code
       const IbsOps ops = instruction.ops == nullptr ? IbsOps() : *instruction.ops;
       row.emplace_back(ops.samples);
       row.emplace_back(ops.dc_misses);
-      row.push_back(ops.load_misses == 0 ? Cell() : Cell(ops.MeanMissCycles()));
+      const std::optional<double> mean_miss = ops.MeanMissCycles();
+      row.push_back(mean_miss ? Cell(*mean_miss) : Cell());
     }
     table->AddRow(std::move(row));
   }

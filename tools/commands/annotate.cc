@@ -22,8 +22,14 @@ constexpr char kName[] = "annotate";
 constexpr uint64_t kTextFunctions = 3;
 constexpr size_t kLinesAbove = 8;  // of the hottest block, in a pager
 
-std::vector<std::string> Notes(const AnalysedCode& code, const SourceText& text) {
+std::vector<std::string> Notes(const AnalysedCode& code, const std::vector<SourceView>& sources,
+                               const SourceText& text) {
   std::vector<std::string> notes = code.SourceProblems();
+  const uint64_t dropped = SumOfCounters(sources, "ibs-sums-dropped");
+  if (code.has_ops() && dropped != 0) {
+    notes.push_back(FormatCount(dropped) +
+                    " events of IBS found no room: numbers of ops are too low");
+  }
   if (!text.missing().empty()) {
     const size_t others = text.missing().size() - 1;
     notes.push_back("there is no source file " + text.missing().front() +
@@ -56,7 +62,7 @@ int PrintTable(const Request& request, Format format, AnalysedCode* code,
     const int status = table.PrintRows(kName, format);
     if (status != kExitSuccess) return status;
   }
-  for (const std::string& note : Notes(*code, SourceText())) table.AddNote(note);
+  for (const std::string& note : Notes(*code, request.sources, SourceText())) table.AddNote(note);
   return table.Print(kName, format);
 }
 
@@ -69,7 +75,7 @@ std::string TextNotes(const Request& request, const AnalysedCode& code, const So
         " instructions that were not seen to run are left out; --all lists them");
   }
   for (const std::string& note : Caveats(request.sources)) add(note);
-  for (const std::string& note : Notes(code, source)) add(note);
+  for (const std::string& note : Notes(code, request.sources, source)) add(note);
   return text;
 }
 

@@ -66,6 +66,7 @@ std::string FunctionsText(const FunctionRanks& ranks) {
 }
 
 Json ToJson(const FunctionRanks& ranks) {
+  const auto rank_or_null = [](size_t rank) { return rank == 0 ? Json() : Json(rank); };
   Json json = Json::array();
   for (const FunctionComparison& function : ranks.hottest) {
     json.push_back({{"module", function.module},
@@ -73,7 +74,7 @@ Json ToJson(const FunctionRanks& ranks) {
                     {"ref", function.reference},
                     {"est", function.estimate},
                     {"rank_ref", function.reference_rank},
-                    {"rank_est", function.estimate_rank}});
+                    {"rank_est", rank_or_null(function.estimate_rank)}});
   }
   return json;
 }

@@ -25,9 +25,10 @@ namespace {
 
 constexpr char kName[] = "ibs";
 constexpr uint64_t kTableRows = 20;
+constexpr char kByInstruction[] = "instruction";
 
 struct Wanted {
-  std::string by = "instruction";
+  std::string by = kByInstruction;
   std::vector<std::string> events;
   uint64_t rows = 0;
 };
@@ -72,7 +73,7 @@ StatusOr<Table> EventTable(const hbbp::analysis& analysis, const Wanted& wanted)
   HBBP_ASSIGN_OR_RETURN(const std::vector<std::string> events,
                         ChooseEvents(wanted.events, occurred));
 
-  const bool by_instruction = wanted.by == "instruction";
+  const bool by_instruction = wanted.by == kByInstruction;
   const bool by_function = by_instruction || wanted.by == "function";
   using Key = std::tuple<uint32_t, uint32_t, uint64_t>;  // module, function, address
   std::map<Key, std::vector<uint64_t>> groups;
@@ -115,6 +116,8 @@ StatusOr<Table> EventTable(const hbbp::analysis& analysis, const Wanted& wanted)
   for (size_t i = 0; i < events.size(); ++i) table.AddField("total_" + events[i], totals[i]);
   table.AddSummary(FormatCount(uint64_t{shown}) + " of " + FormatCount(uint64_t{rows.size()}) +
                    " rows");
+  const uint64_t dropped = SumOfCounters(Sources(analysis), "ibs-sums-dropped");
+  if (dropped != 0) table.AddNote(FormatCount(dropped) + " events of instructions found no room");
   AddCaveats(Sources(analysis), &table);
   AddCodeProblems(analysis, &table);
   if (sums.empty()) table.AddNote("there are no IBS samples; perf record -e ibs_op// takes some");
@@ -214,7 +217,7 @@ int RunIbs(int argc, char** argv) {
   PrintOptions printing;
   Options options(kName, "Show what instruction-based sampling (IBS) reports of instructions");
   options.Profiles(&files, "profiles; several are added up");
-  options.Choice("--by", &wanted.by, {"instruction", "function", "module"},
+  options.Choice("--by", &wanted.by, {kByInstruction, "function", "module"},
                  "what a row is (instruction)");
   options.Values("--event", &events, "NAME,..",
                  "columns, for instance op-loads,op-dc-misses; the first sorts");
@@ -248,6 +251,10 @@ int RunIbs(int argc, char** argv) {
   if (!with_latencies &&
       !(loads.function.empty() && loads.address.empty() && loads.module.empty())) {
     return Fail(kName, "--function, --address and --module are of --latencies");
+  }
+  const bool is_of_events = histogram.empty() && data.empty() && !with_latencies;
+  if (!is_of_events && !(events.empty() && wanted.by == kByInstruction)) {
+    return Fail(kName, "--event and --by are not of --histogram, --latencies and --data");
   }
 
   for (const std::string& event : SplitAtCommas(events)) {

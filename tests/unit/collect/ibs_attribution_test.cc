@@ -214,12 +214,20 @@ TEST_CASE("sums and latencies have a limit, and the number beyond it is reported
   limits.sums = 10;
   limits.buckets = 2;
   IbsAttribution attribution(limits);
-  for (uint64_t i = 0; i < 100; ++i)
-    attribution.Add(kSource, At(i, static_cast<uint32_t>(i)), IbsOp());
+  IbsOp load;
+  load.is_load = true;
+  for (uint64_t i = 0; i < 100; ++i) {
+    attribution.Add(kSource, At(i, static_cast<uint32_t>(i)), load);
+  }
   const auto losses = LossesOf(attribution);
-  CHECK(losses.at("ibs-sums-dropped") == 90);
-  CHECK(losses.at("ibs-latencies-dropped") == 198);
-  CHECK(DataOf(&attribution).ibs_counts.size() == 10);
+  CHECK(losses.at("ibs-sums-dropped") == 390);
+  // Two of each thread are of all instructions, which do not crowd each other out.
+  CHECK(losses.at("ibs-latencies-dropped") == 98 + 2);
+  const ProfileData data = DataOf(&attribution);
+  CHECK(data.ibs_counts.size() == 10);
+  uint64_t of_all = 0;
+  for (const IbsCount& bucket : data.ibs_buckets) of_all += bucket.module == kNoModule;
+  CHECK(of_all == 200);
 }
 
 }  // namespace
