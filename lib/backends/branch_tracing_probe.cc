@@ -8,6 +8,7 @@
 #include <string>
 
 #include "backends/thread_sampler.h"
+#include "perf/breakpoint_check.h"
 #include "perf/perf_event.h"
 #include "trace/breakpoint.h"
 #include "trace/native/native_stub.h"
@@ -76,6 +77,11 @@ Capability ProbeMethod(const Capability& timers) {
               "perf events with real-time signals, and breakpoints",
               "Linux 5.13 or newer gives synchronous signals (sigtrap)"};
     }
+  }
+  if (error_number == 0 && !BreakpointsAreHit()) {
+    return {kName, CapabilityState::kSupported,
+            std::string("perf events with sigtrap and look-ahead alone; ") + kNeverHit,
+            "without breakpoints bursts end at what look-ahead does not know"};
   }
   if (error_number == 0) {
     const int no_breakpoint = TryBreakpoint();

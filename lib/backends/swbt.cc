@@ -23,6 +23,7 @@
 #include "base/own_status.h"
 #include "events/period.h"
 #include "image/process_maps.h"
+#include "perf/breakpoint_check.h"
 #include "perf/perf_event.h"
 #include "trace/interpreter/code_cache.h"
 #include "trace/restartable_sequence.h"
@@ -169,6 +170,10 @@ bool IsSharedMemory(const Mapping& mapping) {
          !IsForbidden(mapping) && !mapping.path.starts_with("anon_inode:");
 }
 
+const char* NameBreakpoints() {
+  return BreakpointsAreHit() ? ", breakpoints" : ", no breakpoints, as none is ever hit";
+}
+
 }  // namespace
 
 SwbtBackend::SwbtBackend() : attr_(MakePerfEventAttr(0, 0)) {}
@@ -208,6 +213,11 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   SourceChoice source;
   source.kind = SourceKind::kSwbt;
   HBBP_RETURN_IF_ERROR(ChooseSampler(config, &source));
+  const bool uses_breakpoints = has_events_ && BreakpointsAreHit();
+  if (config.trace_mode != TraceMode::kLookAhead && !uses_breakpoints) {
+    return MakeStatus(StatusCode::kUnsupported, "mode %s needs breakpoints: %s; take mode %s",
+                      NameOfMode(config.trace_mode), kNeverHit, NameOfMode(TraceMode::kLookAhead));
+  }
   if (config.concurrent.empty()) AddUnusedOptionsToNote(config, &source);
   burst_extent_ = trigger_.Extent();
   source.burst_extent = burst_extent_;
@@ -229,7 +239,7 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
     tracer_config.dense_samples = kDenseSamples;
     tracer_config.samples_by_burst = kDensity;
   }
-  tracer_config.may_use_breakpoints = has_events_;
+  tracer_config.may_use_breakpoints = uses_breakpoints;
   tracer_config.carries_late_samples = trigger_.IsClock();
   tracer_config.uses_real_time_signals = uses_real_time_signals_;
   if (config.trace_mode == TraceMode::kLookAhead) {
@@ -401,7 +411,7 @@ bool SwbtBackend::MayOpen() {
   };
   attr_ = MakeSigtrapAttr(trigger_.type, trigger_.config, period_);
   if (!only_threads_.empty()) attr_.inherit = attr_.inherit_thread = 0;
-  method_ = "perf event " + trigger_.name + " with sigtrap, breakpoints";
+  method_ = "perf event " + trigger_.name + " with sigtrap" + NameBreakpoints();
   uses_real_time_signals_ = force_real_time_signals_;
   if (!uses_real_time_signals_) {
     if (try_to_open()) return true;
@@ -414,8 +424,8 @@ bool SwbtBackend::MayOpen() {
   attr_.inherit = 0;
   attr_.inherit_thread = 0;
   attr_.wakeup_events = 1;
-  method_ = "perf event " + trigger_.name +
-            " with real-time signals, breakpoints: sigtrap needs Linux 5.13";
+  method_ = "perf event " + trigger_.name + " with real-time signals" + NameBreakpoints() +
+            ": sigtrap needs Linux 5.13";
   return try_to_open();
 }
 
@@ -533,9 +543,9 @@ void SwbtBackend::ReplaceEventsIfSwitchesAreExpensive(EventSink* sink) {
   ReplaceEventsByTimers(*std::move(timers), sink);
   char text[192];
   std::snprintf(text, sizeof(text),
-                "CPU-time timers of threads, breakpoints: by context switches, perf events took "
-                "some %.1f %% of CPU time; -e task-clock keeps them",
-                100 * of_switches / of_all);
+                "CPU-time timers of threads%s: by context switches, perf events took some %.1f %% "
+                "of CPU time; -e task-clock keeps them",
+                NameBreakpoints(), 100 * of_switches / of_all);
   method_ = text;
 }
 

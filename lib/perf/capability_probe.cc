@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/files.h"
+#include "perf/breakpoint_check.h"
 #include "perf/perf_event.h"
 #include "perf/switch_cost.h"
 
@@ -151,6 +152,12 @@ perf_event_attr BreakpointAttr() {
 }
 
 Capability ProbeBreakpoint() {
+  if (!BreakpointsAreHit()) {
+    return {
+        "breakpoint", CapabilityState::kMissing, kNeverHit,
+        "branch tracing does with look-ahead alone; its modes breakpoint and verify need another "
+        "machine"};
+  }
   int count = 0;
   int last_error = 0;
   UniqueFd fds[16];

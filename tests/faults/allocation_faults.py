@@ -94,8 +94,11 @@ def why_not_here(options):
     doctor = subprocess.run([options.hbbp, 'doctor', '--format', 'json'], capture_output=True,
                             text=True, check=False)
     rows = {row['name']: row for row in json.loads(doctor.stdout)['rows']}
-    row = rows['task_clock' if options.source == 'ebs' else 'sigtrap']
-    return None if row['state'] == 'supported' else row['detail']
+    needed = ['task_clock' if options.source == 'ebs' else 'sigtrap']
+    if options.source in ('breakpoint', 'verify'):
+        needed.append('breakpoint')
+    missing = [rows[name]['detail'] for name in needed if rows[name]['state'] != 'supported']
+    return missing[0] if missing else None
 
 
 def numbers(last, everything):

@@ -611,6 +611,13 @@ def applies(host, way, mode):
     return way == 'record' or way == 'restart' and not host.why_no_restart
 
 
+def why_no_breakpoints(tool):
+    """Returns None if there are breakpoints."""
+    doctor = subprocess.run([tool, 'doctor', '--format', 'json'], capture_output=True, text=True, check=False)
+    row, = [row for row in json.loads(doctor.stdout)['rows'] if row['name'] == 'breakpoint']
+    return None if row['state'] == 'supported' else row['detail']
+
+
 def run_host(options, host):
     """Returns the plain result and {column: results}."""
     by_column = {}
@@ -641,6 +648,12 @@ def main():
     if options.list:
         print('\n'.join(name for _, name in names))
         return 0
+    reason = why_no_breakpoints(options.build.tool)
+    if reason:
+        print(f'modes that need breakpoints are skipped: {reason}')
+        options.mode = [mode for mode in options.mode if mode not in ('breakpoint', 'verify')]
+    if not options.mode:
+        return SKIPPED
     with tempfile.TemporaryDirectory(prefix='hbbp-hosts-') as directory:
         return run_all(options, [find_host(group, name, directory) for group, name in names])
 

@@ -23,6 +23,8 @@ class RecordResourcesTest(record_support.RecordTest):
         return result.stdout
 
     def traced(self, mode, *arguments, status=0, **options):
+        if mode != 'lookahead' and record_support.why_no_breakpoints():
+            self.skipTest(record_support.why_no_breakpoints())
         result = self.run_tool('record', '--source', 'swbt', '--mode', mode, '-e', 'task-clock',
                                '-c', PERIOD_NS, '-o', self.file, '--', program('resources'),
                                *arguments, timeout=record_support.TIMEOUT_S, **options)

@@ -9,10 +9,6 @@ MODES = ('lookahead', 'breakpoint', 'verify')
 
 class RecordSignalsTest(record_support.RecordTest):
 
-    def has_breakpoints(self):
-        rows = {row['name']: row for row in self.rows('doctor')}
-        return rows['sigtrap']['state'] == 'supported'
-
     def same_in(self, mode, *command, period_ns=PERIOD_NS):
         """Checks output and exit status against a run without tracing; returns the source of the profile."""
         command = [str(word) for word in command]
@@ -29,8 +25,8 @@ class RecordSignalsTest(record_support.RecordTest):
     def same(self, *command, min_bursts=1, **options):
         for mode in MODES:
             with self.subTest(mode):
-                if mode != 'lookahead' and not self.has_breakpoints():
-                    self.skipTest('no breakpoints here')
+                if mode != 'lookahead' and record_support.why_no_breakpoints():
+                    self.skipTest(record_support.why_no_breakpoints())
                 source = self.same_in(mode, *command, **options)
                 self.assertGreaterEqual(source['bursts'], min_bursts, source)
 

@@ -4,6 +4,7 @@ The environment names the command (HBBP_TOOL) and the directory of the helper pr
 (HBBP_PROGRAMS). A file of tests ends with `record_support.main(ItsTestCase)`; with the name of a
 test as argument it runs only that. Exit status 77: skipped.
 """
+import functools
 import json
 import os
 import pathlib
@@ -41,6 +42,15 @@ def why_not_permitted():
     if not rows or any(row['state'] == 'supported' for row in rows):
         return None
     return rows[0]['detail'] or 'no task_clock'
+
+
+@functools.cache
+def why_no_breakpoints():
+    """Returns why modes breakpoint and verify cannot run here, or None."""
+    doctor = subprocess.run([TOOL, 'doctor', '--format', 'json'], capture_output=True, text=True)
+    rows = {row['name']: row for row in json.loads(doctor.stdout)['rows']}
+    missing = [rows[name] for name in ('sigtrap', 'breakpoint') if rows[name]['state'] != 'supported']
+    return f'no breakpoints here: {missing[0]["detail"]}' if missing else None
 
 
 def reported(output):

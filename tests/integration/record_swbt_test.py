@@ -47,6 +47,7 @@ class RecordSwbtTest(record_support.RecordTest):
     def trace(self, *command, mode='lookahead', status=0, period_ns=PERIOD_NS, options=(),
               **run_options):
         """Records; returns the finished process."""
+        self.skip_without_breakpoints(mode)
         result = self.run_tool('record', '--source', 'swbt', '--mode', mode, '-e', 'task-clock', '-c', period_ns,
                                *options, '-o', self.file, '--', *command, **run_options)
         self.assertEqual(result.returncode, status, result)
@@ -54,9 +55,8 @@ class RecordSwbtTest(record_support.RecordTest):
         return result
 
     def skip_without_breakpoints(self, mode):
-        rows = {row['name']: row for row in self.rows('doctor')}
-        if mode != 'lookahead' and rows['sigtrap']['state'] != 'supported':
-            self.skipTest('no breakpoints here: ' + rows['sigtrap']['detail'])
+        if mode != 'lookahead' and record_support.why_no_breakpoints():
+            self.skipTest(record_support.why_no_breakpoints())
 
     def record_with_ebs(self, *options):
         """Returns the two sources of a recording of Lua, which do not disturb each other."""

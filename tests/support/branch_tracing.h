@@ -17,6 +17,7 @@
 
 #include "backends/swbt.h"
 #include "base/clock.h"
+#include "perf/breakpoint_check.h"
 #include "support/catch.h"
 #include "trace/breakpoint.h"
 
@@ -82,7 +83,7 @@ inline bool HasBreakpointsForTracing() {
   trace::Breakpoint breakpoint = {};
   const bool works = breakpoint.Arm(reinterpret_cast<uint64_t>(&HasBreakpointsForTracing), 0) == 0;
   breakpoint.Disarm();
-  return works;
+  return works && BreakpointsAreHit();
 }
 
 inline std::vector<TraceMode> ModesOfThisMachine() {

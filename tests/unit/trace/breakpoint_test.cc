@@ -20,6 +20,7 @@
 #include <thread>
 #include <vector>
 
+#include "perf/breakpoint_check.h"
 #include "support/catch.h"
 #include "trace/signal_data.h"
 
@@ -74,7 +75,7 @@ bool HasBreakpoints() {
   Breakpoint breakpoint = {};
   if (breakpoint.Arm(AddressOf(&First), 0) != 0) return false;
   breakpoint.Disarm();
-  return true;
+  return BreakpointsAreHit();
 }
 
 TEST_CASE("a breakpoint is hit at its address, with its data, and can be moved and taken away") {
