@@ -52,8 +52,10 @@ class ExportSqlTest(export_support.ExportTest):
             column = key.replace('-', '_')
             found = dict(database.execute(f'SELECT "{column}", sum(count) FROM executed GROUP BY 1'))
             self.assert_same_sums({str(value): sum for value, sum in found.items()}, self.by(key))
-        self.assert_same_sums(dict(database.execute('SELECT symbol, sum(instructions) FROM functions GROUP BY 1')),
-                              self.by('function'))
+        # Here names are as in the symbol table; of C++ there is only the library that records, at times.
+        is_c = "symbol NOT LIKE '\\_Z%' ESCAPE '\\'"
+        found = dict(database.execute(f'SELECT symbol, sum(instructions) FROM functions WHERE {is_c} GROUP BY 1'))
+        self.assert_same_sums(found, {name: sum for name, sum in self.by('function').items() if '::' not in name})
         self.assert_same_sums(dict(database.execute('SELECT module, sum(count) FROM executed GROUP BY 1')), self.by('module'))
         with open(self.export('csv'), newline='', encoding='utf-8') as file:
             rows = {(row['module'], int(row['start'], 16)): row for row in csv.DictReader(file)}

@@ -475,8 +475,12 @@ class IbsTest(record_support.RecordTest):
         event = built.Event(11, built.CYCLES, 'cycles:u')
         falls = {last: 7, last - 1: 0, start: 3}
         samples = [event.sample(ip, PROCESS, 10 + number) for ip, number_of in falls.items() for number in range(number_of)]
+        # As in the recording of ops, nothing says which file it was, so that both have one module.
+        name = str(program).encode() + b'\0'
+        mapping = built.record(MAPPING, built.USER, struct.pack('<IIQQQ', PROCESS, PROCESS, start, size, offset)
+                               + name + bytes(-len(name) % 8) + event.sample_id(PROCESS, 1))
         of_cycles, by_cycles = self.directory / 'cycles.perf.data', self.directory / 'cycles.hbbp'
-        of_cycles.write_bytes(built.file([event], [event.mapping(PROCESS, start, size, str(program), offset), *samples]))
+        of_cycles.write_bytes(built.file([event], [mapping, *samples]))
         self.assertEqual(self.run_tool('import', '-o', by_cycles, of_cycles).returncode, 0)
         self.import_it(recording)
 

@@ -18,7 +18,8 @@ IbsOpsByAddress CollectIbsOps(const hbbp::analysis& analysis) {
   for (const hbbp_ibs_latency& latency : analysis.ibs_latencies()) {
     IbsOps& ops = all[{latency.module, latency.address}];
     ops.loads_by_level += latency.samples;
-    if (std::string_view(latency.level) != "l1") ops.load_misses += latency.samples;
+    // Those that hit have none, whatever level they are of.
+    if (latency.first_cycles != 0) ops.load_misses += latency.samples;
   }
   return all;
 }

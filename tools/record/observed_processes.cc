@@ -97,9 +97,9 @@ void ObservedProcesses::Wait(int timeout_ms) {
 
 void ObservedProcesses::Suspend() {
   // They fail for processes that have ended.
-  for (auto& [pid, process] : running_) (void)CatchError([&] { process.session.stop(); });
+  for (auto& entry : running_) (void)CatchError([&] { entry.second.session.stop(); });
   ::raise(SIGSTOP);
-  for (auto& [pid, process] : running_) (void)CatchError([&] { process.session.start(); });
+  for (auto& entry : running_) (void)CatchError([&] { entry.second.session.start(); });
 }
 
 std::vector<pid_t> ObservedProcesses::FindNew() {

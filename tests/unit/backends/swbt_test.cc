@@ -867,17 +867,22 @@ TEST_CASE("periods that are drawn stand for all of the time, as fixed ones do") 
     uint64_t spent_ns = 0;
     const Sink sink = Trace(config, [&spent_ns] {
       const uint64_t begin = ClockNs(CLOCK_THREAD_CPUTIME_ID);
-      WorkFor(1500);
+      WorkFor(700);
       spent_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID) - begin;
     });
     uint64_t stands_for = sink.statistics.handler_ns;
     for (const uint64_t period : sink.PeriodsOfWholeBursts()) stands_for += period;
     return static_cast<double>(stands_for) / static_cast<double>(spent_ns);
   };
-  const double fixed = sampled_share(PeriodMode::kFixed);
-  const double drawn = sampled_share(PeriodMode::kRandom);
-  CAPTURE(fixed, drawn);
-  CHECK(drawn / fixed == Approx(1).margin(0.03));
+  // Other work makes single runs differ.
+  std::vector<double> ratios;
+  for (int pair = 0; pair < 5; ++pair) {
+    const double fixed = sampled_share(PeriodMode::kFixed);
+    ratios.push_back(sampled_share(PeriodMode::kRandom) / fixed);
+  }
+  std::sort(ratios.begin(), ratios.end());
+  CAPTURE(ratios);
+  CHECK(ratios[ratios.size() / 2] == Approx(1).margin(0.03));
 }
 
 TEST_CASE("with a budget, bursts are dropped and others stand for them, at a period that pays") {
@@ -1169,7 +1174,8 @@ TEST_CASE("a program that unmaps and remaps its code goes on") {
     CHECK(wrong == 0);
   });
   CAPTURE(sink.Describe());
-  CHECK(sink.statistics.bursts > 50);
+  // Without breakpoints, most bursts end at a system call before they have a branch.
+  CHECK(sink.statistics.bursts > (HasBreakpointsForTracing() ? 50 : 10));
 }
 
 }  // namespace
