@@ -27,7 +27,7 @@ class RecordMergeTest(record_support.RecordTest):
     def processes(self):
         info = self.info()
         self.assertEqual(sum(process['samples'] for process in info['process_list']),
-                         sum(source['samples'] for source in info['sources']))
+                         sum(source['samples'] - source['unmapped'] for source in info['sources']))
         return {process['pid']: process for process in info['process_list']}
 
     def names(self):

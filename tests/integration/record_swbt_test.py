@@ -451,9 +451,9 @@ class RecordSwbtTest(record_support.RecordTest):
     # What a machine may refuse ------------------------------------------------------------------
 
     def test_debug_registers_taken_by_the_program(self):
+        self.skip_without_breakpoints('breakpoint')
         for mode in MODES:
             with self.subTest(mode):
-                self.skip_without_breakpoints(mode)
                 plain = subprocess.run([program('debug_registers'), '50'], stdout=subprocess.PIPE,
                                        text=True)
                 if plain.returncode == 77:

@@ -302,7 +302,6 @@ void ReportDebugRegisters(const std::vector<SourceView>& sources) {
 // From outside, a thread that is found running has often just entered the kernel when it stops.
 void ReportStopsInKernel(const std::vector<ProcessProfile>& processes) {
   constexpr uint64_t kMany = 20;
-  constexpr uint64_t kTimesAsMany = 3;
   uint64_t bursts = 0, in_kernel = 0;
   for (const ProcessProfile& process : processes) {
     for (const SourceView& source : SourcesAsRecorded(process.profile)) {
@@ -310,7 +309,7 @@ void ReportStopsInKernel(const std::vector<ProcessProfile>& processes) {
       in_kernel += FindCounter(source, "in-kernel");
     }
   }
-  if (in_kernel < std::max(kMany, kTimesAsMany * bursts)) return;
+  if (in_kernel < std::max(kMany, bursts)) return;
   Note(kName, FormatCount(in_kernel) + " stops found a thread in a system call, and " +
                   FormatCount(bursts) +
                   " began a burst: code between short system calls is seen too rarely from "
