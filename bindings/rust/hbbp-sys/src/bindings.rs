@@ -1769,7 +1769,8 @@ sized!(hbbp_ibs_bucket);
 /// the north bridge ("op-nb-local-dram"); local is the node of the core:
 /// "l1", "l2"                     caches of the core; loads that hit L1 have a latency of 0
 /// "local-l3"                     or another cache of the core complex
-/// "local-cache", "remote-cache"  of another core complex
+/// "local-cache", "remote-cache"  of another core complex; before Zen 4 the first one has those of
+/// the L3 cache, too
 /// "local-dram", "remote-dram"
 /// "extension-memory", "long-latency-memory", "peer-memory"  memory of other kinds
 /// "local-other", "remote-other"  devices, configuration space
