@@ -58,7 +58,7 @@ static void* PauseForEver(void* unused) {
 }
 
 static void* RunForAWhile(void* unused) {
-  FirstPhase(0.5);
+  FirstPhase(2);
   return unused;
 }
 
