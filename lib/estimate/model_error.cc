@@ -3,6 +3,9 @@
 #include <bit>
 #include <cmath>
 #include <cstddef>
+#include <cstring>
+#include <functional>
+#include <string>
 
 #include "base/random_bits.h"
 
@@ -10,6 +13,19 @@ namespace hbbp {
 namespace {
 
 constexpr int kPageBits = 12;
+
+// Identifies a module by what it is, since its index depends on the order in which profiles were
+// added up. This is called for each branch, so it reads a few bytes only.
+uint64_t SeedOfModule(const ProfileData& data, uint32_t module) {
+  if (module >= data.modules.size()) return module;
+  const ModuleRecord& record = data.modules[module];
+  uint64_t seed = 0;
+  if (record.build_id.size() >= sizeof(seed)) {
+    std::memcpy(&seed, record.build_id.data(), sizeof(seed));
+    return seed;
+  }
+  return std::hash<std::string>()(record.path);
+}
 
 }  // namespace
 
@@ -23,7 +39,7 @@ bool IsWeighedByModel(const SourceRecord& source) {
 ReplicateSums ModeledReplicates(const ProfileData& data, const BranchCount& branch) {
   ReplicateSums replicates = branch.replicates;
   if (!IsWeighedByModel(data.sources[branch.source])) return replicates;
-  RandomBits module(branch.to_module);
+  RandomBits module(SeedOfModule(data, branch.to_module));
   RandomBits page(module.Next() + (branch.to >> kPageBits));
   const uint64_t row = 1 + page.Next() % (kReplicates - 1);
   const bool is_negated = page.Next() % 2 != 0;
