@@ -2,7 +2,11 @@
 // hbbp_native_done; hbbp_native_run, in assembly, saves the caller's registers, loads the given
 // state and jumps to the instruction; hbbp_native_done stores the new state and returns to Run().
 // If the instruction raises a signal, the handler StopAtSignal notes which, and continues at
-// hbbp_native_done.
+// hbbp_native_stopped.
+//
+// Some hypervisors cannot return to a program whose stack pointer is not canonical: after an
+// interrupt or a signal it gets SIGSEGV instead. MakePossible keeps such values out of states;
+// where an instruction loads one, StopAtSignal carries on if the return fails before it is stored.
 //
 // signal_context_test.cc and NativeRunner, which compares stubs and the interpreter with the
 // processor, call it.
@@ -10,7 +14,9 @@
 
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <iterator>
@@ -37,6 +43,7 @@ __attribute__((visibility("hidden"))) uint32_t hbbp_native_caller_x87_control;
 __attribute__((visibility("hidden"))) uint32_t hbbp_native_vector_level;  // 0 SSE, 1 AVX, 2 AVX-512
 __attribute__((visibility("hidden"))) void hbbp_native_run();
 __attribute__((visibility("hidden"))) void hbbp_native_done();
+__attribute__((visibility("hidden"))) void hbbp_native_stopped();
 }
 
 static_assert(offsetof(hbbp::trace::MachineState, gpr) == 0);
@@ -134,11 +141,14 @@ hbbp_native_run:
   .type hbbp_native_done, @function
   .globl hbbp_native_done
 hbbp_native_done:
+  mov %rsp, hbbp_native_state+8*4(%rip)
+  mov hbbp_native_caller_rsp(%rip), %rsp
+  .globl hbbp_native_stopped
+hbbp_native_stopped:
   mov %rax, hbbp_native_state+8*0(%rip)
   mov %rcx, hbbp_native_state+8*1(%rip)
   mov %rdx, hbbp_native_state+8*2(%rip)
   mov %rbx, hbbp_native_state+8*3(%rip)
-  mov %rsp, hbbp_native_state+8*4(%rip)
   mov %rbp, hbbp_native_state+8*5(%rip)
   mov %rsi, hbbp_native_state+8*6(%rip)
   mov %rdi, hbbp_native_state+8*7(%rip)
@@ -150,7 +160,6 @@ hbbp_native_done:
   mov %r13, hbbp_native_state+8*13(%rip)
   mov %r14, hbbp_native_state+8*14(%rip)
   mov %r15, hbbp_native_state+8*15(%rip)
-  mov hbbp_native_caller_rsp(%rip), %rsp
   pushfq
   popq hbbp_native_rflags(%rip)
   cld
@@ -196,12 +205,57 @@ struct sigaction old_actions[std::size(kSignals)];
 void StopAtSignal(int number, siginfo_t*, void* context) {
   auto* registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
   const auto rip = static_cast<uint64_t>(registers[REG_RIP]);
-  if (rip - hbbp_native_slot >= kPage) {  // not ours: it happens again, and ends the process
+  const auto done = reinterpret_cast<uint64_t>(&hbbp_native_done);
+  if (rip - hbbp_native_slot >= kPage && rip != done) {  // not ours: it happens again, and ends us
     signal(number, SIG_DFL);
     return;
   }
-  raised_signal = number;
-  registers[REG_RIP] = reinterpret_cast<greg_t>(&hbbp_native_done);
+  const bool is_behind = number == SIGSEGV && rip != hbbp_native_slot;
+  if (!is_behind) raised_signal = number;
+  hbbp_native_state.gpr[trace::kRsp] = static_cast<uint64_t>(registers[REG_RSP]);
+  registers[REG_RSP] = static_cast<greg_t>(hbbp_native_caller_rsp);
+  registers[REG_RIP] = reinterpret_cast<greg_t>(&hbbp_native_stopped);
+}
+
+constexpr uint64_t kNotCanonical = 0x7ff0000000000001;
+
+void GoBehindInstruction(int, siginfo_t*, void* context) {
+  constexpr greg_t kUndefinedBytes = 2;
+  static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP] += kUndefinedBytes;
+}
+
+// Returns whether a signal's handler can return to code whose stack pointer is not canonical.
+bool CanReturnToAnyStack() {
+  static const bool can_return = [] {
+    const pid_t child = fork();
+    if (child == 0) {
+      signal(SIGSEGV, SIG_DFL);
+      static char stack_bytes[kStackBytes];
+      stack_t stack = {};
+      stack.ss_sp = stack_bytes;
+      stack.ss_size = sizeof(stack_bytes);
+      sigaltstack(&stack, nullptr);
+      struct sigaction action = {};
+      action.sa_sigaction = GoBehindInstruction;
+      action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+      sigaction(SIGILL, &action, nullptr);
+      asm volatile(
+          "mov %%rsp, %%rbx\n\t"
+          "mov %0, %%rsp\n\t"
+          "ud2\n\t"
+          "mov %%rbx, %%rsp" ::"r"(kNotCanonical)
+          : "rbx", "memory");
+      _exit(0);
+    }
+    int status = -1;
+    return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+  }();
+  return can_return;
+}
+
+uint32_t VectorLevel() {
+  if (__builtin_cpu_supports("avx512bw")) return 2;
+  return __builtin_cpu_supports("avx") ? 1 : 0;
 }
 
 }  // namespace
@@ -213,9 +267,7 @@ NativeExecutor::NativeExecutor() {
   memory_ = static_cast<uint8_t*>(memory);
   mprotect(data() + kDataBytes, kPage, PROT_NONE);
   hbbp_native_slot = code_address();
-  hbbp_native_vector_level = 0;
-  if (__builtin_cpu_supports("avx")) hbbp_native_vector_level = 1;
-  if (__builtin_cpu_supports("avx512bw")) hbbp_native_vector_level = 2;
+  hbbp_native_vector_level = VectorLevel();
 
   stack_t stack = {};
   stack.ss_sp = memory_ + kMemoryBytes - kStackBytes;
@@ -242,10 +294,16 @@ uint64_t NativeExecutor::code_address() const { return reinterpret_cast<uint64_t
 
 uint8_t* NativeExecutor::data() const { return memory_ + kPage; }
 
-void NativeExecutor::ClearAbsent(trace::MachineState* state) {
+void NativeExecutor::MakePossible(trace::MachineState* state) {
+  if (!CanReturnToAnyStack()) {
+    constexpr int kUnusedBits = 16;
+    uint64_t& rsp = state->gpr[trace::kRsp];
+    rsp = static_cast<uint64_t>(static_cast<int64_t>(rsp << kUnusedBits) >> kUnusedBits);
+  }
   constexpr size_t kXmmBytes = 16, kYmmBytes = 32, kLowRegisters = 16;
-  if (hbbp_native_vector_level == 2) return;
-  const size_t present = hbbp_native_vector_level == 1 ? kYmmBytes : kXmmBytes;
+  const uint32_t level = VectorLevel();
+  if (level == 2) return;
+  const size_t present = level == 1 ? kYmmBytes : kXmmBytes;
   for (size_t i = 0; i < std::size(state->zmm); ++i) {
     const size_t kept = i < kLowRegisters ? present : 0;
     std::memset(state->zmm[i] + kept, 0, sizeof(state->zmm[i]) - kept);

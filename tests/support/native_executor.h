@@ -31,8 +31,10 @@ class NativeExecutor {
   static constexpr size_t kDataBytes = 4 * 4096;
   uint8_t* data() const;
 
-  // Zeroes the registers and halves of registers that this processor does not have.
-  static void ClearAbsent(trace::MachineState* state);
+  // Changes what no state has here: zeroes the registers and halves of registers that this
+  // processor lacks, and has a canonical stack pointer where programs cannot be interrupted with
+  // any other.
+  static void MakePossible(trace::MachineState* state);
 
   // Executes `code`, which must neither branch nor use the stack. It loads and stores everything of
   // `state` except rip, poison and operand; the bases of fs and gs are those of the process.

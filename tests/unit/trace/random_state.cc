@@ -3,6 +3,8 @@
 #include <cstring>
 #include <iterator>
 
+#include "support/native_executor.h"
+
 namespace hbbp::testing {
 namespace {
 
@@ -108,17 +110,6 @@ void FillInteresting(Random* random, uint8_t* bytes, size_t size) {
   }
 }
 
-// Clears what no program can have in registers of this processor: stubs neither load nor store it.
-void ClearMissingVectors(trace::MachineState* state) {
-  if (__builtin_cpu_supports("avx512f")) return;
-  const size_t width = __builtin_cpu_supports("avx") ? 32 : 16;
-  for (unsigned i = 0; i < 32; ++i) {
-    const size_t kept = i < 16 ? width : 0;
-    std::memset(state->zmm[i] + kept, 0, sizeof(state->zmm[i]) - kept);
-  }
-  for (uint64_t& value : state->k) value = 0;
-}
-
 void FillState(Random* random, trace::MachineState* state) {
   for (uint64_t& value : state->gpr) value = InterestingValue(random);
   state->gpr[trace::kNoGpr] = 0;
@@ -129,9 +120,9 @@ void FillState(Random* random, trace::MachineState* state) {
   state->has_vector_state = 1;
   for (uint64_t& value : state->k) value = (*random)() % 4 == 0 ? ~uint64_t{0} : (*random)();
   FillInteresting(random, state->zmm[0], sizeof(state->zmm));
-  ClearMissingVectors(state);
   std::memset(state->fxsave, 0, sizeof(state->fxsave));
   FillX87(random, state->fxsave);
+  NativeExecutor::MakePossible(state);
 }
 
 }  // namespace hbbp::testing

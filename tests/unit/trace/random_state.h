@@ -17,7 +17,8 @@ uint64_t InterestingValue(Random* random);
 
 void FillInteresting(Random* random, uint8_t* bytes, size_t size);
 
-// Fills everything but rip, the bases of segments and operand. All exceptions are masked.
+// Fills everything but rip, the bases of segments and operand, with what this machine can have. All
+// exceptions are masked.
 void FillState(Random* random, trace::MachineState* state);
 
 }  // namespace hbbp::testing

@@ -66,7 +66,6 @@ TEST_CASE("a signal's context has all registers of the interrupted code") {
   for (int trial = 0; trial < 200; ++trial) {
     auto state = std::make_unique<MachineState>();
     FillState(&random, state.get());
-    NativeExecutor::ClearAbsent(state.get());
     const auto result = Capture(&executor, state.get());
     const std::string difference =
         FindDifference(*state, *result, trace::kArithmeticFlags | trace::kFlagDf);
