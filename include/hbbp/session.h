@@ -157,7 +157,9 @@ HBBP_API hbbp_status hbbp_session_create(const hbbp_session_options *options,
                                          hbbp_session **session, hbbp_error *error);
 
 /* Stops it if needed. Snapshots taken from it stay valid. Not while another thread is in one of
- * its functions. NULL is allowed. Any thread. Since 0.1. */
+ * its functions. In its log and in the functions of its sources it returns at once, and the session
+ * ends in another thread: a source is gone when its `destroy` was called. NULL is allowed. Any
+ * thread. Since 0.1. */
 HBBP_API void hbbp_session_destroy(hbbp_session *session);
 
 /* Samples every thread of the process, those that exist and those that start later, until stop.

@@ -10,9 +10,11 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <set>
 #include <span>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "blocks/function_graph.h"
 #include "blocks/loop_nest.h"
@@ -190,12 +192,22 @@ class FunctionLoops {
     return is_call ? std::optional(to - 1) : std::nullopt;
   }
 
-  // Adds jumps through pointers, or through tables that could not be read.
+  // Adds jumps through pointers, and what is missing of tables: those that could not be read, or
+  // not to their end.
   void AddObservedJumps() {
-    std::vector<bool> has_table(blocks_.size());
+    std::set<std::pair<uint32_t, uint32_t>> edges;
+    std::vector<std::vector<uint32_t>> tables(blocks_.size());
     for (const GraphEdge& edge : graph_.edges) {
-      if (edge.to >= blocks_.size()) has_table[edge.from] = true;
+      edges.emplace(edge.from, edge.to);
+      const bool is_of_jump = edge.from < blocks_.size() && edge.to >= blocks_.size();
+      if (is_of_jump) tables[edge.from].push_back(edge.to);
     }
+    const auto is_known = [&](uint32_t from, uint32_t to) {
+      return edges.contains({from, to}) ||
+             std::any_of(tables[from].begin(), tables[from].end(), [&](uint32_t table) {
+               return edges.contains({table, to});
+             });
+    };
     is_entered_.assign(blocks_.size(), false);
     for (uint32_t to = 0; to < blocks_.size(); ++to) {
       std::vector<uint32_t> sources;
@@ -203,7 +215,7 @@ class FunctionLoops {
         const auto from = FindOrigin(evidence_.analysis.branches()[i], to);
         if (!from) {
           is_entered_[to] = true;
-        } else if (blocks_[*from].terminator == BranchKind::kIndirectJump && !has_table[*from]) {
+        } else if (blocks_[*from].terminator == BranchKind::kIndirectJump && !is_known(*from, to)) {
           sources.push_back(*from);
         }
       }

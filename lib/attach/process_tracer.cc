@@ -126,6 +126,8 @@ TracedBurst ProcessTracer::Trace(const ThreadStop& thread, const BurstLimits& li
   burst.cost.has_all_instructions = has_all();
   const bool is_full = count == limits.branches || has_all() || IsLimit(burst.end);
   burst.cost.is_cut = !is_full;
+  burst.cost.instructions =
+      static_cast<uint32_t>(std::min<uint64_t>(burst.interpreted, UINT32_MAX));
   burst.read_pages = pages_.read_pages();
   burst.unread_pages = pages_.unread_pages();
   return burst;

@@ -340,12 +340,12 @@ double BurstTime::StreamsNs(std::span<const TakenBranch> branches, uint64_t inst
   return cycles * processor_.ns_per_cycle;
 }
 
-double BurstTime::WithMissesNs(double streams_ns, const trace::MemoryUse& use) const {
+double BurstTime::WithMissesNs(double streams_ns, const trace::MemoryUse& use, double share) const {
   const double miss_ticks = static_cast<double>(use.miss_ticks) +
                             kWaitedForStores * static_cast<double>(use.store_miss_ticks);
-  const double misses_ns = miss_ticks * processor_.ns_per_tick;
-  const double computing_ns =
-      streams_ns + kFirstUseCycles * static_cast<double>(use.lines) * processor_.ns_per_cycle;
+  const double misses_ns = share * miss_ticks * processor_.ns_per_tick;
+  const double first_uses = share * static_cast<double>(use.lines);
+  const double computing_ns = streams_ns + kFirstUseCycles * first_uses * processor_.ns_per_cycle;
   // libm would do it, which a preload library must not bring along.
   const __m128d sum = _mm_set_sd(computing_ns * computing_ns + misses_ns * misses_ns);
   return _mm_cvtsd_f64(_mm_sqrt_sd(sum, sum));

@@ -61,7 +61,7 @@ class BurstTime {
   // counted in. Call it before the cache is flushed.
   double StreamsNs(std::span<const TakenBranch> branches, uint64_t instructions, LengthUnit unit);
   // Returns the ns of a burst whose streams take so many without cache misses.
-  double WithMissesNs(double streams_ns, const trace::MemoryUse& use) const;
+  double WithMissesNs(double streams_ns, const trace::MemoryUse& use, double share = 1) const;
 
   // Call it when the code cache is flushed.
   void Reset();

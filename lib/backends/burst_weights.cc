@@ -70,17 +70,18 @@ BurstTime* BurstWeights::FindBurstTime() {
   return burst_time_.get();
 }
 
-// Returns what part of a whole burst these segments are.
+// Returns what part of a whole burst these segments are, by their streams, of which a burst has one
+// less than branches, or by the instructions in them.
 double BurstWeights::WholeShare(std::span<const BurstSegment> segments) const {
-  uint64_t branches = 0, instructions = 0;
+  uint64_t streams = 0, instructions = 0;
   for (const BurstSegment& segment : segments) {
-    branches += segment.branches.size();
+    if (!segment.branches.empty()) streams += segment.branches.size() - 1;
     instructions += segment.instructions;
   }
-  double share = static_cast<double>(branches) / limits_.branches;
-  if (limits_.instructions != 0) {
-    share = std::max(share,
-                     static_cast<double>(instructions) / static_cast<double>(limits_.instructions));
+  double share = static_cast<double>(streams) / (limits_.branches - 1);
+  if (limits_.instructions > 1) {
+    const auto all = static_cast<double>(limits_.instructions - 1);
+    share = std::max(share, static_cast<double>(instructions) / all);
   }
   return std::min(1.0, share);
 }
@@ -96,6 +97,17 @@ double BurstWeights::ComputeExtent(const BurstSegment& segment, uint64_t instruc
                                is_of_streams ? LengthUnit::kStreams : LengthUnit::kInstructions);
 }
 
+// Adds the misses of a burst to the extent of so many of its instructions. Those that are counted
+// go on to the end of its last stream.
+double BurstWeights::WithMisses(double extent, uint64_t instructions,
+                                const trace::BurstCost& cost) {
+  const BurstTime* const burst_time = FindBurstTime();
+  if (burst_time == nullptr) return extent;
+  const double share =
+      cost.instructions <= instructions ? 1 : static_cast<double>(instructions) / cost.instructions;
+  return burst_time->WithMissesNs(extent, cost.memory_use, share);
+}
+
 double BurstWeights::TakeCarriedPeriod(uint32_t tid) {
   const auto carried = carried_periods_.find(tid);
   if (carried == carried_periods_.end()) return 0;
@@ -107,36 +119,34 @@ double BurstWeights::TakeCarriedPeriod(uint32_t tid) {
 void BurstWeights::Deliver(const BurstSample& head, double period,
                            std::span<const BurstSegment> segments, const trace::BurstCost& cost,
                            EventSink* sink) {
-  period += TakeCarriedPeriod(head.tid);
-  std::vector<double> extents;
-  extents.reserve(segments.size());
   // BurstLimits says why it is these, and not those that happen to be in its streams.
   const bool is_exact = cost.has_all_instructions && segments.size() == 1;
   double extent = 0;
-  for (const BurstSegment& segment : segments) {
-    extents.push_back(
-        ComputeExtent(segment, is_exact ? limits_.instructions - 1 : segment.instructions));
-    extent += extents.back();
+  uint64_t instructions = 0;
+  size_t parts = 0;  // up to the last one with streams
+  for (size_t i = 0; i < segments.size(); ++i) {
+    const uint64_t own = is_exact ? limits_.instructions - 1 : segments[i].instructions;
+    extent += ComputeExtent(segments[i], own);
+    instructions += own;
+    if (segments[i].branches.size() >= 2) parts = i + 1;
   }
+  if (extent == 0 && cost.has_all_instructions) return;
+  period += TakeCarriedPeriod(head.tid);
   if (cost.is_cut || extent == 0) {
     const double whole = period;
     period *= extent == 0 ? 0 : WholeShare(segments);
     if (period != whole) carried_periods_[head.tid] = whole - period;
   }
   if (extent == 0) return;
-  const BurstTime* const burst_time = FindBurstTime();
-  const double with_misses =
-      burst_time == nullptr ? extent : burst_time->WithMissesNs(extent, cost.memory_use);
-  for (size_t i = 0; i < segments.size(); ++i) {
-    if (extents[i] == 0) continue;
-    const double share = extents[i] / extent;
+  if (extent_ == BurstExtent::kEvents) extent = WithMisses(extent, instructions, cost);
+  for (size_t i = 0; i < parts; ++i) {
+    if (segments[i].branches.size() < 2) continue;
     BurstSample burst = head;
-    burst.period = Rounded(period * share);
+    burst.period = Rounded(period);
+    burst.extent = extent;
     burst.branches = segments[i].branches;
     burst.accesses = segments[i].accesses;
-    if (extent_ == BurstExtent::kEvents) {
-      burst.extent = std::max(uint64_t{1}, Rounded(with_misses * share));
-    }
+    burst.stack.is_continued = i + 1 != parts;
     sink->OnBurst(burst);
   }
 }

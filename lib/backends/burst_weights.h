@@ -50,7 +50,8 @@ class BurstWeights {
   void End();
 
   // Delivers a burst for each segment, which together have the period of a burst without gaps.
-  // `head` has the thread, the time and the source; `period` is what the sample stands for.
+  // `head` has the thread, the time and the source; `period` is what the sample stands for. Nothing
+  // is delivered of a burst that is whole and has no stream: it represents its period, by nothing.
   void Deliver(const BurstSample& head, double period, std::span<const BurstSegment> segments,
                const trace::BurstCost& cost, EventSink* sink);
 
@@ -73,6 +74,7 @@ class BurstWeights {
   BurstTime* FindBurstTime();
   double WholeShare(std::span<const BurstSegment> segments) const;
   double ComputeExtent(const BurstSegment& segment, uint64_t instructions);
+  double WithMisses(double extent, uint64_t instructions, const trace::BurstCost& cost);
   double TakeCarriedPeriod(uint32_t tid);
 
   BurstExtent extent_ = BurstExtent::kStreams;

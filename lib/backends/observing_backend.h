@@ -30,7 +30,9 @@ class ObservingBackend : public Backend {
     if (is_observing_) observer_.Close();
     is_observing_ = false;
   }
-  Status SetPeriodFactor(double, EventSink*) override { return OkStatus(); }
+  Status SetPeriodFactor(double, EventSink*) override {
+    return MakeStatus(StatusCode::kUnsupported, "the host's sources choose their own");
+  }
   uint64_t SamplingNs() const override { return 0; }
   uint64_t BufferBytes() const override { return is_observing_ ? observer_.BufferBytes() : 0; }
   void ResetInChild() override {

@@ -85,7 +85,9 @@ Status PairBackend::SetPeriodFactor(double factor, EventSink* sink) {
   filter.ReportStatistics();
   HBBP_RETURN_IF_ERROR(status);
   RenumberedSources numbered(numbers_of_second_, sink);
-  return second_->SetPeriodFactor(factor, &numbered);
+  const Status of_second = second_->SetPeriodFactor(factor, &numbered);
+  // Then that of the first alone helps.
+  return of_second.code() == StatusCode::kUnsupported ? OkStatus() : of_second;
 }
 
 void PairBackend::ResetInChild() {

@@ -82,7 +82,8 @@ Status PerfBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   HBBP_ASSIGN_OR_RETURN(plan_, MakePlan(config));
   bursts_.BeginRun(EventOfStacks(plan_));
   ibs_.clear();
-  for (const PlannedEvent& planned : plan_.events) ibs_.emplace_back(planned.ibs_kind);
+  const IbsErrata errata = IbsErrataOf(ThisCpu());
+  for (const PlannedEvent& planned : plan_.events) ibs_.emplace_back(planned.ibs_kind, errata);
   HBBP_ASSIGN_OR_RETURN(cpus_, ListOnlineCpus());
   only_threads_ = config.threads;
   period_mode_ = config.period_mode;
@@ -128,6 +129,7 @@ Status PerfBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
     observer_ = std::make_unique<PerfBackend>(SourceKind::kNone, cpu_);
     BackendConfig everything;
     everything.pid = target_;
+    everything.max_buffer_bytes = config.max_buffer_bytes;
     BackendChoice ignored;
     // Without it, only the mappings of the start are known.
     if (!observer_->Start(everything, excluded, &ignored).ok()) observer_.reset();
@@ -315,7 +317,7 @@ void PerfBackend::DeliverStack(const SampleHead& head, size_t planned,
   burst.period = head.period;
   bursts_.Visit(sample_.branches, [&](auto branches, uint64_t extent, StackPart part) {
     burst.stack = part;
-    burst.extent = extent;
+    burst.extent = static_cast<double>(extent);
     burst.branches = branches;
     sink->OnBurst(burst);
   });

@@ -46,7 +46,10 @@ class PerfBackend : public Backend {
   Status SetPeriodFactor(double factor, EventSink* sink) override;
   uint64_t SamplingNs() const override { return sampling_ns_; }
   uint64_t SwitchingNs() override { return switch_cost_.SpentNs(); }
-  uint64_t BufferBytes() const override { return rings_.size() * ring_bytes_; }
+  uint64_t BufferBytes() const override {
+    const uint64_t of_observer = observer_ != nullptr ? observer_->BufferBytes() : 0;
+    return rings_.size() * ring_bytes_ + of_observer;
+  }
   void ResetInChild() override;
   int DrainIntervalMs() const override { return drain_interval_ms_; }
 

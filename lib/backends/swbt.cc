@@ -257,8 +257,10 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   if (has_events_) {
     // Without an observer, mappings are compared each second.
     observer_ = std::make_unique<PerfBackend>(SourceKind::kNone);
+    BackendConfig observed;
+    observed.max_buffer_bytes = config.max_buffer_bytes;
     BackendChoice ignored;
-    if (!observer_->Start(BackendConfig(), excluded, &ignored).ok()) {
+    if (!observer_->Start(observed, excluded, &ignored).ok()) {
       observer_.reset();
     }
   }
@@ -287,10 +289,13 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   Status status = AttachThreads();
   draws_ = 0;
   sampled_threads_.clear();
+  drawn_periods_.clear();
+  inherited_periods_.clear();
   if (draws_periods_) {
     for (const auto& [tid, sampler] : samplers_) sampled_threads_.insert(tid);
     DrawPeriods();
   }
+  periods_with_draws_ = 0;
   lost_periods_ = lost_share_ = 0;
   dense_drain_interval_ms_ = ChooseDrainInterval(period_);
   drain_interval_ms_ = ChooseDrainInterval(begins_densely_ ? kDensity * period_ : period_);
@@ -652,22 +657,42 @@ bool SwbtBackend::DrawsPeriods(const BackendConfig& config) const {
 
 // Draws a new period for each thread with bursts since the last draw. What is over of the period
 // before is lost, half of it on average. A thread that inherited its event keeps the period of its
-// start.
+// start: if the main thread draws one that is an eighth too long, starts four threads and waits for
+// them, there is an eighth less of their samples than at the nominal period.
 void SwbtBackend::DrawPeriods() {
   ++draws_;
   samples_at_draw_ = Samples();
   for (const pid_t tid : sampled_threads_) {
     const auto sampler = samplers_.find(tid);
     if (sampler == samplers_.end()) continue;
-    sampler->second.SetPeriod(draw_.Next(period_));
+    const uint64_t drawn = draw_.Next(period_);
+    sampler->second.SetPeriod(drawn);
+    drawn_periods_[tid] = drawn;
     lost_periods_ += 0.5;
   }
   sampled_threads_.clear();
-  lost_share_ = lost_periods_ / static_cast<double>(samples_at_draw_);
+  if (periods_with_draws_ != 0) {
+    lost_share_ = lost_periods_ / static_cast<double>(periods_with_draws_);
+  }
+}
+
+// Returns what the samples of a thread stand for on average. Those that began since the start of
+// the session are taken to have been started by the main thread.
+double SwbtBackend::NominalPeriod(pid_t tid) {
+  const auto period = static_cast<double>(period_);
+  if (samplers_.contains(tid) || !threads_inherit_) return period * (1 + lost_share_);
+  const auto [inherited, is_new] = inherited_periods_.try_emplace(tid, period_);
+  if (is_new) {
+    const auto main = drawn_periods_.find(::getpid());
+    if (main != drawn_periods_.end()) inherited->second = main->second;
+  }
+  return static_cast<double>(inherited->second);
 }
 
 void SwbtBackend::DeliverBurst(const trace::BurstView& view, EventSink* sink) {
-  if (draws_periods_) sampled_threads_.insert(static_cast<pid_t>(view.tid));
+  const auto tid = static_cast<pid_t>(view.tid);
+  if (draws_periods_) sampled_threads_.insert(tid);
+  if (samplers_.contains(tid)) periods_with_draws_ += view.periods;
   const std::span<const TakenBranch> branches(view.branches, view.count);
   const auto begun = unfinished_.find(view.tid);
   const bool is_whole = begun == unfinished_.end() && view.end == trace::PartEnd::kLast;
@@ -694,8 +719,8 @@ void SwbtBackend::DeliverBurst(const trace::BurstView& view, EventSink* sink) {
 
 // Returns the occurrences of the event in the program that the burst stands for. A clock also runs
 // in handlers.
-double SwbtBackend::PeriodOf(const trace::BurstView& view) const {
-  const double nominal = static_cast<double>(period_ * view.periods) * (1 + lost_share_);
+double SwbtBackend::PeriodOf(const trace::BurstView& view) {
+  const double nominal = NominalPeriod(static_cast<pid_t>(view.tid)) * view.periods;
   if (!trigger_.IsClock()) return nominal;
   const auto of_handlers = static_cast<double>(view.cost.handlers_ns + signal_ns_ * view.periods);
   return std::max(nominal - of_handlers, kMinProgramShare * nominal);
@@ -703,7 +728,8 @@ double SwbtBackend::PeriodOf(const trace::BurstView& view) const {
 
 // Threads end without notice, so all are listed when the number of those known has doubled.
 void SwbtBackend::DropEndedThreads() {
-  if (weights_.threads() + sampled_threads_.size() <= max_known_threads_) return;
+  const size_t known = weights_.threads() + sampled_threads_.size() + inherited_periods_.size();
+  if (known <= max_known_threads_) return;
   const StatusOr<std::vector<pid_t>> alive = ListThreads(0);
   if (!alive.ok()) return;
   const auto has_ended = [&alive](pid_t tid) {
@@ -711,7 +737,8 @@ void SwbtBackend::DropEndedThreads() {
   };
   weights_.DropThreads(has_ended);
   std::erase_if(sampled_threads_, has_ended);
-  const size_t left = weights_.threads() + sampled_threads_.size();
+  std::erase_if(inherited_periods_, [&](const auto& thread) { return has_ended(thread.first); });
+  const size_t left = weights_.threads() + sampled_threads_.size() + inherited_periods_.size();
   max_known_threads_ = std::max(kMinKnownThreads, 2 * left);
 }
 
@@ -811,7 +838,10 @@ void SwbtBackend::DeliverNewMappings(EventSink* sink) {
 // Divides the time that handlers have for bursts; a burst stands for the samples that were dropped
 // before it.
 Status SwbtBackend::SetPeriodFactor(double factor, EventSink*) {
-  if (handler_share_ != 0) trace::Tracer::Get().SetHandlerShare(handler_share_ / factor);
+  if (handler_share_ == 0) {
+    return MakeStatus(StatusCode::kUnsupported, "a period that was asked for is kept");
+  }
+  trace::Tracer::Get().SetHandlerShare(handler_share_ / factor);
   return OkStatus();
 }
 

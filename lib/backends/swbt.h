@@ -53,7 +53,9 @@ class SwbtBackend : public Backend {
   uint64_t SwitchingNs() override { return switch_cost_.SpentNs(); }
   // This is what the time of bursts may take; the memory of the tracer belongs to the process, and
   // is never freed.
-  uint64_t BufferBytes() const override { return weights_.MaxBytes(); }
+  uint64_t BufferBytes() const override {
+    return weights_.MaxBytes() + (observer_ != nullptr ? observer_->BufferBytes() : 0);
+  }
   void ResetInChild() override;
   void AbandonInChild() override;
   int DrainIntervalMs() const override;
@@ -93,7 +95,8 @@ class SwbtBackend : public Backend {
   void EndEarly(const char* reason);
   void EndForFilter();
   void DeliverBurst(const trace::BurstView& view, EventSink* sink);
-  double PeriodOf(const trace::BurstView& view) const;
+  double NominalPeriod(pid_t tid);
+  double PeriodOf(const trace::BurstView& view);
   void DropEndedThreads();
   void DeliverSegments(std::span<const BurstSegment> segments, const trace::BurstView& view,
                        EventSink* sink);
@@ -122,8 +125,12 @@ class SwbtBackend : public Backend {
   uint64_t samples_at_draw_ = 0;
   std::set<pid_t> sampled_threads_;  // since the last draw
   size_t max_known_threads_ = 0;     // with a carried period or a sample, before they are listed
+  std::map<pid_t, uint64_t> drawn_periods_;  // in force, by the thread that a sampler is of
+  // Of threads that began since, with the event of another one at the period that it had then.
+  std::map<pid_t, uint64_t> inherited_periods_;
+  uint64_t periods_with_draws_ = 0;  // that bursts of threads with samplers stand for
   double lost_periods_ = 0;          // by draws
-  double lost_share_ = 0;            // of the periods of all samples
+  double lost_share_ = 0;            // of the periods of threads with samplers
   pid_t excluded_ = 0;
   std::vector<pid_t> only_threads_;          // sorted; empty: all
   size_t max_events_ = 0;                    // limit for descriptors

@@ -91,7 +91,11 @@ TableForm FormOf(const JumpTable& table) {
   return {table.displacement, table.relative, table.entry_size, table.sign_extended};
 }
 
-using GuessedBases = std::map<std::pair<TableForm, int>, std::vector<uint64_t>>;
+struct GuessedBase {
+  uint32_t loaded_at;  // offset of the instruction in its part
+  uint64_t base;
+};
+using GuessedBases = std::map<std::pair<TableForm, int>, std::vector<GuessedBase>>;
 
 // Returns whether a direct jump in `code` may lead into `range`. Scans bytes without decoding,
 // because most candidates are not stubs.
@@ -134,9 +138,10 @@ struct BlockMap::State {
   // Returns the index of the table among those of the part.
   std::optional<size_t> AddTable(Part* part, const JumpTable& table, uint64_t end);
   IndirectJump Analyze(const Part& part, uint32_t jump) const;
-  std::vector<JumpTable> TablesOfJump(Part* part, const IndirectJump& jump, GuessedBases* guessed);
-  std::vector<uint64_t> GuessBases(Part* part, JumpTable form);
-  std::vector<LoadedAddress> LoadedAddresses(const Part& part) const;
+  std::vector<JumpTable> TablesOfJump(Part* part, uint32_t offset, const IndirectJump& jump,
+                                      const std::set<uint64_t>& known, GuessedBases* guessed);
+  std::vector<GuessedBase> GuessBases(Part* part, JumpTable form, const std::set<uint64_t>& known);
+  std::vector<std::pair<uint32_t, LoadedAddress>> LoadedAddresses(const Part& part) const;
   std::vector<uint64_t> ReadTable(Part* part, const JumpTable& table, uint64_t end);
   bool IsEntry(Part* part, uint64_t target, bool bounded);
   void Finish(Part* part);
@@ -269,6 +274,8 @@ std::vector<uint64_t> BlockMap::State::ReadTable(Part* part, const JumpTable& ta
     uint64_t entry = 0;
     std::memcpy(&entry, bytes.data() + position, table.entry_size);
     const uint64_t target = table.Target(entry);
+    // Where default cannot be reached, clang has holes lead to the end of the function.
+    if (i > 0 && target == part->extent.end.value) continue;
     if (!IsEntry(part, target, table.entry_count != 0)) break;
     targets.push_back(target);
   }
@@ -276,41 +283,50 @@ std::vector<uint64_t> BlockMap::State::ReadTable(Part* part, const JumpTable& ta
 }
 
 // Guesses the base of a table that was loaded too far from the jump, such as before the loop around
-// it: it tries every address that the function loads into that register, then every other one. What
-// passes for a table is the table of this jump or of another one; the leaders are right in both
-// cases.
-std::vector<uint64_t> BlockMap::State::GuessBases(Part* part, JumpTable form) {
+// it: it tries every address that the function loads into that register, then every other one, but
+// for those of jumps whose base is known. What passes for a table is the table of this jump or of
+// another one without a known base; the leaders are right in both cases.
+std::vector<GuessedBase> BlockMap::State::GuessBases(Part* part, JumpTable form,
+                                                     const std::set<uint64_t>& known) {
   form.base_known = true;
   form.entry_count = 0;
   form.guarded = false;
-  std::vector<uint64_t> same_register;
-  std::vector<uint64_t> others;
-  for (const LoadedAddress& load : LoadedAddresses(*part)) {
+  std::vector<GuessedBase> same_register;
+  std::vector<GuessedBase> others;
+  std::map<uint64_t, bool> passes;
+  for (const auto& [offset, load] : LoadedAddresses(*part)) {
     auto& bases = load.register_number == form.base_register ? same_register : others;
-    form.base = load.address;
-    if (bases.size() < kMaxGuesses &&
-        ReadTable(part, form, form.address() + kMinGuessedEntries * form.entry_size).size() ==
-            kMinGuessedEntries) {
-      bases.push_back(load.address);
+    if (bases.size() == kMaxGuesses || known.contains(load.address)) continue;
+    const auto [tried, is_new] = passes.try_emplace(load.address, false);
+    if (is_new) {
+      form.base = load.address;
+      const uint64_t end = form.address() + kMinGuessedEntries * form.entry_size;
+      tried->second = ReadTable(part, form, end).size() == kMinGuessedEntries;
     }
+    if (tried->second) bases.push_back({offset, load.address});
   }
   return same_register.empty() ? others : same_register;
 }
 
-std::vector<LoadedAddress> BlockMap::State::LoadedAddresses(const Part& part) const {
+std::vector<std::pair<uint32_t, LoadedAddress>> BlockMap::State::LoadedAddresses(
+    const Part& part) const {
   const Bitmap& starts = part.scan.starts;
   const auto bytes = code->CodeAt(part.range.start, part.size());
-  std::set<LoadedAddress> loads;
+  std::vector<std::pair<uint32_t, LoadedAddress>> loads;
   for (uint32_t offset = starts.FindAtOrAfter(0);
        offset < bytes.size() && loads.size() < kMaxLoadedAddresses;
        offset = starts.FindAtOrAfter(offset + 1)) {
     const auto load = DecodeAddressLoad(bytes.subspan(offset), part.start() + offset);
-    if (load.has_value()) loads.insert(*load);
+    if (load.has_value()) loads.emplace_back(offset, *load);
   }
-  return {loads.begin(), loads.end()};
+  return loads;
 }
 
-std::vector<JumpTable> BlockMap::State::TablesOfJump(Part* part, const IndirectJump& jump,
+// Returns the table of a jump, and behind it those that may be its own if the base was guessed: it
+// is that of the nearest load in front of the jump.
+std::vector<JumpTable> BlockMap::State::TablesOfJump(Part* part, uint32_t offset,
+                                                     const IndirectJump& jump,
+                                                     const std::set<uint64_t>& known,
                                                      GuessedBases* guessed) {
   if (jump.kind != IndirectJumpKind::kJumpTable) return {};
   if (jump.table.base_known) return {jump.table};
@@ -318,13 +334,24 @@ std::vector<JumpTable> BlockMap::State::TablesOfJump(Part* part, const IndirectJ
   auto bases = guessed->find(key);
   if (bases == guessed->end()) {
     if (guessed->size() == kMaxGuessedForms) return {};
-    bases = guessed->emplace(key, GuessBases(part, jump.table)).first;
+    bases = guessed->emplace(key, GuessBases(part, jump.table, known)).first;
   }
   std::vector<JumpTable> tables;
-  for (const uint64_t base : bases->second) {
+  const auto add = [&](uint64_t base) {
     tables.push_back(jump.table);
     tables.back().base_known = true;
     tables.back().base = base;
+  };
+  const std::vector<GuessedBase>& all = bases->second;
+  if (all.empty()) return tables;
+  auto nearest = std::partition_point(all.begin(), all.end(), [offset](const GuessedBase& each) {
+    return each.loaded_at < offset;
+  });
+  if (nearest != all.begin()) --nearest;
+  add(nearest->base);
+  std::set<uint64_t> added = {nearest->base};
+  for (const GuessedBase& each : all) {
+    if (added.insert(each.base).second) add(each.base);
   }
   return tables;
 }
@@ -348,18 +375,26 @@ void BlockMap::State::ReadTables(Part* part) {
   part->tables_of_jumps.clear();
   part->tables = {};
 
-  std::vector<std::pair<uint32_t, std::vector<JumpTable>>> tables_of_jumps;
-  std::vector<uint64_t> table_starts;
-  GuessedBases guessed;
+  std::vector<std::pair<uint32_t, IndirectJump>> jumps;
+  std::set<uint64_t> known_bases;
   for (const uint32_t jump : part->scan.indirect_jumps) {
-    if (tables_of_jumps.size() == kMaxAnalyzedJumps) {
+    if (jumps.size() == kMaxAnalyzedJumps) {
       ++part->tables.unresolved;
       continue;
     }
     const IndirectJump analyzed = Analyze(*part, jump);
     if (analyzed.kind == IndirectJumpKind::kPointer) continue;
-    const auto& [at, tables] =
-        tables_of_jumps.emplace_back(jump, TablesOfJump(part, analyzed, &guessed));
+    const bool has_base =
+        analyzed.kind == IndirectJumpKind::kJumpTable && analyzed.table.base_known;
+    if (has_base) known_bases.insert(analyzed.table.base);
+    jumps.emplace_back(jump, analyzed);
+  }
+  std::vector<std::pair<uint32_t, std::vector<JumpTable>>> tables_of_jumps;
+  std::vector<uint64_t> table_starts;
+  GuessedBases guessed;
+  for (const auto& [jump, analyzed] : jumps) {
+    const auto& [at, tables] = tables_of_jumps.emplace_back(
+        jump, TablesOfJump(part, jump, analyzed, known_bases, &guessed));
     for (const JumpTable& table : tables) table_starts.push_back(table.address());
   }
   std::sort(table_starts.begin(), table_starts.end());
@@ -376,7 +411,7 @@ void BlockMap::State::ReadTables(Part* part) {
             std::upper_bound(table_starts.begin(), table_starts.end(), table.address());
         known->second = AddTable(part, table, next == table_starts.end() ? UINT64_MAX : *next);
       }
-      if (!known->second) continue;
+      if (!known->second || resolved) continue;
       part->tables_of_jumps[*known->second].jumps.push_back(jump);
       resolved = true;
     }

@@ -40,6 +40,7 @@ FunctionGraph MakeFunctionGraph(std::span<const Block> blocks,
     if (!falls && !target) graph.leaves[i] = true;
   }
   for (uint32_t i = 0; i < tables.size(); ++i) {
+    if (tables[i].jumps.empty()) continue;
     const auto table = static_cast<uint32_t>(blocks.size() + i);
     for (const ModuleAddress jump : tables[i].jumps) {
       const auto from = FindBlockAround(blocks, jump);

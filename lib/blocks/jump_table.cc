@@ -373,10 +373,15 @@ class Interpreter {
     return Address(base, displacement, index);
   }
 
+  // An entry may itself be an index: switch (a[i]).
+  static bool IsNumber(const Value& value) {
+    return value.kind == Value::Kind::kSymbol || value.kind == Value::Kind::kEntry;
+  }
+
   // Returns base + displacement + index as the address of a table entry.
   static std::optional<Value> Address(const Value& base, uint64_t displacement,
                                       const Value& index) {
-    if (index.kind != Value::Kind::kSymbol) return {};
+    if (!IsNumber(index)) return {};
     if (base.kind != Value::Kind::kConstant && base.kind != Value::Kind::kSymbol) return {};
     Value value;
     value.kind = Value::Kind::kAddress;
@@ -404,7 +409,20 @@ class Interpreter {
     address->kind = Value::Kind::kEntry;
     address->entry_size = static_cast<uint8_t>(operand.size / 8);
     address->sign_extended = sign_extended;
+    address->symbol = SymbolOfEntry(instruction, operand);
     return *address;
+  }
+
+  // Loads of the same entry have the same value, so that a comparison with one bounds the other.
+  uint32_t SymbolOfEntry(const Instruction& instruction, const ZydisDecodedOperand& operand) {
+    auto slot = DecodeSlot(instruction, operand);
+    if (!slot.has_value()) return NewSymbol({}).symbol;
+    const Slot* const known = FindSlot(*slot);
+    if (known != nullptr && known->value.kind == Value::Kind::kSymbol) return known->value.symbol;
+    slot->value = NewSymbol({});
+    const uint32_t symbol = slot->value.symbol;
+    AddSlot(*slot);
+    return symbol;
   }
 
   Value Add(const Value& a, const Value& b) {
@@ -460,7 +478,7 @@ class Interpreter {
   }
 
   void Compare(const Value& value, const ZydisDecodedOperand& limit) {
-    if (limit.type != ZYDIS_OPERAND_TYPE_IMMEDIATE || value.kind != Value::Kind::kSymbol) return;
+    if (limit.type != ZYDIS_OPERAND_TYPE_IMMEDIATE || !IsNumber(value)) return;
     state_.comparison = {true, value.symbol, limit.imm.value.u};
     sets_comparison_ = true;
   }
@@ -545,8 +563,10 @@ class Interpreter {
         value.sign_extended = sign;
       }
     }
-    if (value.kind == Value::Kind::kSymbol && from.size == 8 && !sign) {
-      value = NewSymbol({.parent = value.symbol, .bound = 256});
+    if (IsNumber(value) && from.size == 8 && !sign) {
+      const Value byte = NewSymbol({.parent = value.symbol, .bound = 256});
+      if (value.kind == Value::Kind::kSymbol) value = byte;
+      value.symbol = byte.symbol;
     }
     Write(to.reg.value, value);
   }

@@ -60,8 +60,6 @@ IndirectJump AnalyzeIndirectJump(std::span<const uint8_t> code, uint64_t address
 struct LoadedAddress {
   uint64_t address = 0;
   int register_number = JumpTable::kNoRegister;  // numbered as base_register
-
-  auto operator<=>(const LoadedAddress&) const = default;
 };
 
 // Decodes `lea constant(%rip), register` at the start of `code`, if it is one.

@@ -151,16 +151,37 @@ Status Check(const hbbp_feed_sample& sample, SourceKind kind) {
   return OkStatus();
 }
 
+// Other kinds do not look at these fields.
+bool HasName(const hbbp_feed_event& event) {
+  switch (event.kind) {
+    case HBBP_FEED_MAPPING:
+    case HBBP_FEED_CODE:
+    case HBBP_FEED_EXEC:
+    case HBBP_FEED_THREAD_NAME:
+    case HBBP_FEED_BUILD_ID:
+      return event.name != nullptr;
+    default:
+      return false;
+  }
+}
+
+bool HasBuildId(const hbbp_feed_event& event) {
+  return event.build_id_size != 0 &&
+         (event.kind == HBBP_FEED_MAPPING || event.kind == HBBP_FEED_BUILD_ID);
+}
+
 Status Check(const hbbp_feed_event& event, size_t source_count) {
   if (event.reserved != 0) return Bad("reserved: must be 0");
   if (event.kind < HBBP_FEED_MAPPING || event.kind > HBBP_FEED_THROTTLED) {
     return Bad("kind: must be a HBBP_FEED_ value");
   }
-  if (event.name != nullptr && ::strnlen(event.name, kLongestName + 1) > kLongestName) {
+  if (HasName(event) && ::strnlen(event.name, kLongestName + 1) > kLongestName) {
     return Bad("name: is longer than 4096 bytes");
   }
-  if (event.build_id_size > kLongestBuildId) return Bad("build_id_size: must be at most 64");
-  if (event.build_id_size != 0 && event.build_id == nullptr) return Bad("build_id: is NULL");
+  if (HasBuildId(event)) {
+    if (event.build_id_size > kLongestBuildId) return Bad("build_id_size: must be at most 64");
+    if (event.build_id == nullptr) return Bad("build_id: is NULL");
+  }
   switch (event.kind) {
     case HBBP_FEED_MAPPING:
     case HBBP_FEED_CODE:
@@ -233,8 +254,8 @@ FeedEvent ReadEvent(const hbbp_feed_event& given) {
   event.device = given.device;
   event.inode = given.inode;
   event.count = given.count;
-  if (given.name != nullptr) event.name = given.name;
-  event.build_id = {given.build_id, given.build_id_size};
+  if (HasName(given)) event.name = given.name;
+  if (HasBuildId(given)) event.build_id = {given.build_id, given.build_id_size};
   if (given.kind == HBBP_FEED_CODE && given.code != nullptr) {
     event.code = {given.code, given.size};
   }
@@ -435,6 +456,10 @@ HBBP_API hbbp_status hbbp_feed_add_samples(hbbp_feed* feed, uint32_t index,
     HBBP_RETURN_IF_ERROR(
         CheckElements(kName, "samples", samples, count, sample_size, kSmallestSample));
     const SourceKind kind = feed->feed.KindOfSource(index);
+    if (kind == SourceKind::kNone) {
+      const auto none = [](size_t) { return FeedSample(); };
+      return feed->feed.FeedSamples(index, 0, none).Annotate(kName);
+    }
     const Elements<hbbp_feed_sample> all(samples, sample_size);
     for (size_t i = 0; i < count; ++i) {
       if (all.HasUnknownField(i)) return UnknownField(kName, "samples", i);

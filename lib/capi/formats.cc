@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "capi/analysis_handle.h"
@@ -33,18 +34,21 @@ StatusOr<const Exporter*> ReadFormat(const char* name) {
                     names.c_str());
 }
 
-// Returns a module of that path or file name: one with counts before others, since several may be
-// called alike, and then one of that path.
+// Returns a module of that path or file name. Several may be called alike: then it is one of that
+// path, or else that with the most instructions.
 StatusOr<uint32_t> FindModule(const Analysis& analysis, std::string_view name) {
-  std::vector<bool> has_counts(analysis.data().modules.size());
-  for (const BlockRecord& record : analysis.blocks()) has_counts[record.module] = true;
+  std::vector<double> instructions(analysis.data().modules.size());
+  for (const BlockRecord& record : analysis.blocks()) {
+    instructions[record.module] += record.estimate.count * record.block.instruction_count;
+  }
   uint32_t found = kNoIndex;
-  int rank_of_found = 0;
-  for (uint32_t i = 0; i < has_counts.size(); ++i) {
+  std::pair<bool, double> rank_of_found;
+  for (uint32_t i = 0; i < instructions.size(); ++i) {
     const std::string_view path = analysis.data().modules[i].path;
     if (path != name && hbbp::FileName(path) != name) continue;
-    const int rank = 1 + (has_counts[i] ? 2 : 0) + (path == name ? 1 : 0);
-    if (rank <= rank_of_found) continue;
+    const bool is_path = path == name && instructions[i] > 0;
+    const std::pair<bool, double> rank = {is_path, instructions[i]};
+    if (found != kNoIndex && rank <= rank_of_found) continue;
     found = i;
     rank_of_found = rank;
   }

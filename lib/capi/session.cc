@@ -133,6 +133,14 @@ Status CheckOptionsOfSource(const hbbp_session_options& options) {
   if (names_ibs && source != HBBP_SOURCE_IBS) {
     return OutOfRange("event_name", "one of another source");
   }
+  if (source == HBBP_SOURCE_EXTERNAL) {
+    constexpr char kNone[] = "0 with HBBP_SOURCE_EXTERNAL, which samples nothing itself";
+    if (names_event) return OutOfRange("event", kNone);
+    if (options.period != 0) return OutOfRange("period", kNone);
+    if (options.frequency_hz != 0) return OutOfRange("frequency_hz", kNone);
+    if (options.include_kernel != 0) return OutOfRange("include_kernel", kNone);
+    if (options.thread_count != 0) return OutOfRange("thread_count", kNone);
+  }
   const bool draws_periods = options.period_mode != HBBP_PERIOD_PRIME;
   if (options.frequency_hz != 0 && draws_periods && source != HBBP_SOURCE_SWBT) {
     return OutOfRange("period_mode",
@@ -293,7 +301,9 @@ HBBP_API hbbp_status hbbp_session_create(const hbbp_session_options* options,
 }
 
 HBBP_API void hbbp_session_destroy(hbbp_session* session) {
-  if (session == nullptr || !session->session->IsInLog()) {
+  const bool is_in_call =
+      session != nullptr && (session->session->IsInLog() || session->session->IsInExternalSource());
+  if (!is_in_call) {
     delete session;
     return;
   }

@@ -6,6 +6,7 @@
 #include "collect/aggregator.h"
 
 #include <algorithm>
+#include <array>
 
 #include "collect/code_location.h"
 #include "collect/memory_use.h"
@@ -17,6 +18,9 @@ namespace {
 // Sorting waits until more than this number of unsorted branches, and half of the number of sorted
 // ones, were appended.
 constexpr size_t kFewBranches = 65536;
+
+// Of more repeats of a burst, several are put into a replicate at once.
+constexpr uint32_t kMaxDraws = 65536;
 
 BranchCount MakeBranchCount(const BranchTable::Entry& entry, uint32_t kernel_module) {
   const CodeLocation from = UnpackLocation(entry.from, kernel_module);
@@ -153,19 +157,40 @@ void Aggregator::OnBurst(const BurstSample& burst) {
   CountOrDrop(source, burst.repeats, [&] {
     locator_.FindLocations(burst, &locations_);
     const uint32_t slice = SliceAt(burst.time_ns);
-    if (slice != branch_tables_[source].slice) {
+    if (slice != branch_tables_[source].slice || branch_tables_[source].table.has_full_sums()) {
       FlushBranches(source);
       branch_tables_[source].slice = slice;
     }
     const uint32_t thread = ThreadFor(burst.pid, burst.tid);
-    branch_tables_[source].table.CountBurst(thread, locations_, weight, ReplicateOf(burst_number_),
-                                            burst.stack, burst.repeats);
-    ++burst_number_;
+    CountBurst(burst, thread, weight);
     if (burst_keeper_ == nullptr) return;
     burst_keeper_->Add({source, thread, burst.time_ns, weight * burst.repeats, burst.accesses},
                        locations_);
   });
   BoundSlices();
+}
+
+// Counts a burst at locations_. Each of its repeats was found by itself, and its parts were found
+// together: they are of the same replicates.
+void Aggregator::CountBurst(const BurstSample& burst, uint32_t thread, double weight) {
+  const uint32_t draws = std::min(burst.repeats, kMaxDraws);
+  const auto count = [&](size_t replicate, uint32_t repeats) {
+    branch_tables_[burst.source].table.CountBurst(thread, locations_, weight, replicate,
+                                                  burst.stack, repeats);
+  };
+  if (draws == 1) {
+    count(ReplicateOf(burst_number_), 1);
+  } else {
+    std::array<uint32_t, kReplicates> repeats = {};
+    for (uint32_t i = 0; i < draws; ++i) {
+      const uint32_t drawn = burst.repeats / draws + (i < burst.repeats % draws ? 1 : 0);
+      repeats[ReplicateOf(burst_number_ + i)] += drawn;
+    }
+    for (size_t i = 0; i < kReplicates; ++i) {
+      if (repeats[i] != 0) count(i, repeats[i]);
+    }
+  }
+  if (!burst.stack.is_continued) burst_number_ += draws;
 }
 
 void Aggregator::Compact() {

@@ -106,6 +106,7 @@ class Aggregator final : public ForwardingSink {
 
   // Returns the location, or nothing if the sample is unmapped or was dropped.
   std::optional<SampleLocation> CountSample(const IpSample& sample);
+  void CountBurst(const BurstSample& burst, uint32_t thread, double weight);
   template <typename Ibs>
   void CountIbs(const IpSample& sample, const Ibs& ibs);
   template <typename Body>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 namespace hbbp {
 namespace {
@@ -20,6 +21,7 @@ uint64_t HashBranch(uint32_t thread, uint64_t from, uint64_t to, uint64_t end) {
 }  // namespace
 
 void BranchTable::Clear() {
+  has_full_sums_ = false;
   // The memory of a busy slice is not kept for quiet ones.
   const bool sparse = entries_.size() * 8 < slots_.size();
   entries_.clear();
@@ -31,6 +33,7 @@ void BranchTable::Clear() {
 }
 
 void BranchTable::Release() {
+  has_full_sums_ = false;
   entries_.clear();
   entries_.shrink_to_fit();
   slots_.clear();
@@ -81,6 +84,9 @@ void BranchTable::CountBurst(uint32_t thread, std::span<const TakenBranch> branc
   weight *= repeats;
   const double expected = stack.entries == 0 ? 0 : static_cast<double>(repeats) / stack.entries;
   const auto replicate_weight = static_cast<float>(weight);
+  constexpr float kFullSum = 1 << (std::numeric_limits<float>::digits - 4);
+  const float full = kFullSum * replicate_weight;
+  bool has_full_sums = false;
   const uint64_t last_end = stack.is_continued ? kCutEnd : kNoEnd;
   uint64_t hashes[kLookAhead];
   for (size_t first = 0; first < branches.size(); first += kLookAhead) {
@@ -102,9 +108,12 @@ void BranchTable::CountBurst(uint32_t thread, std::span<const TakenBranch> branc
       if (first + i == 0 && stack.has_oldest) entry.oldest += repeats;
       if (end >= kCutEnd) continue;
       entry.weights += weight;
-      entry.replicates.sums[replicate] += replicate_weight;
+      float& sum = entry.replicates.sums[replicate];
+      sum += replicate_weight;
+      has_full_sums |= sum > full;
     }
   }
+  has_full_sums_ |= has_full_sums;
 }
 
 }  // namespace hbbp

@@ -46,6 +46,9 @@ class BranchTable {
                   size_t replicate, StackPart stack = {}, uint32_t repeats = 1);
 
   const std::pmr::vector<Entry>& entries() const { return entries_; }
+  // Returns whether the sum of a replicate is so large that a weight like the last ones would soon
+  // be rounded away: the table must be cleared.
+  bool has_full_sums() const { return has_full_sums_; }
   void Clear();
   // Clears the table and frees its memory.
   void Release();
@@ -59,6 +62,7 @@ class BranchTable {
 
   std::pmr::vector<Entry> entries_;
   std::pmr::vector<Slot> slots_;  // the size is a power of two, and at most half are used
+  bool has_full_sums_ = false;
 };
 
 }  // namespace hbbp

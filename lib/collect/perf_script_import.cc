@@ -194,7 +194,7 @@ class PerfScriptImport {
     if (event.has_periods) event.periods.Add(burst.period);
     event.bursts.Visit(sample.branches, [&](auto branches, uint64_t extent, StackPart part) {
       burst.stack = part;
-      burst.extent = extent;
+      burst.extent = static_cast<double>(extent);
       burst.branches = branches;
       importer_.OnBurst(burst);
     });

@@ -9,7 +9,9 @@ namespace {
 // IC_IBS_EXTD_CTL, which came with family 17h, as did the bit for misses of the L2 cache.
 constexpr uint32_t kHasL2Misses = 1u << 9;
 
-bool HitL2(const IbsOp& op) { return (op.capabilities & kHasL2Misses) != 0 && !op.missed_l2; }
+bool HitL2(const IbsOp& op) {
+  return (op.capabilities & kHasL2Misses) != 0 && !op.missed_l2 && !op.is_unknown_beyond_l1;
+}
 
 // Of memory that is not cached, only devices are known.
 bool IsNotCached(const IbsOp& op) {
@@ -25,7 +27,7 @@ IbsLevel IbsLevelOf(const IbsOp& op) {
   if (!op.missed_dc) return kL1;
   if (HitL2(op)) return kL2;
   if (op.data_source == IbsDataSource::kNone) {
-    if (!op.missed_l2) return kL2;
+    if (!op.is_unknown_beyond_l1 && !op.missed_l2) return kL2;
     return op.found_miss_underway ? kMissUnderway : kUnknown;
   }
   // By IbsDataSource, of the local node and another. Family 10h has one source for caches of other

@@ -68,6 +68,8 @@ struct IbsOp {
   bool has_linear_address = false;
   bool has_physical_address = false;
   bool is_software_prefetch = false;
+  // The op missed or passed the L1 data cache, and nothing is known of what is beyond that.
+  bool is_unknown_beyond_l1 = false;
   uint8_t width_bytes = 0;  // of the access; 0: not known
   uint8_t open_requests = 0;
   uint16_t dc_miss_cycles = 0;

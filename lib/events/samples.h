@@ -89,11 +89,11 @@ struct IpSample {
   IpPosition position = IpPosition::kAt;
 };
 
-// Says which part of the branch stack of a sample a burst is.
+// Says which part of the branch stack or of the traced branches of a sample a burst is.
 struct StackPart {
   uint32_t entries = 0;     // of the stack, without those that are empty; 0: of no such stack
   bool has_oldest = false;  // the first branch is the oldest of them
-  // Something after the last branch was left out, and more bursts of the stack follow.
+  // Something after the last branch was left out, and more parts follow at once.
   bool is_continued = false;
 };
 
@@ -108,8 +108,9 @@ struct BurstSample {
   uint32_t source = 0;                    // which of its backend's
   StackPart stack;
   // Its period is divided by this to weigh each of its streams: the occurrences of the event in
-  // them, or the streams of the whole stack that it is part of. 0: its own streams.
-  uint64_t extent = 0;
+  // them, or the number of streams; of all parts, as the period, where it is one of several. 0: its
+  // own streams.
+  double extent = 0;
   uint32_t repeats = 1;  // how often the same was seen
   // In their order; empty if they were not recorded. Valid during the call.
   std::span<const RecordedAccess> accesses;

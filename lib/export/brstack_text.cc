@@ -12,6 +12,7 @@
 // would be felt.
 #include <sys/sysmacros.h>
 
+#include <algorithm>
 #include <cinttypes>
 #include <cmath>
 #include <string>
@@ -75,6 +76,7 @@ class BrstackText {
     const bool has_numbers = weights.Differ();
     const double factor = analysis_.family_scales().streams *
                           (weights.Mean() < kMinMeanNumber ? kMinMeanNumber / weights.Mean() : 1);
+    HBBP_RETURN_IF_ERROR(CheckMappings());
     WriteMappings();
     HBBP_RETURN_IF_ERROR(VisitBursts([&](const KeptBurst& burst, const std::vector<Entry>& all) {
       if (has_numbers && !(burst.weight > 0)) return;
@@ -161,6 +163,25 @@ class BrstackText {
         if (is_wanted && is_counted) visit(burst, entries);
       }
       HBBP_RETURN_IF_ERROR(reader.status());
+    }
+    return OkStatus();
+  }
+
+  // Programs that are linked for the same addresses never were in one process.
+  Status CheckMappings() const {
+    std::vector<MappedCode> mapped = layout_.mapped();
+    std::sort(mapped.begin(), mapped.end(),
+              [](const MappedCode& a, const MappedCode& b) { return a.start < b.start; });
+    const auto path = [this](const MappedCode& code) {
+      return analysis_.data().modules[code.module].path.c_str();
+    };
+    for (size_t i = 1; i < mapped.size(); ++i) {
+      const MappedCode& below = mapped[i - 1];
+      if (below.module == mapped[i].module || below.end() <= mapped[i].start) continue;
+      return MakeStatus(StatusCode::kUnsupported,
+                        "%s and %s are linked for the same addresses, and readers cannot tell them "
+                        "apart: export one of them (--module)",
+                        path(below), path(mapped[i]));
     }
     return OkStatus();
   }

@@ -17,16 +17,42 @@ std::vector<FlowBlock> FindBlocks(const ExportSubject& subject) {
   return blocks;
 }
 
+namespace {
+
+// Returns the direct calls and jumps of the blocks that ran.
+std::vector<FlowBranch> FindBranchesOfBlocks(const ExportSubject& subject) {
+  const Analysis& analysis = subject.analysis;
+  CancelCheck check(subject.work.cancel);
+  std::vector<FlowBranch> branches;
+  for (const BlockRecord& record : analysis.blocks()) {
+    check.Step();
+    if (record.module != subject.module || !(record.estimate.count > 0)) continue;
+    const BranchKind kind = record.block.terminator;
+    const bool is_always_taken = kind == BranchKind::kCall || kind == BranchKind::kJump;
+    if (!record.block.has_target || !is_always_taken) continue;
+    const std::vector<Instruction> instructions =
+        analysis.modules().DecodeBlock(record.module, record.block);
+    if (instructions.empty()) continue;
+    const ModuleAddress from = {instructions.back().address};
+    branches.push_back({from, record.block.target, record.estimate.count});
+  }
+  return branches;
+}
+
+}  // namespace
+
 std::vector<FlowBranch> FindBranches(const ExportSubject& subject) {
   CancelCheck check(subject.work.cancel);
   std::vector<FlowBranch> branches;
+  bool has_branches = false;  // else the module has samples alone
   for (const TakenBranchRecord& branch : subject.analysis.branches()) {
     check.Step();
+    has_branches |= branch.to_module == subject.module && branch.count > 0;
     if (branch.from_module != subject.module || branch.to_module != subject.module) continue;
     if (branch.from == kNoAddress || branch.to == kNoAddress || !(branch.count > 0)) continue;
     branches.push_back({branch.from, branch.to, branch.count});
   }
-  return branches;
+  return has_branches ? branches : FindBranchesOfBlocks(subject);
 }
 
 }  // namespace hbbp

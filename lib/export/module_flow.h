@@ -25,7 +25,8 @@ struct FlowBranch {
 
 // Returns the blocks that ran, by address.
 std::vector<FlowBlock> FindBlocks(const ExportSubject& subject);
-// Returns the taken branches inside of the module, by origin and target.
+// Returns the taken branches inside of the module, by origin and target; where it has samples
+// alone, those that blocks always end with.
 std::vector<FlowBranch> FindBranches(const ExportSubject& subject);
 
 }  // namespace hbbp

@@ -1,6 +1,8 @@
 // MakeSampleProfile adds the instructions of each block at their locations (AddBlock), those of the
 // blocks of the same functions that have no count with 0 (AddUnseenBlocks), and then the branches
 // to the start of a function, as its entries and as calls of where they came from (AddCalls).
+// Samples have no branches: where a module has none, entries are the counts of the first blocks of
+// functions, and calls those of blocks that end with one (AddCallsOfBlocks).
 #include "export/sample_profile.h"
 
 #include <map>
@@ -50,6 +52,7 @@ class Maker {
       without_lines += AddBlock(module, record->block, record->estimate.count, &frames);
     }
     AddUnseenBlocks(module, records, &frames);
+    if (!HasBranches(module)) AddCallsOfBlocks(module, records, &frames);
     if (without_lines <= all / 1000) return;
     subject_.Note(path + ": " + ShareText(without_lines, all) +
                   " of its instructions are of no line of a function, and left out");
@@ -82,60 +85,108 @@ class Maker {
     }
   }
 
+  bool HasBranches(uint32_t module) {
+    if (modules_with_branches_.empty()) {
+      modules_with_branches_.resize(analysis().data().modules.size());
+      for (const TakenBranchRecord& branch : analysis().branches()) {
+        const bool is_known = branch.count > 0 && branch.to_module != kNoIndex;
+        if (is_known) modules_with_branches_[branch.to_module] = true;
+      }
+    }
+    return modules_with_branches_[module];
+  }
+
+  void AddCallsOfBlocks(uint32_t module, const std::vector<const BlockRecord*>& records,
+                        FrameFinder* finder) {
+    for (const BlockRecord* record : records) {
+      const Block& block = record->block;
+      const double count = record->estimate.count;
+      const FunctionStart* const own = FunctionStartingAt(module, block.start);
+      if (own != nullptr) AddEntries(*own, count);
+      const bool may_call = block.has_target && (block.terminator == BranchKind::kCall ||
+                                                 block.terminator == BranchKind::kJump);
+      if (!may_call) continue;
+      const FunctionStart* const callee = FunctionStartingAt(module, block.target);
+      const std::vector<Instruction> instructions = analysis().modules().DecodeBlock(module, block);
+      if (callee == nullptr || instructions.empty()) continue;
+      const ModuleAddress from = {instructions.back().address};
+      const std::vector<LineFrame>& frames = finder->At(from);
+      if (!IsUsable(frames) || IsLoop({module, from}, {module, block.target})) continue;
+      SampledLineAt(frames, 0, &profile_)->calls[callee->name] += count;
+    }
+  }
+
   // Calls are branches to the start of a function, but for jumps of its own: loops begin there,
   // too.
   void AddCalls() {
     for (const TakenBranchRecord& branch : analysis().branches()) {
       check_.Step();
       if (!(branch.count > 0) || branch.to_module == kNoIndex || branch.to == kNoAddress) continue;
-      const std::string* const callee = FunctionStartingAt(branch.to_module, branch.to);
-      if (callee == nullptr || IsLoop(branch)) continue;
-      const auto known = profile_.functions.find(*callee);
-      if (known != profile_.functions.end() && subject_.Wants(branch.to_module)) {
-        known->second.entries += branch.count;
-      }
+      const FunctionStart* const callee = FunctionStartingAt(branch.to_module, branch.to);
+      if (callee == nullptr) continue;
+      if (IsLoop({branch.from_module, branch.from}, {branch.to_module, branch.to})) continue;
+      if (subject_.Wants(branch.to_module)) AddEntries(*callee, branch.count);
       if (branch.from_module == kNoIndex || branch.from == kNoAddress) continue;
       if (!subject_.Wants(branch.from_module)) continue;
       const StatusOr<const LineTable*> table = subject_.lines.Open(branch.from_module);
       if (!table.ok()) continue;
       const LineRange caller = (*table)->Find(branch.from);
       if (!IsUsable(caller.frames)) continue;
-      SampledLineAt(caller.frames, 0, &profile_)->calls[*callee] += branch.count;
+      SampledLineAt(caller.frames, 0, &profile_)->calls[callee->name] += branch.count;
     }
   }
 
-  bool IsLoop(const TakenBranchRecord& branch) const {
-    if (branch.from_module != branch.to_module || branch.from == kNoAddress) return false;
-    const uint32_t function = FindFunction(analysis().functions(), branch.to_module, branch.to);
-    if (!analysis().functions()[function].range.Contains(branch.from)) return false;
-    const StatusOr<Instruction> from = analysis().modules().Decode(branch.from_module, branch.from);
-    return from.ok() && from->branch != BranchKind::kCall &&
-           from->branch != BranchKind::kIndirectCall;
+  struct Location {
+    uint32_t module;
+    ModuleAddress address;
+  };
+
+  bool IsLoop(const Location& from, const Location& to) const {
+    if (from.module != to.module || from.address == kNoAddress) return false;
+    const uint32_t function = FindFunction(analysis().functions(), to.module, to.address);
+    if (!analysis().functions()[function].range.Contains(from.address)) return false;
+    const StatusOr<Instruction> branch = analysis().modules().Decode(from.module, from.address);
+    return branch.ok() && branch->branch != BranchKind::kCall &&
+           branch->branch != BranchKind::kIndirectCall;
   }
 
-  // Returns its name as the debug information has it, else that of its symbol, or null.
-  const std::string* FunctionStartingAt(uint32_t module, ModuleAddress address) {
+  struct FunctionStart {
+    std::string name;  // as the debug information has it, else that of its symbol
+    bool is_stub = false;
+  };
+
+  // The jump out of a stub enters the function, and not the call of the stub.
+  void AddEntries(const FunctionStart& start, double count) {
+    const auto known = profile_.functions.find(start.name);
+    if (known != profile_.functions.end() && !start.is_stub) known->second.entries += count;
+  }
+
+  // Returns null if none starts there.
+  const FunctionStart* FunctionStartingAt(uint32_t module, ModuleAddress address) {
     const auto key = std::pair(module, address.value);
     const auto [known, is_new] = starts_.try_emplace(key);
     if (is_new) known->second = FindFunctionStart(module, address);
     return known->second ? &*known->second : nullptr;
   }
 
-  std::optional<std::string> FindFunctionStart(uint32_t module, ModuleAddress address) const {
+  std::optional<FunctionStart> FindFunctionStart(uint32_t module, ModuleAddress address) const {
     std::optional<std::string> symbol = FindSymbolAtStart(analysis(), module, address);
     if (!symbol) return {};
+    const uint32_t index = FindFunction(analysis().functions(), module, address);
+    const bool is_stub = analysis().functions()[index].name.size() != symbol->size();
     const StatusOr<const LineTable*> table = subject_.lines.Open(module);
     if (table.ok()) {
       const LineRange found = (*table)->Find(address);
-      if (IsUsable(found.frames)) return std::string(found.frames.back().function);
+      if (IsUsable(found.frames)) return FunctionStart{std::string(found.frames.back().function)};
     }
-    return symbol;
+    return FunctionStart{*std::move(symbol), is_stub};
   }
 
   const ExportSubject& subject_;
   CancelCheck check_;
   SampleProfile profile_;
-  std::map<std::pair<uint32_t, uint64_t>, std::optional<std::string>> starts_;
+  std::map<std::pair<uint32_t, uint64_t>, std::optional<FunctionStart>> starts_;
+  std::vector<bool> modules_with_branches_;
 };
 
 }  // namespace

@@ -256,7 +256,13 @@ EhFrame::Neighbourhood EhFrame::FindInTable(ModuleAddress address) const {
   }
   if (low == 0) return result;
   std::optional<AddressRange> range = RangeOfEntry(low - 1);
-  if (!range) return result;
+  if (!range) {
+    // Of several entries with one start, linkers list any: one of an empty function, say.
+    if (low != table_count_) {
+      result.around = AddressRange{EntryAt(low - 1).start, result.next_start};
+    }
+    return result;
+  }
   if (range->Contains(address)) {
     result.around = range;
   } else if (range->end <= address) {

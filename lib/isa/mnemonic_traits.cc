@@ -267,8 +267,7 @@ bool IsScalar(std::string_view name) {
     if (source.starts_with('t')) source.remove_prefix(1);
     return FitsAny("s[ihsd]2* usi2*", source);
   }
-  return EndsInFloat(stem) && stem[stem.size() - 2] == 's' && !stem.starts_with('p') &&
-         !stem.starts_with("broadcast");
+  return EndsInFloat(stem) && stem[stem.size() - 2] == 's' && !FitsAny("p* broadcast* tdp*", stem);
 }
 
 uint8_t IndexBits(std::string_view name) {

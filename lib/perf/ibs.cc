@@ -122,6 +122,15 @@ void DecodeOpData3(uint64_t data, IbsOp* op) {
   op->dtlb_refill_cycles = static_cast<uint16_t>(Bits(data, 48, 63));
 }
 
+void ForgetBeyondL1(IbsOp* op) {
+  op->is_unknown_beyond_l1 = true;
+  op->missed_l2 = false;
+  op->data_source = IbsDataSource::kNone;
+  op->is_remote = false;
+  op->hit_owned_line = false;
+  op->open_requests = 0;
+}
+
 uint64_t PageBytes(uint64_t code) {
   constexpr uint64_t kPageBytes[] = {4 << 10, 2 << 20, 1 << 30, 0};
   return kPageBytes[code];
@@ -129,7 +138,13 @@ uint64_t PageBytes(uint64_t code) {
 
 }  // namespace
 
-std::optional<IbsOp> DecodeIbsOp(std::span<const uint8_t> raw, ByteOrder order) {
+IbsErrata IbsErrataOf(const CpuIdentity& cpu) {
+  constexpr unsigned kZen3 = 0x19, kModels1293 = 0x10;
+  const bool has_ibs_of_amd = cpu.vendor == "AuthenticAMD";
+  return {has_ibs_of_amd && cpu.family == kZen3 && cpu.model < kModels1293};
+}
+
+std::optional<IbsOp> DecodeIbsOp(std::span<const uint8_t> raw, ByteOrder order, IbsErrata errata) {
   const RawRegisters registers = ReadRegisters(raw, order);
   if (registers.count < kOpRegisters) return std::nullopt;
   IbsOp op;
@@ -139,6 +154,7 @@ std::optional<IbsOp> DecodeIbsOp(std::span<const uint8_t> raw, ByteOrder order) 
   DecodeOpData(registers.values[2], &op);
   DecodeOpData2(registers.values[3], &op);
   DecodeOpData3(registers.values[4], &op);
+  if (errata.has_1293 && (op.is_software_prefetch || op.found_miss_underway)) ForgetBeyondL1(&op);
   if (op.has_linear_address) op.linear_address = registers.values[5];
   if (op.has_physical_address) op.physical_address = registers.values[6];
   // The register keeps what an earlier op has left.

@@ -14,12 +14,23 @@
 
 #include "events/ibs_sample.h"
 #include "perf/byte_order.h"
+#include "perf/cpu_events.h"
 
 namespace hbbp {
 
+// IbsErrata says which registers of a processor are wrong, by AMD's revision guides.
+struct IbsErrata {
+  // 1293: of software prefetches, and of misses that found the line underway, what is said of
+  // anything beyond the L1 data cache is that of other ops.
+  bool has_1293 = false;
+};
+
+IbsErrata IbsErrataOf(const CpuIdentity& cpu);
+
 // `raw` is the raw data of a sample. Both return nothing if it is too short for the registers that
 // every family has.
-std::optional<IbsOp> DecodeIbsOp(std::span<const uint8_t> raw, ByteOrder order);
+std::optional<IbsOp> DecodeIbsOp(std::span<const uint8_t> raw, ByteOrder order,
+                                 IbsErrata errata = {});
 std::optional<IbsFetch> DecodeIbsFetch(std::span<const uint8_t> raw, ByteOrder order);
 
 }  // namespace hbbp

@@ -2,8 +2,6 @@
 
 #include <functional>
 
-#include "perf/ibs.h"
-
 namespace hbbp {
 
 IbsKind IbsKindOf(std::string_view event_name) {
@@ -35,7 +33,7 @@ void IbsSamples::Deliver(IpSample sample, std::span<const uint8_t> raw, ByteOrde
     if (address != 0) sample.ip = {address};
   };
   if (kind_ == IbsKind::kOp) {
-    if (const auto op = DecodeIbsOp(raw, order)) {
+    if (const auto op = DecodeIbsOp(raw, order, errata_)) {
       AddValues(*op);
       if (!op->ip_is_invalid) move_to(op->ip);
       return sink->OnIbsOp(sample, *op);

@@ -12,6 +12,7 @@
 #include "events/event_sink.h"
 #include "events/samples.h"
 #include "perf/byte_order.h"
+#include "perf/ibs.h"
 #include "perf/ibs_events.h"
 
 namespace hbbp {
@@ -33,7 +34,8 @@ IbsKinds IbsKindsOf(std::string_view names);
 
 class IbsSamples {
  public:
-  explicit IbsSamples(IbsKind kind = IbsKind::kNone) : kind_(kind) {}
+  explicit IbsSamples(IbsKind kind = IbsKind::kNone, IbsErrata errata = {})
+      : kind_(kind), errata_(errata) {}
 
   IbsKind kind() const { return kind_; }
 
@@ -56,6 +58,7 @@ class IbsSamples {
   };
 
   IbsKind kind_;
+  IbsErrata errata_;
   std::array<Sum, kMaxEvents> sums_ = {};  // in the order of VisitIbsEvents
   uint64_t undecodable_ = 0;
 };

@@ -88,9 +88,9 @@ struct StreamSums {
 
 // Returns the weight of each stream of a burst, or 0 if it has fewer than two branches, which means
 // no stream. An extent of 0 stands for the number of streams.
-inline double StreamWeight(uint64_t period, size_t branches, uint64_t extent = 0) {
+inline double StreamWeight(uint64_t period, size_t branches, double extent = 0) {
   if (branches < 2) return 0;
-  return static_cast<double>(period) / static_cast<double>(extent != 0 ? extent : branches - 1);
+  return static_cast<double>(period) / (extent != 0 ? extent : static_cast<double>(branches - 1));
 }
 
 // Returns the replicate of a burst by its number in the session. It is the same in every run, and

@@ -93,13 +93,16 @@ struct Run {
   std::vector<uint32_t> numbers;  // of its sources in the recorder
   EventsOfProcess events;
   Feed feed;
+
+  uint64_t dropped() const { return feed.dropped_records() + events.dropped(); }
 };
 
 struct Member {
   Member(std::string name, std::unique_ptr<ExternalSource> source)
       : driver(std::move(name), std::move(source)) {}
 
-  std::unique_ptr<Run> run;  // the current one, or the last
+  std::unique_ptr<Run> run;     // the current one, or the last
+  uint64_t dropped_before = 0;  // in the runs before
   ExternalSourceDriver driver;
   // These are guarded by the mutex of the session.
   bool is_in_run = false;
@@ -142,6 +145,7 @@ Status SessionExternalSources::StartMember(size_t index) {
     const auto owner = static_cast<uint32_t>(Recorder::kBackend + 1 + index);
     std::lock_guard data(*target_.data_mutex);
     target_.recorder->BeginRun(owner);
+    if (member.run != nullptr) member.dropped_before += member.run->dropped();
     member.run = std::make_unique<Run>(owner, target_);
     member.problem.clear();
     member.is_in_run = true;
@@ -255,7 +259,7 @@ void SessionExternalSources::AddTo(SessionInfo* info) const {
   for (const Member& member : members_) {
     if (member.run == nullptr) continue;
     info->waiting += member.run->feed.waiting();
-    info->dropped += member.run->feed.dropped_records() + member.run->events.dropped();
+    info->dropped += member.dropped_before + member.run->dropped();
   }
 }
 

@@ -267,7 +267,7 @@ void Feed::Deliver(const FeedBurst& burst) {
   sample.tid = burst.tid;
   sample.time_ns = burst.time_ns;
   sample.period = burst.period != 0 ? burst.period : event.attr.sample_period;
-  sample.extent = burst.extent;
+  sample.extent = static_cast<double>(burst.extent);
   sample.branches = burst.branches;
   import_.AddBurst(event, sample);
 }
@@ -341,16 +341,19 @@ ProfileData Feed::Snapshot(const Work& work) {
   constexpr uint64_t kCounted = 8, kAll = 10;
   CancelCheck check(work.cancel);
   CancelCheck* const asked = work.cancel != nullptr ? &check : nullptr;
+  ReportOrThrow(work, 0, kAll);
+  // Progress is reported without the lock: what is called there may fork, which takes it.
   std::unique_lock lock(mutex_, std::defer_lock);
   LockUnlessCancelled(work.cancel, &lock);
-  ReportOrThrow(work, 0, kAll);
   import_.ReportStatistics();
   ProfileData data = own_->importer.Snapshot(asked);
-  ReportOrThrow(work, kCounted, kAll);
   CompleteImport(summary_, import_, own_->importer, &data);
+  const uint64_t waiting = delivery_.waiting();
+  lock.unlock();
+  ReportOrThrow(work, kCounted, kAll);
   if (own_->options.find_files) own_->options.find_files(&data, asked);
-  if (delivery_.waiting() != 0 && !data.sources.empty()) {
-    AppendNote(std::to_string(delivery_.waiting()) +
+  if (waiting != 0 && !data.sources.empty()) {
+    AppendNote(std::to_string(waiting) +
                    " records were fed that wait for the end of a round and are not counted yet",
                &data.sources.front().note);
   }

@@ -84,7 +84,7 @@ Status Session::Start() {
   {
     std::unique_lock<std::mutex> control(control_);
     HBBP_RETURN_IF_ERROR(CheckNotInCall());
-    WaitUntilStopped(&control);
+    WaitUntilSettled(&control);
     if (is_started_) {
       return MakeStatus(StatusCode::kInvalidState, "the session is already running");
     }
@@ -100,20 +100,36 @@ Status Session::Start() {
       log_.Flush();
       return status;
     }
+    is_starting_ = true;
   }
-  std::unique_lock<std::mutex> data(data_);
-  attach_ended_signal_.wait(data, [this] { return attach_ended_; });
-  Status status = attach_status_;
-  data.unlock();
-  if (status.ok()) status = StartExternalSources();
-  if (!status.ok()) (void)Stop();
+  Status status = BeginRun();
+  {
+    std::unique_lock<std::mutex> control(control_);
+    is_starting_ = false;
+    if (status.ok()) {
+      settled_.notify_all();
+    } else {
+      BeginStop(&control);
+    }
+  }
+  if (!status.ok()) (void)FinishStop();
+  log_.Flush();
   return status;
+}
+
+Status Session::BeginRun() {
+  {
+    std::unique_lock<std::mutex> data(data_);
+    attach_ended_signal_.wait(data, [this] { return attach_ended_; });
+    HBBP_RETURN_IF_ERROR(attach_status_);
+  }
+  return StartExternalSources();
 }
 
 Status Session::AddExternalSource(std::string name, std::unique_ptr<ExternalSource> source) {
   std::unique_lock<std::mutex> control(control_);
   HBBP_RETURN_IF_ERROR(CheckNotInCall());
-  WaitUntilStopped(&control);
+  WaitUntilSettled(&control);
   if (is_started_) {
     return MakeStatus(StatusCode::kInvalidState,
                       "%s: the session is running; add sources before it is started", name.c_str());
@@ -138,23 +154,30 @@ Status Session::Stop() {
   {
     std::unique_lock<std::mutex> control(control_);
     HBBP_RETURN_IF_ERROR(CheckNotInCall());
-    WaitUntilStopped(&control);
+    WaitUntilSettled(&control);
     if (!is_started_) return MakeStatus(StatusCode::kInvalidState, "the session is not running");
-    is_stopping_ = true;
-    worker_should_end_ = true;
-    drain_ended_.wait(control, [this] { return !is_in_drain_; });
+    BeginStop(&control);
   }
+  Status status = FinishStop();
+  log_.Flush();
+  return status;
+}
+
+void Session::BeginStop(std::unique_lock<std::mutex>* control) {
+  is_stopping_ = true;
+  worker_should_end_ = true;
+  drain_ended_.wait(*control, [this] { return !is_in_drain_; });
+}
+
+Status Session::FinishStop() {
   if (!settings_.drained_by_host) {
     ::sem_post(&wake_);
     ::pthread_join(worker_, nullptr);
   }
   Status status = EndRun();
-  {
-    std::lock_guard control(control_);
-    is_started_ = is_stopping_ = false;
-    stopped_.notify_all();
-  }
-  log_.Flush();
+  std::lock_guard control(control_);
+  is_started_ = is_stopping_ = false;
+  settled_.notify_all();
   return status;
 }
 
@@ -168,7 +191,7 @@ Status Session::Drain(int* next_ms) {
     std::unique_lock<std::mutex> control(control_);
     HBBP_RETURN_IF_ERROR(CheckNotInCall());
     drain_ended_.wait(control, [this] { return !is_in_drain_; });
-    if (!is_started_ || is_stopping_) {
+    if (!is_started_ || is_starting_ || is_stopping_) {
       return MakeStatus(StatusCode::kInvalidState, "the session is not running");
     }
     is_in_drain_ = true;
@@ -213,8 +236,9 @@ Status Session::CheckNotInCall() const {
   return OkStatus();
 }
 
-void Session::WaitUntilStopped(std::unique_lock<std::mutex>* control) {
-  stopped_.wait(*control, [this] { return !is_stopping_; });
+// Waits while another thread starts or stops the session.
+void Session::WaitUntilSettled(std::unique_lock<std::mutex>* control) {
+  settled_.wait(*control, [this] { return !is_starting_ && !is_stopping_; });
 }
 
 // External sources are called without a lock: they feed, which takes data_.
@@ -241,12 +265,25 @@ void Session::EndRunLocked() {
            static_cast<double>(run_ns) / 1e9, static_cast<unsigned long long>(recorder_.samples()));
 }
 
+// Progress is reported without the lock: what is called there may fork, which takes it.
 ProfileData Session::Snapshot(const Work& work) {
+  constexpr uint64_t kBegun = 1, kCounted = 9, kAll = 10;
+  ReportOrThrow(work, kBegun, kAll);
+  CancelCheck check(work.cancel);
+  CancelCheck* const asked = work.cancel != nullptr ? &check : nullptr;
   std::unique_lock<std::mutex> data(data_, std::defer_lock);
   LockUnlessCancelled(work.cancel, &data);
-  ProfileData snapshot = SnapshotLocked(work);
+  ProfileData snapshot = SnapshotLocked(asked);
+  const pid_t pid = settings_.backend.pid;
+  const JitFiles jit_files = {PathOfPerfMap(pid), recorder_.locator().jit_dumps()};
   data.unlock();
   log_.Flush();
+  ReportOrThrow(work, kCounted, kAll);
+  const Status named = NameGeneratedCode(pid, jit_files, &snapshot, asked);
+  if (!named.ok() && !snapshot.sources.empty()) {
+    AppendNote(named.message(), &snapshot.sources.front().note);
+  }
+  ReportOrThrow(work, kAll, kAll);
   return snapshot;
 }
 
@@ -258,31 +295,20 @@ void Session::ClearAfterFork() {
   has_counts_of_parent_ = false;
 }
 
-ProfileData Session::SnapshotLocked(const Work& work) {
-  constexpr uint64_t kDrained = 1, kCounted = 9, kAll = 10;
-  CancelCheck check(work.cancel);
-  CancelCheck* const asked = work.cancel != nullptr ? &check : nullptr;
+ProfileData Session::SnapshotLocked(CancelCheck* check) {
   ClearAfterFork();
   if (running_) DrainLocked();
   if (external_sources_ != nullptr) external_sources_->ReportStatistics();
-  ReportOrThrow(work, kDrained, kAll);
-  ProfileData snapshot = recorder_.Snapshot(asked);
-  ReportOrThrow(work, kCounted, kAll);
+  ProfileData snapshot = recorder_.Snapshot(check);
   if (external_sources_ != nullptr) external_sources_->Complete(snapshot.sources);
   AppendNotes(&snapshot);
   const pid_t pid = settings_.backend.pid;
-  const JitFiles jit_files = {PathOfPerfMap(pid), recorder_.locator().jit_dumps()};
-  const Status named = NameGeneratedCode(pid, jit_files, &snapshot, asked);
-  if (!named.ok() && !snapshot.sources.empty()) {
-    AppendNote(named.message(), &snapshot.sources.front().note);
-  }
   snapshot.pid = static_cast<uint32_t>(pid != 0 ? pid : ::getpid());
   snapshot.start_time_ns = first_start_realtime_ns_;
   snapshot.duration_ns =
       finished_runs_ns_ + (running_ ? ClockNs(CLOCK_MONOTONIC) - run_start_ns_ : 0);
   snapshot.command = pid != 0 ? command_of_other_ : CommandLine(0);
   snapshot.host = KernelName();
-  ReportOrThrow(work, kAll, kAll);
   return snapshot;
 }
 
@@ -456,7 +482,7 @@ bool Session::CheckpointNow(int timeout_ms) {
 bool Session::EndForGood(const char* note, int timeout_ms) {
   {
     std::unique_lock<std::mutex> control(control_);
-    WaitUntilStopped(&control);
+    WaitUntilSettled(&control);
     if (!is_started_) return false;
     is_stopping_ = true;
     end_note_ = note;
@@ -467,7 +493,7 @@ bool Session::EndForGood(const char* note, int timeout_ms) {
   if (!has_ended) ::pthread_detach(worker_);
   std::lock_guard control(control_);
   is_started_ = is_stopping_ = false;
-  stopped_.notify_all();
+  settled_.notify_all();
   return has_ended;
 }
 
@@ -660,10 +686,10 @@ void Session::ResetInChild() {
   ::sem_init(&wake_, 0, 0);
   // Destroying it would wait for the threads that wait for it, which are not here.
   new (&attach_ended_signal_) std::condition_variable();
-  new (&stopped_) std::condition_variable();
+  new (&settled_) std::condition_variable();
   new (&drain_ended_) std::condition_variable();
   is_in_drain_ = false;
-  is_started_ = is_stopping_ = false;
+  is_started_ = is_starting_ = is_stopping_ = false;
   worker_should_end_ = true;  // the worker itself may have forked, in the log
   worker_is_alive_ = false;
   checkpoints_done_ = checkpoints_asked_.load();

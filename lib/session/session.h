@@ -142,7 +142,10 @@ class Session : private ForkParticipant {
   Status StartExternalSources();
   Status EndRun();
   std::vector<uint32_t> AllSources() const;
-  void WaitUntilStopped(std::unique_lock<std::mutex>* control);
+  void WaitUntilSettled(std::unique_lock<std::mutex>* control);
+  Status BeginRun();
+  void BeginStop(std::unique_lock<std::mutex>* control);
+  Status FinishStop();
   void DrainAndFlushLog(int* next_ms);
   void KeepBudgets();
   void DrainLocked();
@@ -153,7 +156,7 @@ class Session : private ForkParticipant {
   void ReadCommandOfOther();
   void EndRunLocked();
   void ClearAfterFork();
-  ProfileData SnapshotLocked(const Work& work);
+  ProfileData SnapshotLocked(CancelCheck* check);
   SessionInfo InfoLocked();
   Status AttachAndLog(pid_t excluded);
   int DrainIntervalMs();
@@ -171,7 +174,9 @@ class Session : private ForkParticipant {
   // A thread waits for the end of the worker or of Drain, without the lock: they may be in the
   // host's log.
   bool is_stopping_ = false;
-  std::condition_variable stopped_;
+  // A thread starts the backend and the external sources, without the lock: these call the host.
+  bool is_starting_ = false;
+  std::condition_variable settled_;
   bool is_in_drain_ = false;
   std::condition_variable drain_ended_;
   std::atomic<pid_t> worker_tid_{0};

@@ -37,6 +37,7 @@ struct BurstCost {
   bool is_cut = false;
   // It ended at the first taken branch from BurstLimits::instructions on.
   bool has_all_instructions = false;
+  uint32_t instructions = 0;  // that memory_use is of: all from its beginning on
 };
 
 // A header precedes the branches of a burst, or of a part of one, or the accesses to memory of the

@@ -150,7 +150,10 @@ bool BurstRecorder::Begin(ThreadSlot* slot, uint32_t periods) {
   const uint32_t used =
       buffer == 0 ? 0 : buffers_.at(buffer - 1)->committed.load(std::memory_order_relaxed);
   uint32_t fresh;
-  if (!TakeBufferAfter(slot, used, &fresh)) return false;
+  if (!TakeBufferAfter(slot, used, &fresh)) {
+    slot->skipped = slot->periods;
+    return false;
+  }
   StartPart(slot, fresh);
   return true;
 }
@@ -323,7 +326,9 @@ void BurstRecorder::Finish(ThreadSlot* slot) {
       buffers_.at(slot->buffer.load(std::memory_order_relaxed) - 1)->HeaderAt(slot->header);
   const bool is_full = slot->is_limited || IsFull(*slot) ||
                        slot->instructions + kMaxBlockInstructions > limits_.max_instructions;
-  header->cost = {slot->earlier_handlers_ns, slot->memory_use, !is_full, HasAllInstructions(*slot)};
+  header->cost = {
+      slot->earlier_handlers_ns, slot->memory_use, !is_full, HasAllInstructions(*slot),
+      static_cast<uint32_t>(slot->instructions < UINT32_MAX ? slot->instructions : UINT32_MAX)};
   slot->earlier_handlers_ns = 0;
   CommitPart(slot, PartEnd::kLast);
   slot->branches = 0;

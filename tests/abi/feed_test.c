@@ -163,7 +163,8 @@ static void test_sources(void) {
 static void test_samples(void) {
   hbbp_feed *feed = new_feed();
   const hbbp_feed_source ebs = ebs_source();
-  const uint32_t index = add(feed, &ebs);
+  const uint32_t known = add(feed, &ebs);
+  uint32_t index = known;
   const hbbp_branch_entry branch = {1, 2, 0};
   const uint64_t registers[3] = {0, 0, 0};
 #define REFUSED(word, change)                                                          \
@@ -173,6 +174,8 @@ static void test_samples(void) {
     CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, word,                                     \
                 hbbp_feed_add_samples(feed, index, samples, 2, SAMPLE_BYTES, &error)); \
   } while (0)
+  REFUSED("source 99 of 1", samples[1].branch_count = 1; index = 99);
+  index = known;
   REFUSED("samples[1].reserved", samples[1].reserved = 1);
   REFUSED("samples[1].extent", samples[1].extent = 1);
   REFUSED("samples[1].branch", samples[1].branches = &branch; samples[1].branch_count = 1);
@@ -235,6 +238,14 @@ static void test_events(void) {
   REFUSED("build_id", .kind = HBBP_FEED_BUILD_ID, .name = "", .build_id_size = 20);
   REFUSED("source", .kind = HBBP_FEED_LOST);
 #undef REFUSED
+  /* Fields that a kind does not use are not looked at. */
+  const char *const nowhere = (const char *)16;
+  const uint8_t *const no_id = (const uint8_t *)16;
+  const hbbp_feed_event unused[] = {
+      {.kind = HBBP_FEED_EXIT, .name = nowhere, .build_id = no_id, .build_id_size = 20},
+      {.kind = HBBP_FEED_FORK, .name = nowhere, .build_id_size = 0xa5a5a5a5},
+      {.kind = HBBP_FEED_THREAD_NAME, .name = "worker", .build_id = no_id, .build_id_size = 20}};
+  CHECK_OK(hbbp_feed_add_events(feed, unused, 3, EVENT_BYTES, &error));
   CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "size",
               hbbp_feed_add_events(feed, NULL, 0, EVENT_BYTES - 1, &error));
   hbbp_feed_destroy(feed);

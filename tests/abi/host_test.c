@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -200,6 +201,40 @@ static void test_cancel(const char *path) {
   hbbp_profile_destroy(profile);
   hbbp_cancel_destroy(cancel);
   hbbp_cancel_destroy(NULL);
+}
+
+static void fork_once(uint64_t done, uint64_t all, void *forks) {
+  (void)all;
+  if (done == 0 || ++*(int *)forks > 3) return;
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  CHECK(child > 0 && waitpid(child, NULL, 0) == child);
+}
+
+/* fork() waits for locks of sessions, so none is held while progress is reported. */
+static void test_fork_in_progress(void) {
+  HBBP_INIT(hbbp_session_options, options);
+  options.source = source_of_this_machine;
+  hbbp_session *session = NULL;
+  CHECK_OK(hbbp_session_create(&options, &session, &error));
+  CHECK_OK(hbbp_session_start(session, &error));
+  int forks = 0;
+  HBBP_INIT(hbbp_work_options, work);
+  work.progress = fork_once;
+  work.user_data = &forks;
+  hbbp_profile *profile = NULL;
+  CHECK_OK(hbbp_session_snapshot(session, &work, &profile, &error));
+  CHECK(forks >= 2);
+  hbbp_profile_destroy(profile);
+  hbbp_session_destroy(session);
+
+  hbbp_feed *feed = NULL;
+  CHECK_OK(hbbp_feed_create(NULL, &feed, &error));
+  forks = 0;
+  CHECK_OK(hbbp_feed_snapshot(feed, &work, &profile, &error));
+  CHECK(forks >= 2);
+  hbbp_profile_destroy(profile);
+  hbbp_feed_destroy(feed);
 }
 
 /* A snapshot of a running session is cancelled; the session continues. */
@@ -707,6 +742,7 @@ int main(int argc, char **argv) {
   if (has_ebs || has_swbt) {
     test_log();
     test_cancelled_snapshot();
+    test_fork_in_progress();
   }
   if (has_ebs) {
     test_max_overhead();

@@ -209,6 +209,26 @@ static void wait_for(const atomic_int *value, int minimum) {
 
 /* What is refused ---------------------------------------------------------------------------- */
 
+/* Nothing would heed them. */
+static void test_refused_options(void) {
+  static const uint32_t threads[] = {1};
+#define REFUSED(word, change)                                     \
+  do {                                                            \
+    HBBP_INIT(hbbp_session_options, options);                     \
+    hbbp_session *session = NULL;                                 \
+    options.source = HBBP_SOURCE_EXTERNAL;                        \
+    change;                                                       \
+    CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, word,                \
+                hbbp_session_create(&options, &session, &error)); \
+  } while (0)
+  REFUSED("event", options.event = HBBP_EVENT_CYCLES);
+  REFUSED("period", options.period = 17);
+  REFUSED("frequency_hz", options.frequency_hz = 17);
+  REFUSED("include_kernel", options.include_kernel = 1);
+  REFUSED("thread_count", options.thread_count = 1; options.threads = threads);
+#undef REFUSED
+}
+
 static void test_refused(void) {
   hbbp_session *session = new_session(HBBP_SOURCE_EXTERNAL, NULL);
   host_source source = new_source();
@@ -556,6 +576,61 @@ static void test_threads(void) {
   CHECK(source.destroys == 1 && source.after_destroy == 0);
 }
 
+static hbbp_status start_slowly(void *context, hbbp_feed *feed, hbbp_error *failure) {
+  const hbbp_status status = start_source(context, feed, failure);
+  pause_ms(200);
+  return status;
+}
+
+static void *stop_soon(void *session) {
+  pause_ms(50);
+  HBBP_INIT(hbbp_error, failure);
+  CHECK(hbbp_session_stop((hbbp_session *)session, &failure) == HBBP_OK);
+  return NULL;
+}
+
+/* A source whose start has not returned when the session is stopped is stopped, too. */
+static void test_stop_while_starting(void) {
+  hbbp_session *session = new_session(HBBP_SOURCE_EXTERNAL, NULL);
+  host_source source = new_source();
+  hbbp_source_ops ops = new_ops("slow");
+  ops.start = start_slowly;
+  CHECK_OK(hbbp_session_add_source(session, &ops, &source, &error));
+  for (int run = 1; run <= 2; ++run) {
+    pthread_t stopper;
+    CHECK(pthread_create(&stopper, NULL, stop_soon, session) == 0);
+    CHECK_OK(hbbp_session_start(session, &error));
+    pthread_join(stopper, NULL);
+    CHECK(source.starts == run && source.stops == run);
+    CHECK(info_of(session).running == 0);
+  }
+  hbbp_session_destroy(session);
+  CHECK(source.destroys == 1 && source.after_destroy == 0);
+}
+
+static hbbp_session *to_destroy;
+
+static hbbp_status destroy_in_drain(void *context, hbbp_feed *feed, uint32_t *has_ended,
+                                    hbbp_error *failure) {
+  const hbbp_status status = drain_source(context, feed, has_ended, failure);
+  hbbp_session *const session = to_destroy;
+  to_destroy = NULL;
+  hbbp_session_destroy(session);
+  return status;
+}
+
+/* A collector of garbage may do so. The session ends in another thread, when the call has ended. */
+static void test_destroyed_by_source(void) {
+  to_destroy = new_session(HBBP_SOURCE_EXTERNAL, NULL);
+  host_source source = new_source();
+  hbbp_source_ops ops = new_ops("device");
+  ops.drain = destroy_in_drain;
+  CHECK_OK(hbbp_session_add_source(to_destroy, &ops, &source, &error));
+  CHECK_OK(hbbp_session_start(to_destroy, &error));
+  wait_for(&source.destroys, 1);
+  CHECK(source.stops == 1 && source.destroys == 1 && source.after_destroy == 0);
+}
+
 /* A child has a stopped session without samples, which it may start for itself. */
 static void test_fork(void) {
   hbbp_session *session = new_session(HBBP_SOURCE_EXTERNAL, NULL);
@@ -604,6 +679,7 @@ static void test_fork(void) {
 }
 
 int main(void) {
+  test_refused_options();
   test_refused();
   test_order_of_calls();
   test_source_that_ends();
@@ -612,6 +688,8 @@ int main(void) {
   test_feed_of_session();
   test_other_processes();
   test_threads();
+  test_stop_while_starting();
+  test_destroyed_by_source();
   test_fork();
   const int skipped = test_next_to_built_in();
   return failures == 0 ? skipped : end_of_checks();

@@ -21,6 +21,72 @@ SLICE_MS = 50
 MOST_MIXED = 4
 
 
+# Loops over switches, each with entries of a table of its own.
+CASES = r"""
+#include <stdio.h>
+#include <stdlib.h>
+__attribute__((noinline)) void tick(void) { __asm__ volatile(""); }
+#define CASES(k) \
+  case 0: r += 3 * k; r ^= r >> 7; break; \
+  case 2: r ^= r << 3; r += k; break; \
+  case 3: r *= 7; r -= i * k; break; \
+  case 4: r -= i; r |= 5 * k; break; \
+  case 5: r = r >> 1 | k; break; \
+  case 6: r += i * k; r ^= r << 1; break; \
+  case 8: r -= i * 5; r ^= r >> k; break;
+"""
+SWITCHES = {
+    # The base of the first table is loaded in front of the loop, and lost at the call.
+    'three': ("""
+#define MORE(k) CASES(k) case 1: r += r >> 3; r ^= 99 * k; break; case 7: r -= i * 3; r ^= r >> k; break;
+long run(const unsigned char *p, const int *q, long n) {
+  long r = 1;
+  tick();
+  for (long i = 0; i < n; i++) switch (p[i]) { MORE(1) default: r += r << 5; r ^= 11; break; }
+  tick();
+  for (long i = 0; i < n; i++) switch (p[i]) { MORE(2) case 9: r = r * r + 15; break; default: r ^= 91; break; }
+  tick();
+  for (long i = 0; i < n; i++) switch (p[i]) { MORE(3) case 10: r = r * r + 17; break; default: r ^= 191; break; }
+  return r + q[0];
+}""", 3),
+    # The index is itself an entry of an array.
+    'indexed': ("""
+long run(const unsigned char *p, const int *q, long n) {
+  long r = 1;
+  for (long i = 0; i < n; i++) switch (q[i]) { CASES(1) default: return r + p[0]; }
+  return r;
+}""", 1),
+    # Holes in the table lead behind the function.
+    'holes': ("""
+long run(const unsigned char *p, const int *q, long n) {
+  long r = p[0];
+  for (long i = 0; i < n; i++) {
+    __asm__ volatile("" : "+r"(r));
+    switch ((unsigned)q[i] ^ 1) { CASES(1) default: __builtin_unreachable(); }
+  }
+  return r;
+}""", 1),
+}
+MAIN = """
+int main(int argc, char **argv) {
+  enum { kCount = 1 << 18 };
+  static const unsigned char kCases[] = {0, 2, 3, 4, 5, 6, 8};
+  static unsigned char bytes[kCount];
+  static int numbers[kCount];
+  unsigned state = 1;
+  const int flip = atoi(argv[2]);
+  for (int i = 0; i < kCount; ++i) {
+    state = state * 1103515245 + 12345;
+    bytes[i] = kCases[(state >> 16) % sizeof(kCases)];
+    numbers[i] = bytes[i] ^ flip;
+  }
+  long sum = argc;
+  for (int i = 0; i < atoi(argv[1]); ++i) sum += run(bytes, numbers, kCount);
+  printf("%ld\\n", sum);
+}
+"""
+
+
 def symbols(file):
     listing = subprocess.run(['nm', file], capture_output=True, text=True, check=True).stdout
     words = [line.split() for line in listing.splitlines()]
@@ -103,6 +169,35 @@ class LoopsTest(record_support.RecordTest):
         self.assertGreater(region['instructions'], 0)
         only, = {row['function'] for row in self.loops('--function', 'Varying')['rows']}
         self.assertEqual(only, 'Varying')
+
+    def check_switches(self, name, compiler, level, source):
+        if shutil.which(compiler) is None:
+            self.skipTest(f'no {compiler}')
+        code, number = SWITCHES[name]
+        text, built = self.directory / 'switches.c', self.directory / 'switches'
+        text.write_text(CASES + code.replace('long run', '__attribute__((noinline)) long run') + MAIN)
+        subprocess.run([compiler, level, '-o', built, text], check=True)
+        # It lasts as long for any of them.
+        self.record_by(source, built, 150 // number, int(name == 'holes'), options=('-c', 1_000_000))
+        found = self.loops('--function', 'run')['rows']
+        message = (name, compiler, level, source, found)
+        if name == 'holes':  # clang enters the loop at a case: it is a cycle without a header
+            self.assertEqual({row['irreducible'] for row in found}, {1}, message)
+            self.assertEqual(found[0]['blocks'], 10, message)
+            return
+        self.assertEqual([row['depth'] for row in found], [1] * number, message)
+
+    def test_loops_of_switches_are_those_of_the_source(self):
+        # With -O2, gcc enters the third loop at two places.
+        for name, compiler, level in (('three', 'gcc', '-O1'), ('indexed', 'gcc', '-O2'),
+                                      ('indexed', 'clang-14', '-O2'), ('holes', 'clang-14', '-O2')):
+            with self.subTest(name, compiler=compiler):
+                self.check_switches(name, compiler, level, 'swbt')
+
+    def test_switches_over_arrays_are_loops_to_samples(self):
+        for compiler in ('gcc', 'clang-14'):
+            with self.subTest(compiler):
+                self.check_switches('indexed', compiler, '-O1', 'ebs')
 
     def check_turns(self, trips, *options):
         """Two loops run in turns, and iterations of one take sixteen times as long."""

@@ -49,7 +49,7 @@ struct BranchSink : EventSink {
   std::vector<uint64_t> PeriodsOfWholeBursts() const {
     std::map<std::pair<uint64_t, uint32_t>, uint64_t> sums;
     for (size_t i = 0; i < bursts.size(); ++i) {
-      sums[{burst_times_ns[i], bursts[i].first}] += periods[i];
+      sums[{burst_times_ns[i], bursts[i].first}] = periods[i];
     }
     std::vector<uint64_t> whole;
     for (const auto& [burst, period] : sums) whole.push_back(period);

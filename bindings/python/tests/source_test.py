@@ -3,7 +3,9 @@
 import gc
 import os
 import threading
+import time
 import unittest
+import warnings
 import weakref
 
 import hbbp
@@ -150,6 +152,42 @@ class SourceTest(unittest.TestCase):
         del source, session
         gc.collect()
         self.assertIsNone(known())
+
+    def test_a_session_goes_in_its_own_source(self):
+        released = threading.Event()
+
+        class Holder(Loop):
+            session = None
+
+            def drain(self, feed):
+                released.wait(60)
+                with warnings.catch_warnings():
+                    warnings.simplefilter('ignore')
+                    self.session = None
+                return super().drain(feed)
+
+        source = Holder()
+        known = weakref.ref(source)
+        session = source.session = hbbp.Session('external')
+        session.add_source(source)
+        session.start()
+        del session
+        released.set()
+        calls = source.calls
+        del source
+        for _ in range(6000):
+            gc.collect()
+            if known() is None:
+                break
+            time.sleep(0.01)
+        self.assertIsNone(known())
+        self.assertEqual(calls, ['start', 'drain', 'stop'])
+
+    def test_numbers_are_not_cut(self):
+        with self.assertRaisesRegex(hbbp.InvalidArgumentError, 'threads'):
+            hbbp.Session('ebs', threads=[2**32 + os.getpid()])
+        with self.assertRaisesRegex(hbbp.InvalidArgumentError, 'perf_ids'):
+            hbbp.Feed().add_source(perf_attr=bytes(64), perf_ids=[2**64 + 1])
 
     def test_process_ends_while_a_source_runs(self):
         done = support.python(

@@ -88,7 +88,7 @@ struct WeighingSink : BranchSink {
   double short_rounds = 0;
   double long_rounds = 0;
   double huge_rounds = 0;
-  std::vector<uint64_t> extents;
+  std::vector<double> extents;
 };
 
 struct Sampling {

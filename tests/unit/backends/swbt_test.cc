@@ -885,6 +885,30 @@ TEST_CASE("periods that are drawn stand for all of the time, as fixed ones do") 
   CHECK(ratios[ratios.size() / 2] == Approx(1).margin(0.03));
 }
 
+// Threads inherit the period that the main thread has drawn, for as long as they live.
+TEST_CASE("threads that start while a session runs are counted by the period that they have") {
+  BackendConfig config = BranchConfig(TraceMode::kLookAhead, 16);
+  config.period_mode = PeriodMode::kRandom;
+  std::vector<double> shares;
+  for (int run = 0; run < 7; ++run) {
+    uint64_t spent_ns = 0;
+    const Sink sink = Trace(config, [&spent_ns] {
+      std::thread([&spent_ns] {
+        const uint64_t begin = ClockNs(CLOCK_THREAD_CPUTIME_ID);
+        WorkFor(300);
+        spent_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID) - begin;
+      }).join();
+    });
+    uint64_t stands_for = sink.statistics.handler_ns;
+    for (const uint64_t period : sink.PeriodsOfWholeBursts()) stands_for += period;
+    shares.push_back(static_cast<double>(stands_for) / static_cast<double>(spent_ns));
+  }
+  CAPTURE(shares);
+  std::sort(shares.begin(), shares.end());
+  // At the nominal period they scatter by an eighth to both sides.
+  CHECK(shares[5] / shares[1] < 1.06);
+}
+
 TEST_CASE("with a budget, bursts are dropped and others stand for them, at a period that pays") {
   BackendConfig config = BranchConfig(TraceMode::kLookAhead, 4096);
   config.max_overhead = 0.01;

@@ -21,6 +21,22 @@ size_t Count(BranchTable* table, uint32_t thread, const Branches& branches, doub
   return table->entries().size() - known;
 }
 
+TEST_CASE("a sum that would round weights away soon is said to be full") {
+  BranchTable table;
+  const Branches loop = {{{1}, {10}}, {{12}, {10}}, {{12}, {10}}};
+  constexpr double kMillion = 1 << 20;
+  table.CountBurst(7, loop, kMillion, 3);
+  CHECK_FALSE(table.has_full_sums());
+  table.CountBurst(7, loop, 1, 4);  // of another replicate
+  CHECK_FALSE(table.has_full_sums());
+  table.CountBurst(7, loop, 1, 3);
+  CHECK(table.has_full_sums());
+  table.Clear();
+  CHECK_FALSE(table.has_full_sums());
+  table.CountBurst(7, loop, 1, 3);
+  CHECK_FALSE(table.has_full_sums());
+}
+
 TEST_CASE("a burst adds an entry for each branch, and no stream follows the last") {
   BranchTable table;
   CHECK(Count(&table, 7, {{{1}, {10}}, {{12}, {20}}, {{24}, {30}}}, 500, 3) == 3);

@@ -118,6 +118,47 @@ TEST_CASE("bursts are counted by branch and stream in the file, with weights and
   CHECK(data.threads[0].tid == kTid);
 }
 
+// Parts that came to replicates of their own would scatter like bursts of their own.
+TEST_CASE("the parts of a burst are of one replicate, and repeats of a burst of many") {
+  constexpr uint32_t kParts = 60, kRepeats = 400;
+  const bool is_in_parts = GENERATE(true, false);
+  Recorder recorder;
+  recorder.AddSource(Source(1000));
+  recorder.OnMapping(MakeMapping("/no/lib.so", 0x10000, 0x20000, 10, 0x3000));
+  BurstSample burst;
+  burst.pid = kPid;
+  burst.tid = kTid;
+  burst.period = 1000;
+  burst.branches = kLoop;
+  burst.time_ns = 20;
+  if (is_in_parts) {
+    burst.extent = 4 * kParts;
+    for (uint32_t i = 1; i <= kParts; ++i) {
+      burst.stack.is_continued = i != kParts;
+      recorder.OnBurst(burst);
+    }
+  } else {
+    burst.repeats = kRepeats;
+    recorder.OnBurst(burst);
+  }
+  recorder.Commit(100);
+  const ProfileData data = recorder.Snapshot();
+  double sum = 0, squares = 0, counted = 0;
+  for (const BranchCount& branch : data.branches) {
+    if (!branch.HasStream()) continue;
+    counted += branch.weights;
+    for (const float share : branch.replicates.sums) {
+      sum += double{share};
+      squares += double{share} * double{share};
+    }
+  }
+  CHECK(sum == Approx(counted));
+  const double variance = 16.0 / 15 * (squares - sum * sum / 16);
+  const double expected = is_in_parts ? sum * sum : sum * sum / kRepeats;
+  CHECK(variance > 0.4 * expected);
+  CHECK(variance < 1.9 * expected);
+}
+
 TEST_CASE("bursts with an extent are weighted by it, also after they have waited") {
   Recorder recorder;
   SourceRecord source = Source(1000);

@@ -68,10 +68,92 @@ TEST_CASE("lines count from the function's own, and inlined calls are inside of 
 
   const std::string whole = std::to_string(WholeCount(count));
   const std::string text = ExportOrFail(kLlvmExporter, analysis).text;
-  CHECK(text.starts_with("outer:" + std::to_string(WholeCount(found.total)) + ":0\n"));
+  CHECK(text.starts_with("outer:" + std::to_string(WholeCount(found.total)) + ":" + whole + "\n"));
   CHECK(text.find("\n 1: " + whole + "\n") != std::string::npos);
   CHECK(text.find("\n 3: inner:" + std::to_string(WholeCount(inner.total)) + "\n  2: " + whole +
                   "\n") != std::string::npos);
+}
+
+// looping is executed as often as its first block, and called as often as the block with the call.
+TEST_CASE("without branches, entries and calls are those of blocks") {
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
+  if (!BuildLoopAtStart(directory, path)) HBBP_SKIP("there is no compiler");
+  StatusOr<std::unique_ptr<ElfImage>> image = ElfImage::Open(path);
+  REQUIRE(image.ok());
+  ProfileData data = TinyProfile(path);
+  data.counts.clear();
+  for (const char* symbol : {"calling", "looping"}) {
+    const uint64_t offset = (*image)->OffsetOfAddress(*(*image)->AddressOfSymbol(symbol))->value;
+    data.counts.push_back(MakeCount(0, 0, 0, offset, 6, kTinyPeriod));
+  }
+  Normalize(&data.counts);
+  const Analysis analysis = AnalyzeOrFail(std::move(data));
+  double calls = 0;
+  for (const BlockRecord& record : analysis.blocks()) {
+    if (record.block.terminator == BranchKind::kCall) calls = record.estimate.count;
+  }
+  REQUIRE(calls > 0);
+  const LineTableCache lines(analysis.shared_modules());
+  const SampleProfile profile = MakeSampleProfile({analysis, lines});
+  CHECK(profile.functions.at("calling").entries == Approx(calls));
+  CHECK(profile.functions.at("looping").entries > 0);
+  double called = 0;
+  for (const auto& [location, line] : profile.functions.at("calling").lines) {
+    const auto found = line.calls.find("looping");
+    if (found != line.calls.end()) called += found->second;
+  }
+  CHECK(called == Approx(calls));
+  for (const auto& [location, line] : profile.functions.at("looping").lines) {
+    CHECK(line.calls.empty());
+  }
+}
+
+// The call of inner@plt and the jump out of it are one entry.
+TEST_CASE("a call through a stub enters a function once") {
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so"), source = directory.File("stub.c");
+  std::ofstream(source) << R"(
+void inner(int x) { __asm__ volatile("1: decl %0\nagain: jnz 1b" : "+r"(x)); }
+int outer(int x) { __asm__ volatile("calls: call inner@PLT" : "+D"(x) : : "eax"); return x; }
+)";
+  const bool is_built = RunCommand(
+      "cc -shared -fPIC -O1 -g -fcf-protection=none -Wl,--build-id "
+      "-Wl,-z,lazy -o " +
+      path + " " + source);
+  if (!is_built) HBBP_SKIP("there is no compiler");
+  StatusOr<std::unique_ptr<ElfImage>> image = ElfImage::Open(path);
+  REQUIRE(image.ok());
+  const auto address = [&](const char* symbol) { return *(*image)->AddressOfSymbol(symbol); };
+  const auto offset = [&](ModuleAddress at) { return (*image)->OffsetOfAddress(at)->value; };
+  ProfileData data = TinyProfile(path);
+  data.counts.clear();
+  data.sources[0].kind = SourceKind::kSwbt;
+  std::ifstream file(path, std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(offset(address("calls")) + 1));
+  int32_t distance = 0;
+  file.read(reinterpret_cast<char*>(&distance), sizeof(distance));
+  constexpr uint64_t kCallBytes = 5;
+  const uint64_t stub =
+      offset(address("calls") + kCallBytes + static_cast<uint64_t>(int64_t{distance}));
+  REQUIRE(stub != offset(address("inner")));
+  const auto branch = [](uint64_t from, uint64_t to, uint64_t end) {
+    BranchCount count;
+    count.from = from;
+    count.to = to;
+    count.stream_end = end;
+    count.number = 1;
+    count.weights = 100;
+    return count;
+  };
+  const uint64_t inner = offset(address("inner"));
+  data.branches = {branch(offset(address("calls")), stub, stub),
+                   branch(stub, inner, offset(address("again")))};
+  Normalize(&data.branches);
+  const Analysis analysis = AnalyzeOrFail(std::move(data));
+  const LineTableCache lines(analysis.shared_modules());
+  const SampleProfile profile = MakeSampleProfile({analysis, lines});
+  CHECK(profile.functions.at("inner").entries == Approx(100));
 }
 
 TEST_CASE("a call enters a function, and a jump to its own start is a loop") {

@@ -30,11 +30,11 @@ std::vector<uint8_t> Raw(uint32_t capabilities, const std::vector<uint64_t>& reg
   return bytes;
 }
 
-IbsOp Op(uint64_t control, uint64_t data, uint64_t data2, uint64_t data3,
-         uint32_t capabilities = 0) {
+IbsOp Op(uint64_t control, uint64_t data, uint64_t data2, uint64_t data3, uint32_t capabilities = 0,
+         IbsErrata errata = {}) {
   const auto op = DecodeIbsOp(
       Raw(capabilities, {control, 0x401000, data, data2, data3, 0x7000, 0x9000, 0x402000}),
-      ByteOrder::kNative);
+      ByteOrder::kNative, errata);
   REQUIRE(op);
   return *op;
 }
@@ -52,6 +52,35 @@ std::map<std::string, uint64_t> FindEvents(const Sample& sample) {
     if (value != 0) values[event] = value;
   });
   return values;
+}
+
+TEST_CASE("what erratum 1293 makes wrong is not known") {
+  CHECK(IbsErrataOf(ParseCpuId("AuthenticAMD,25,1,1")).has_1293);
+  CHECK(IbsErrataOf({"AuthenticAMD", 0x19, 0xf}).has_1293);
+  CHECK(!IbsErrataOf(ParseCpuId("AuthenticAMD,25,17,1")).has_1293);
+  CHECK(!IbsErrataOf(ParseCpuId("AuthenticAMD,23,1,1")).has_1293);
+  CHECK(!IbsErrataOf(ParseCpuId("GenuineIntel,25,1,1")).has_1293);
+  CHECK(!IbsErrataOf(ParseCpuId("")).has_1293);
+
+  constexpr uint64_t kLoadMissed = 0x81, kL2Miss = 1 << 20, kUnderway = 1 << 16,
+                     kPrefetch = 1 << 21, kRemoteDram = 0x13;
+  constexpr uint32_t kL2IsKnown = 1u << 9;
+  const auto decoded = [](uint64_t data3, bool has_1293) {
+    return Op(0, 0, kRemoteDram, kLoadMissed | data3, kL2IsKnown, {has_1293});
+  };
+  for (const uint64_t l2 : {uint64_t{0}, kL2Miss}) {
+    const IbsOp underway = decoded(l2 | kUnderway, true), prefetch = decoded(l2 | kPrefetch, true);
+    CHECK(IbsLevelOf(underway) == IbsLevel::kMissUnderway);
+    CHECK(IbsLevelOf(prefetch) == IbsLevel::kUnknown);
+    for (const IbsOp& op : {underway, prefetch}) {
+      CHECK(IbsNodeOf(op) == IbsNode::kNone);
+      CHECK(FindEvents(op).count("op-l2-misses") == 0);
+    }
+  }
+  CHECK(IbsLevelOf(decoded(kL2Miss, true)) == IbsLevel::kRemoteDram);
+  CHECK(IbsLevelOf(decoded(0, true)) == IbsLevel::kL2);
+  CHECK(IbsLevelOf(decoded(kUnderway, false)) == IbsLevel::kL2);
+  CHECK(IbsLevelOf(decoded(kL2Miss | kPrefetch, false)) == IbsLevel::kRemoteDram);
 }
 
 // Registers of real processors with their meaning, from the recordings' README.

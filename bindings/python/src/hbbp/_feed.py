@@ -8,7 +8,7 @@ from ._abi import Event, FeedEventKind, FeedOrder, IbsKind, LogLevel, SourceKind
 from ._fed_samples import FeedSample, pack
 from ._handle import Handle, Owner
 from ._host import Cancel, Log, Progress, log_function, run
-from ._library import Path, check, filled, make, moved_file_array, path_to_c, sized, to_c
+from ._library import Path, check, filled, make, moved_file_array, numbers, path_to_c, sized, to_c
 from ._lists import fetch
 from ._profile import Profile
 from ._rows import FeedInfo
@@ -79,7 +79,7 @@ class Feed(Owner):
                    period: int = 0, frequency_hz: int = 0) -> int:
         """Returns the number of the source. With `perf_attr`, the struct perf_event_attr, it is the
         source of raw records; otherwise `kind` and `event` describe the decoded samples."""
-        ids = (ctypes.c_uint64 * len(perf_ids))(*perf_ids)
+        ids = numbers(ctypes.c_uint64, perf_ids, 'perf_ids')
         source = sized(
             _abi.hbbp_feed_source, perf_attr_size=len(perf_attr), perf_ids=ids,
             perf_id_count=len(ids), event_name=to_c(event_name), kind=SourceKind.of(kind),
@@ -95,7 +95,7 @@ class Feed(Owner):
 
     def add_perf_ids(self, source: int, perf_ids: Sequence[int]) -> None:
         """Adds the ids of another event, as when a new thread or CPU gets one."""
-        ids = (ctypes.c_uint64 * len(perf_ids))(*perf_ids)
+        ids = numbers(ctypes.c_uint64, perf_ids, 'perf_ids')
         with self._handle as pointer:
             check('hbbp_feed_add_perf_ids', pointer, source, ids, len(ids))
 

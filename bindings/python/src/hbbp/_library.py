@@ -5,7 +5,7 @@ import os
 import pathlib
 import subprocess
 import threading
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _abi
 from ._errors import InvalidArgumentError, LibraryError, error_of
@@ -127,6 +127,13 @@ def fit(value: Any, kind: Any, name: str) -> None:
     if not minimum <= value <= maximum:
         raise InvalidArgumentError(_abi.Status.ERROR_INVALID_ARGUMENT,
                                    f'{name}: {int(value)} is out of range')
+
+
+def numbers(kind: Any, values: Sequence[int], name: str) -> Any:
+    """Returns an array for C."""
+    for i, value in enumerate(values):
+        fit(value, kind, f'{name}[{i}]')
+    return (kind * len(values))(*values)
 
 
 @functools.lru_cache(maxsize=None)

@@ -13,7 +13,7 @@ from ._capabilities import find_event
 from ._errors import Error, InvalidStateError
 from ._handle import Handle, Owner
 from ._host import Cancel, Log, Progress, log_function, run
-from ._library import check, make, sized, to_c
+from ._library import check, make, numbers, sized, to_c
 from ._lists import fetch
 from ._profile import Profile
 from ._rows import EventCode, SessionInfo
@@ -79,7 +79,7 @@ class Session(Owner):
                  keep_values: Sequence[str] = ()) -> None:
         self._log = None if log is None else log_function(log)  # it must live as long as the session
         self._sources: List[Callbacks] = []
-        ids = (ctypes.c_uint32 * len(threads))(*threads) if threads else None
+        ids = numbers(ctypes.c_uint32, threads, 'threads') if threads else None
         code = _event_code(event)
         options = sized(
             _abi.hbbp_session_options, source=SourceKind.of(source), event=code.event,

@@ -3109,7 +3109,9 @@ extern "C" {
     pub fn hbbp_session_create(options: *const hbbp_session_options, session: *mut *mut hbbp_session, error: *mut hbbp_error) -> hbbp_status;
 
     /// Stops it if needed. Snapshots taken from it stay valid. Not while another thread is in one of
-    /// its functions. NULL is allowed. Any thread. Since 0.1.
+    /// its functions. In its log and in the functions of its sources it returns at once, and the session
+    /// ends in another thread: a source is gone when its \`destroy\` was called. NULL is allowed. Any
+    /// thread. Since 0.1.
     pub fn hbbp_session_destroy(session: *mut hbbp_session);
 
     /// Samples every thread of the process, those that exist and those that start later, until stop.

@@ -330,13 +330,13 @@ impl Drop for Session {
     fn drop(&mut self) {
         // SAFETY: nothing uses them afterwards.
         let parts = unsafe { ManuallyDrop::take(&mut self.parts) };
-        if parts.host.is_in_log() {
+        if parts.host.is_in_log() || source::is_running_here() {
             drop_elsewhere(parts);
         }
     }
 }
 
-/// The log that runs here belongs to them, and the end of the session waits for it. If no thread
+/// The log or the source that runs here belongs to them, and the end of the session waits for it. If no thread
 /// can be started, they are leaked.
 fn drop_elsewhere(parts: SessionParts) {
     let mut parts = ManuallyDrop::new(parts);

@@ -6,6 +6,7 @@ use crate::feed::Feed;
 use crate::handle::Handle;
 use crate::sys;
 use std::any::Any;
+use std::cell::Cell;
 use std::ffi::CString;
 use std::os::raw::{c_char, c_void};
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -92,6 +93,18 @@ pub(crate) fn add<S: Source + 'static>(
     result
 }
 
+thread_local! {
+    // How many calls of sources this thread is inside of.
+    static RUNNING: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Returns whether the caller is inside a source. The session of it cannot end there.
+pub(crate) fn is_running_here() -> bool {
+    RUNNING
+        .try_with(|running| running.get() != 0)
+        .unwrap_or(false)
+}
+
 /// Calls a function of a source, and writes its failure in the format of C.
 ///
 /// # Safety
@@ -105,10 +118,12 @@ unsafe fn run(
 ) -> sys::hbbp_status {
     let source = &mut *context.cast::<Context>();
     // The state of the source is its own, and it is stopped nevertheless.
+    let _ = RUNNING.try_with(|running| running.set(running.get() + 1));
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         let feed = Feed::lent(feed)?;
         function(source.as_mut(), &feed)
     }));
+    let _ = RUNNING.try_with(|running| running.set(running.get() - 1));
     let failure = match outcome {
         Ok(Ok(())) => return sys::HBBP_OK,
         Ok(Err(failure)) => failure,

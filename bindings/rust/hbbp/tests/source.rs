@@ -126,6 +126,48 @@ fn samples_come_from_the_source() {
     assert_eq!(calls.dropped.load(Ordering::SeqCst), 1);
 }
 
+/// Ends the session that it is a part of.
+struct Ending {
+    device: Device,
+    session: Arc<Mutex<Option<Session>>>,
+}
+
+impl Source for Ending {
+    fn start(&mut self, feed: &Feed) -> hbbp::Result<()> {
+        self.device.start(feed)
+    }
+
+    fn drain(&mut self, feed: &Feed) -> hbbp::Result<bool> {
+        // It is locked until the session runs.
+        let session = self.session.lock().unwrap().take();
+        drop(session);
+        self.device.drain(feed)
+    }
+
+    fn stop(&mut self, feed: &Feed) -> hbbp::Result<()> {
+        self.device.stop(feed)
+    }
+}
+
+#[test]
+fn a_session_is_dropped_by_its_own_source() {
+    let calls = Arc::new(Calls::default());
+    let shared = Arc::new(Mutex::new(None));
+    let mut session = external();
+    let source = Ending {
+        device: device(&calls),
+        session: Arc::clone(&shared),
+    };
+    session.add_source("device", source).unwrap();
+    {
+        let mut locked = shared.lock().unwrap();
+        session.start().unwrap();
+        *locked = Some(session);
+    }
+    wait_for(|| calls.dropped.load(Ordering::SeqCst) == 1);
+    assert_eq!(calls.names(), ["start", "drain", "stop"]);
+}
+
 #[test]
 fn failures_are_those_of_the_session() {
     let calls = Arc::new(Calls::default());
