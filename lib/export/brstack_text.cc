@@ -179,8 +179,8 @@ class BrstackText {
       const MappedCode& below = mapped[i - 1];
       if (below.module == mapped[i].module || below.end() <= mapped[i].start) continue;
       return MakeStatus(StatusCode::kUnsupported,
-                        "%s and %s are linked for the same addresses, and readers cannot tell them "
-                        "apart: export one of them (--module)",
+                        "%s and %s are linked for the same addresses, and readers would mix them "
+                        "up: export one of them (--module)",
                         path(below), path(mapped[i]));
     }
     return OkStatus();

@@ -122,7 +122,7 @@ void DecodeOpData3(uint64_t data, IbsOp* op) {
   op->dtlb_refill_cycles = static_cast<uint16_t>(Bits(data, 48, 63));
 }
 
-void ForgetBeyondL1(IbsOp* op) {
+void ClearBeyondL1(IbsOp* op) {
   op->is_unknown_beyond_l1 = true;
   op->missed_l2 = false;
   op->data_source = IbsDataSource::kNone;
@@ -154,7 +154,7 @@ std::optional<IbsOp> DecodeIbsOp(std::span<const uint8_t> raw, ByteOrder order, 
   DecodeOpData(registers.values[2], &op);
   DecodeOpData2(registers.values[3], &op);
   DecodeOpData3(registers.values[4], &op);
-  if (errata.has_1293 && (op.is_software_prefetch || op.found_miss_underway)) ForgetBeyondL1(&op);
+  if (errata.has_1293 && (op.is_software_prefetch || op.found_miss_underway)) ClearBeyondL1(&op);
   if (op.has_linear_address) op.linear_address = registers.values[5];
   if (op.has_physical_address) op.physical_address = registers.values[6];
   // The register keeps what an earlier op has left.

@@ -188,7 +188,7 @@ class LoopsTest(record_support.RecordTest):
         self.assertEqual([row['depth'] for row in found], [1] * number, message)
 
     def test_loops_of_switches_are_those_of_the_source(self):
-        # With -O2, gcc enters the third loop at two places.
+        # With -O2, gcc enters the third loop at two blocks.
         for name, compiler, level in (('three', 'gcc', '-O1'), ('indexed', 'gcc', '-O2'),
                                       ('indexed', 'clang-14', '-O2'), ('holes', 'clang-14', '-O2')):
             with self.subTest(name, compiler=compiler):
