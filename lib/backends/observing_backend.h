@@ -31,7 +31,7 @@ class ObservingBackend : public Backend {
     is_observing_ = false;
   }
   Status SetPeriodFactor(double, EventSink*) override {
-    return MakeStatus(StatusCode::kUnsupported, "the host's sources choose their own");
+    return MakeStatus(StatusCode::kUnsupported, "the host's own");
   }
   uint64_t SamplingNs() const override { return 0; }
   uint64_t BufferBytes() const override { return is_observing_ ? observer_.BufferBytes() : 0; }

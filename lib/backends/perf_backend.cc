@@ -82,7 +82,8 @@ Status PerfBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   HBBP_ASSIGN_OR_RETURN(plan_, MakePlan(config));
   bursts_.BeginRun(EventOfStacks(plan_));
   ibs_.clear();
-  const IbsErrata errata = IbsErrataOf(ThisCpu());
+  const CpuIdentity cpu = ThisCpu();
+  const IbsErrata errata = FindIbsErrata(cpu.family, cpu.model);
   for (const PlannedEvent& planned : plan_.events) ibs_.emplace_back(planned.ibs_kind, errata);
   HBBP_ASSIGN_OR_RETURN(cpus_, ListOnlineCpus());
   only_threads_ = config.threads;

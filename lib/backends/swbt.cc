@@ -253,7 +253,6 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
                       "time, because signals and debug registers are the process's");
   }
   if (error_number != 0) return ErrnoStatus(error_number, "setting up software branch tracing");
-  PrepareWeights(config);
   if (has_events_) {
     // Without an observer, mappings are compared each second.
     observer_ = std::make_unique<PerfBackend>(SourceKind::kNone);
@@ -264,6 +263,7 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
       observer_.reset();
     }
   }
+  PrepareWeights(config);
   start_ns_ = ClockNs(CLOCK_MONOTONIC);
   switch_cost_.Begin(0, only_threads_, excluded, switch_ns_);
   may_replace_events_ = has_events_ && attr_.sigtrap && trigger_.IsClock() &&
@@ -316,7 +316,10 @@ void SwbtBackend::PrepareWeights(const BackendConfig& config) {
     processor = assumed_processor_ ? *assumed_processor_ : MeasureProcessor();
   }
   code_cache->SetAccessTiming(processor ? processor->accesses : trace::AccessTiming{});
-  weights_.Begin(burst_extent_, burst_limits_, processor, code_cache, config.max_buffer_bytes);
+  const uint64_t of_observer = observer_ != nullptr ? observer_->BufferBytes() : 0;
+  const uint64_t limit = config.max_buffer_bytes;
+  const uint64_t left = limit == 0 ? 0 : limit - std::min(limit - 1, of_observer);
+  weights_.Begin(burst_extent_, burst_limits_, processor, code_cache, left);
 }
 
 // Chooses the best sampler that options and machine allow, and describes it in method_.

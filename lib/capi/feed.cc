@@ -151,23 +151,18 @@ Status Check(const hbbp_feed_sample& sample, SourceKind kind) {
   return OkStatus();
 }
 
+constexpr bool IsOneOf(uint32_t kind, uint32_t kinds) { return (kinds >> kind & 1) != 0; }
+
 // Other kinds do not look at these fields.
 bool HasName(const hbbp_feed_event& event) {
-  switch (event.kind) {
-    case HBBP_FEED_MAPPING:
-    case HBBP_FEED_CODE:
-    case HBBP_FEED_EXEC:
-    case HBBP_FEED_THREAD_NAME:
-    case HBBP_FEED_BUILD_ID:
-      return event.name != nullptr;
-    default:
-      return false;
-  }
+  return event.name != nullptr &&
+         IsOneOf(event.kind, 1u << HBBP_FEED_MAPPING | 1u << HBBP_FEED_CODE | 1u << HBBP_FEED_EXEC |
+                                 1u << HBBP_FEED_THREAD_NAME | 1u << HBBP_FEED_BUILD_ID);
 }
 
 bool HasBuildId(const hbbp_feed_event& event) {
   return event.build_id_size != 0 &&
-         (event.kind == HBBP_FEED_MAPPING || event.kind == HBBP_FEED_BUILD_ID);
+         IsOneOf(event.kind, 1u << HBBP_FEED_MAPPING | 1u << HBBP_FEED_BUILD_ID);
 }
 
 Status Check(const hbbp_feed_event& event, size_t source_count) {
@@ -456,10 +451,7 @@ HBBP_API hbbp_status hbbp_feed_add_samples(hbbp_feed* feed, uint32_t index,
     HBBP_RETURN_IF_ERROR(
         CheckElements(kName, "samples", samples, count, sample_size, kSmallestSample));
     const SourceKind kind = feed->feed.KindOfSource(index);
-    if (kind == SourceKind::kNone) {
-      const auto none = [](size_t) { return FeedSample(); };
-      return feed->feed.FeedSamples(index, 0, none).Annotate(kName);
-    }
+    if (kind == SourceKind::kNone) count = 0;  // there is no such source, which is said below
     const Elements<hbbp_feed_sample> all(samples, sample_size);
     for (size_t i = 0; i < count; ++i) {
       if (all.HasUnknownField(i)) return UnknownField(kName, "samples", i);

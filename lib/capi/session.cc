@@ -134,12 +134,13 @@ Status CheckOptionsOfSource(const hbbp_session_options& options) {
     return OutOfRange("event_name", "one of another source");
   }
   if (source == HBBP_SOURCE_EXTERNAL) {
-    constexpr char kNone[] = "0 with HBBP_SOURCE_EXTERNAL, which samples nothing itself";
-    if (names_event) return OutOfRange("event", kNone);
-    if (options.period != 0) return OutOfRange("period", kNone);
-    if (options.frequency_hz != 0) return OutOfRange("frequency_hz", kNone);
-    if (options.include_kernel != 0) return OutOfRange("include_kernel", kNone);
-    if (options.thread_count != 0) return OutOfRange("thread_count", kNone);
+    const char* const given = names_event                   ? "event"
+                              : options.period != 0         ? "period"
+                              : options.frequency_hz != 0   ? "frequency_hz"
+                              : options.include_kernel != 0 ? "include_kernel"
+                              : options.thread_count != 0   ? "thread_count"
+                                                            : nullptr;
+    if (given != nullptr) return OutOfRange(given, "0 with HBBP_SOURCE_EXTERNAL");
   }
   const bool draws_periods = options.period_mode != HBBP_PERIOD_PRIME;
   if (options.frequency_hz != 0 && draws_periods && source != HBBP_SOURCE_SWBT) {

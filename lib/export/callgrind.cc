@@ -312,6 +312,6 @@ Status WriteCallgrind(const ExportSubject& subject, ExportSink* sink) {
 
 constexpr Exporter kCallgrindExporter = {
     "callgrind", "callgrind's format by instruction: KCachegrind, callgrind_annotate", false,
-    &WriteCallgrind};
+    &WriteCallgrind, true};
 
 }  // namespace hbbp

@@ -62,6 +62,6 @@ Status WriteCsv(const ExportSubject& subject, ExportSink* sink) {
 }  // namespace
 
 constexpr Exporter kCsvExporter = {
-    "csv", "a row for each block, comma-separated: spreadsheets, pandas", false, &WriteCsv};
+    "csv", "a row for each block, comma-separated: spreadsheets, pandas", false, &WriteCsv, true};
 
 }  // namespace hbbp

@@ -27,7 +27,7 @@ constexpr std::array kExporters = {&kLlvmExporter,
                                    &kJsonExporter,
                                    &kSqlExporter};
 
-// Formats of one module are of its code; others have functions whose code is missing, too.
+// Formats that are not of code alone have functions whose code is missing, too.
 std::vector<double> InstructionsByModule(const Analysis& analysis, bool only_code) {
   std::vector<double> instructions(analysis.data().modules.size());
   if (!only_code) {
@@ -66,6 +66,20 @@ void ReportOtherModules(const ExportSubject& subject, const std::vector<double>&
                " of the instructions, and each has an export of its own");
 }
 
+void ReportFunctionsWithoutCode(const ExportSubject& subject) {
+  const std::vector<double> all = InstructionsByModule(subject.analysis, false);
+  const std::vector<double> of_code = InstructionsByModule(subject.analysis, true);
+  double sum = 0, written = 0;
+  for (uint32_t module = 0; module < all.size(); ++module) {
+    if (!subject.Wants(module)) continue;
+    sum += all[module];
+    written += of_code[module];
+  }
+  if (sum - written < sum * 0.001) return;
+  subject.Note(ShareText(sum - written, sum) +
+               " of the instructions are of functions whose code is not known, and left out");
+}
+
 Status NothingCounted(const Exporter& exporter, const ExportSubject& subject) {
   std::string of_module;
   if (subject.module != kNoIndex) {
@@ -92,7 +106,7 @@ const Exporter* FindExporter(std::string_view name) {
 Status Export(const Exporter& exporter, const ExportSubject& subject, ExportSink* sink) {
   ExportSubject chosen = subject;
   const std::vector<double> instructions =
-      InstructionsByModule(subject.analysis, exporter.is_of_one_module);
+      InstructionsByModule(subject.analysis, exporter.is_of_code);
   const uint32_t hottest = HottestModule(subject.analysis, instructions);
   const bool is_chosen = chosen.module != kNoIndex;
   if (hottest == kNoIndex || (is_chosen && instructions[chosen.module] <= 0)) {
@@ -102,6 +116,7 @@ Status Export(const Exporter& exporter, const ExportSubject& subject, ExportSink
     chosen.module = hottest;
     ReportOtherModules(chosen, instructions);
   }
+  if (exporter.is_of_code) ReportFunctionsWithoutCode(chosen);
   HBBP_RETURN_IF_ERROR(exporter.write(chosen, sink));
   return sink->Finish();
 }

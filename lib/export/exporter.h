@@ -17,6 +17,7 @@ struct Exporter {
   const char* summary;    // one line
   bool is_of_one_module;  // ExportSubject::module is never kNoIndex
   Status (*write)(const ExportSubject& subject, ExportSink* sink);  // Finish is left to the caller
+  bool is_of_code = is_of_one_module;  // functions without code are left out
 };
 
 extern const Exporter kLlvmExporter;

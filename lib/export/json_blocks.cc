@@ -113,6 +113,7 @@ Status WriteJson(const ExportSubject& subject, ExportSink* sink) {
 }  // namespace
 
 constexpr Exporter kJsonExporter = {
-    "json", "an object for each block, and the modules and sources: scripts", false, &WriteJson};
+    "json", "an object for each block, and the modules and sources: scripts", false, &WriteJson,
+    true};
 
 }  // namespace hbbp

@@ -147,17 +147,6 @@ CpuIdentity ThisCpu() {
   return cpu;
 }
 
-CpuIdentity ParseCpuId(std::string_view id) {
-  const size_t family = id.find(',');
-  if (family == id.npos) return {};
-  CpuIdentity cpu = {std::string(id.substr(0, family))};
-  const char* const end = id.data() + id.size();
-  const auto [comma, error] = std::from_chars(id.data() + family + 1, end, cpu.family);
-  if (error != std::errc() || comma == end || *comma != ',') return {};
-  if (std::from_chars(comma + 1, end, cpu.model).ec != std::errc()) return {};
-  return cpu;
-}
-
 CpuEvents FindCpuEvents(const CpuIdentity& cpu, const std::string& sysfs) {
   CpuEvents events;
   if (cpu.vendor == "GenuineIntel") {

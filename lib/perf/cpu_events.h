@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace hbbp {
@@ -18,9 +17,6 @@ struct CpuIdentity {
 
 // Returns the identity of the CPU that the calling thread runs on.
 CpuIdentity ThisCpu();
-
-// `id` is as perf spells it: "AuthenticAMD,25,17,1". Returns nothing known of any other spelling.
-CpuIdentity ParseCpuId(std::string_view id);
 
 // PmuEvent is an event as one PMU counts it; a hybrid processor has a PMU for each kind of core.
 struct PmuEvent {

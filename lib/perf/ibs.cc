@@ -138,10 +138,15 @@ uint64_t PageBytes(uint64_t code) {
 
 }  // namespace
 
-IbsErrata IbsErrataOf(const CpuIdentity& cpu) {
-  constexpr unsigned kZen3 = 0x19, kModels1293 = 0x10;
-  const bool has_ibs_of_amd = cpu.vendor == "AuthenticAMD";
-  return {has_ibs_of_amd && cpu.family == kZen3 && cpu.model < kModels1293};
+IbsErrata IbsErrataOf(std::string_view cpu_id) {
+  constexpr std::string_view kZen3 = "AuthenticAMD,25,";
+  if (!cpu_id.starts_with(kZen3)) return {};
+  unsigned model = 0;
+  for (const char digit : cpu_id.substr(kZen3.size())) {
+    if (digit == ',') break;
+    model = 10 * model + static_cast<unsigned>(digit - '0');
+  }
+  return FindIbsErrata(25, model);
 }
 
 std::optional<IbsOp> DecodeIbsOp(std::span<const uint8_t> raw, ByteOrder order, IbsErrata errata) {

@@ -11,10 +11,10 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "events/ibs_sample.h"
 #include "perf/byte_order.h"
-#include "perf/cpu_events.h"
 
 namespace hbbp {
 
@@ -25,7 +25,11 @@ struct IbsErrata {
   bool has_1293 = false;
 };
 
-IbsErrata IbsErrataOf(const CpuIdentity& cpu);
+constexpr IbsErrata FindIbsErrata(unsigned family, unsigned model) {
+  return {family == 0x19 && model < 0x10};
+}
+// `cpu_id` is the processor as perf spells it: "AuthenticAMD,25,1,1", with or without the last.
+IbsErrata IbsErrataOf(std::string_view cpu_id);
 
 // `raw` is the raw data of a sample. Both return nothing if it is too short for the registers that
 // every family has.

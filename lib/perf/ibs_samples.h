@@ -34,8 +34,8 @@ IbsKinds IbsKindsOf(std::string_view names);
 
 class IbsSamples {
  public:
-  explicit IbsSamples(IbsKind kind = IbsKind::kNone, IbsErrata errata = {})
-      : kind_(kind), errata_(errata) {}
+  IbsSamples() = default;
+  IbsSamples(IbsKind kind, IbsErrata errata) : kind_(kind), errata_(errata) {}
 
   IbsKind kind() const { return kind_; }
 
@@ -57,7 +57,7 @@ class IbsSamples {
     uint64_t value = 0;
   };
 
-  IbsKind kind_;
+  IbsKind kind_ = IbsKind::kNone;
   IbsErrata errata_;
   std::array<Sum, kMaxEvents> sums_ = {};  // in the order of VisitIbsEvents
   uint64_t undecodable_ = 0;

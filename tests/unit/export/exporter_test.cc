@@ -57,6 +57,32 @@ TEST_CASE("functions without code are nothing for formats of code, and enough fo
   CheckRefused(kSpeedscopeExporter, analysis, 0);
   const std::string text = ExportOrFail(kSpeedscopeExporter, analysis).text;
   CHECK(text.find("\"compiled\"") != std::string::npos);
+  for (const Exporter* exporter : {&kCallgrindExporter, &kCsvExporter, &kJsonExporter}) {
+    CheckRefused(*exporter, analysis);
+  }
+}
+
+TEST_CASE("formats of code say how much is in functions without") {
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
+  if (!BuildTinyLibrary(path)) HBBP_SKIP("there is no compiler");
+  ProfileData data = ProfileWithoutCode(path);
+  data.counts.push_back(MakeCount(0, 0, 0, TinyWorkOffset(path), 4, kTinyPeriod));
+  Normalize(&data.counts);
+  const Analysis analysis = AnalyzeOrFail(std::move(data));
+  REQUIRE(!analysis.blocks().empty());
+  for (const Exporter* exporter : {&kCallgrindExporter, &kCsvExporter, &kJsonExporter}) {
+    CAPTURE(exporter->name);
+    const Exported exported = ExportOrFail(*exporter, analysis);
+    REQUIRE(!exported.notes.empty());
+    CHECK(
+        exported.notes[0].find("% of the instructions are of functions whose code is not known") !=
+        std::string::npos);
+    for (const std::string& note : ExportOrFail(*exporter, analysis, 0).notes) {
+      CHECK(note.find("whose code is not known") == std::string::npos);
+    }
+  }
+  CHECK(ExportOrFail(kSpeedscopeExporter, analysis).notes.empty());
 }
 
 TEST_CASE("of several modules the busiest one is written, and the others are reported") {
