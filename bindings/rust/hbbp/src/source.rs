@@ -95,7 +95,7 @@ pub(crate) fn add<S: Source + 'static>(
 
 thread_local! {
     // How many calls of sources this thread is inside of.
-    static RUNNING: Cell<u32> = const { Cell::new(0) };
+    static RUNNING: Cell<u32> = Cell::new(0);
 }
 
 /// Returns whether the caller is inside a source. The session of it cannot end there.
