@@ -37,7 +37,9 @@ void WorkUntilThereAreSamples(hbbp_session* session) {
   constexpr uint64_t kMaxNs = 30'000'000'000;
   HBBP_INIT(hbbp_session_info, info);
   do {
-    (void)Work(1'000'000);
+    // It takes much longer than what follows, which empties buffers in this thread, with
+    // comparisons.
+    (void)Work(20'000'000);
     CHECK_OK(hbbp_session_get_info(session, &info, &error));
   } while (info.samples < kMinSamples && CpuNs() < kMaxNs);
 }
