@@ -777,6 +777,7 @@ TEST_CASE("a session begins with a burst for each sample, and goes on with one f
 TEST_CASE("a burst stands for the samples that it has used up the time of") {
   BackendConfig config = BranchConfig(TraceMode::kLookAhead, 16384);
   config.period = 0;
+  config.period_mode = PeriodMode::kFixed;  // the thread would have the one that was drawn last
   const Sink sink = Trace(config, [] {
     std::thread worker([] {
       const uint64_t end = CpuNs() + 2'500'000'000;
