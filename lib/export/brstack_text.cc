@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cmath>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -167,9 +168,16 @@ class BrstackText {
     return OkStatus();
   }
 
+  bool IsOfFile(const MappedCode& code) const {
+    const ModuleKind kind = analysis_.data().modules[code.module].kind;
+    return kind == ModuleKind::kFile || kind == ModuleKind::kVdso;
+  }
+
   // Programs that are linked for the same addresses never were in one process.
   Status CheckMappings() const {
-    std::vector<MappedCode> mapped = layout_.mapped();
+    std::vector<MappedCode> mapped;
+    std::copy_if(layout_.mapped().begin(), layout_.mapped().end(), std::back_inserter(mapped),
+                 [this](const MappedCode& code) { return IsOfFile(code); });
     std::sort(mapped.begin(), mapped.end(),
               [](const MappedCode& a, const MappedCode& b) { return a.start < b.start; });
     const auto path = [this](const MappedCode& code) {
@@ -189,8 +197,8 @@ class BrstackText {
   void WriteMappings() {
     const uint32_t pid = analysis_.data().pid != 0 ? analysis_.data().pid : 1;
     for (const MappedCode& code : layout_.mapped()) {
+      if (!IsOfFile(code)) continue;
       const ModuleRecord& module = analysis_.data().modules[code.module];
-      if (module.kind != ModuleKind::kFile && module.kind != ModuleKind::kVdso) continue;
       sink_.Print("PERF_RECORD_MMAP2 %u/%u: [0x%" PRIx64 "(0x%" PRIx64 ") @ %#" PRIx64 " ", pid,
                   pid, code.start, code.end() - code.start, code.file_offset);
       if (module.build_id.empty()) {

@@ -2,44 +2,43 @@
 
 namespace hbbp {
 
-std::vector<FlowBlock> FindBlocks(const ExportSubject& subject) {
+namespace {
+
+// Calls visit(record, last_instruction) for each block of the module that ran.
+template <typename Visit>
+void VisitBlocks(const ExportSubject& subject, Visit&& visit) {
   const Analysis& analysis = subject.analysis;
   CancelCheck check(subject.work.cancel);
-  std::vector<FlowBlock> blocks;
   for (const BlockRecord& record : analysis.blocks()) {
     check.Step();
     if (record.module != subject.module || !(record.estimate.count > 0)) continue;
     const std::vector<Instruction> instructions =
         analysis.modules().DecodeBlock(record.module, record.block);
-    if (instructions.empty()) continue;
-    blocks.push_back({record.block.start, {instructions.back().address}, record.estimate.count});
+    if (!instructions.empty()) visit(record, ModuleAddress{instructions.back().address});
   }
-  return blocks;
 }
-
-namespace {
 
 // Returns the direct calls and jumps of the blocks that ran.
 std::vector<FlowBranch> FindBranchesOfBlocks(const ExportSubject& subject) {
-  const Analysis& analysis = subject.analysis;
-  CancelCheck check(subject.work.cancel);
   std::vector<FlowBranch> branches;
-  for (const BlockRecord& record : analysis.blocks()) {
-    check.Step();
-    if (record.module != subject.module || !(record.estimate.count > 0)) continue;
+  VisitBlocks(subject, [&](const BlockRecord& record, ModuleAddress last) {
     const BranchKind kind = record.block.terminator;
     const bool is_always_taken = kind == BranchKind::kCall || kind == BranchKind::kJump;
-    if (!record.block.has_target || !is_always_taken) continue;
-    const std::vector<Instruction> instructions =
-        analysis.modules().DecodeBlock(record.module, record.block);
-    if (instructions.empty()) continue;
-    const ModuleAddress from = {instructions.back().address};
-    branches.push_back({from, record.block.target, record.estimate.count});
-  }
+    if (!record.block.has_target || !is_always_taken) return;
+    branches.push_back({last, record.block.target, record.estimate.count});
+  });
   return branches;
 }
 
 }  // namespace
+
+std::vector<FlowBlock> FindBlocks(const ExportSubject& subject) {
+  std::vector<FlowBlock> blocks;
+  VisitBlocks(subject, [&](const BlockRecord& record, ModuleAddress last) {
+    blocks.push_back({record.block.start, last, record.estimate.count});
+  });
+  return blocks;
+}
 
 std::vector<FlowBranch> FindBranches(const ExportSubject& subject) {
   CancelCheck check(subject.work.cancel);

@@ -72,6 +72,15 @@ BranchCount Expected(uint32_t from_module, uint64_t from, uint32_t to_module, ui
 
 const std::vector<TakenBranch> kLoop(5, {{0x10050}, {0x10040}});
 
+BurstSample LoopBurst() {
+  BurstSample burst;
+  burst.pid = kPid;
+  burst.tid = kTid;
+  burst.period = 1000;
+  burst.branches = kLoop;
+  return burst;
+}
+
 TEST_CASE("branches in the kernel are in its module, by their addresses") {
   constexpr uint64_t kText = 0xffffffff81000000;
   Recorder recorder;
@@ -125,11 +134,7 @@ TEST_CASE("the parts of a burst are of one replicate, and repeats of a burst of 
   Recorder recorder;
   recorder.AddSource(Source(1000));
   recorder.OnMapping(MakeMapping("/no/lib.so", 0x10000, 0x20000, 10, 0x3000));
-  BurstSample burst;
-  burst.pid = kPid;
-  burst.tid = kTid;
-  burst.period = 1000;
-  burst.branches = kLoop;
+  BurstSample burst = LoopBurst();
   burst.time_ns = 20;
   if (is_in_parts) {
     burst.extent = 4 * kParts;
@@ -166,11 +171,7 @@ TEST_CASE("bursts with an extent are weighted by it, also after they have waited
   source.burst_extent = BurstExtent::kEvents;
   recorder.AddSource(source);
   recorder.OnMapping(MakeMapping("/no/lib.so", 0x10000, 0x20000, 10, 0x3000));
-  BurstSample burst;
-  burst.pid = kPid;
-  burst.tid = kTid;
-  burst.period = 1000;
-  burst.branches = kLoop;
+  BurstSample burst = LoopBurst();
   // Bursts are delivered in another order than they were taken.
   burst.time_ns = 21;
   burst.extent = 8;
