@@ -163,6 +163,19 @@ class ExportBrstackTest(export_support.ExportTest):
         twice = Text(self.export('brstack').read_text())
         self.assertEqual(twice.located(), collections.Counter({s: 2 * n for s, n in once.located().items()}))
 
+    def test_programs_at_the_same_addresses_are_not_mixed_up(self):
+        files = []
+        for name, level in ('first', '-O1'), ('second', '-O2'):
+            self.trace(self.build_threads(('-no-pie', level), name))
+            files.append(self.file.replace(self.directory / f'{name}.data'))
+        merged = self.directory / 'merged.data'
+        self.assertEqual(self.run_tool('merge', '-o', merged, *files).returncode, 0)
+        message = self.refused('export', '--format', 'brstack', '-o', self.directory / 'none', merged)
+        self.assertIn('linked for the same addresses', message)
+        self.file = merged
+        names = {name for *_, name in Text(self.export('brstack', '--module', 'first').read_text()).mappings}
+        self.assertEqual(names & {'first', 'second'}, {'first'})
+
     def test_hbbp_import_reads_the_bursts_again(self):
         program = self.build_threads(('-no-pie',), 'program')
         self.trace(program)

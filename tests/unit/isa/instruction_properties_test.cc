@@ -68,6 +68,16 @@ const Code kAddpdZeroing = Evex(0xf1, 0xf5, 0xc9, 0x58, 0xc2);    // ... zmm0 {k
 const Code kAddpdBroadcast = Evex(0xf1, 0xf5, 0x59, 0x58, 0x01);  // ... {k1}, [rcx]{1to8}
 const Code kAddpdXmmMasked = Evex(0xf1, 0xf5, 0x09, 0x58, 0xc2);  // vaddpd xmm0 {k1}, xmm1, xmm2
 
+// Their names end like those of scalar doubles.
+TEST_CASE("products of tiles are packed") {
+  const uint8_t prefixes[] = {0x60, 0x61, 0x62, 0x63};  // tdpbuud, tdpbusd, tdpbsud, tdpbssd
+  for (const uint8_t prefix : prefixes) {
+    const Code code = {0xc4, 0xe2, prefix, 0x5e, 0xca};
+    CHECK(Text(code, Property::kPacking) == "packed");
+    CHECK(Text(code, Property::kVectorBits) == "8192");
+  }
+}
+
 TEST_CASE("extension, category, packing, element and vector width") {
   CHECK(Summary(kAddEaxEcx) == "base integer-arithmetic none integer 32 0");
   CHECK(Summary({0x48, 0x0f, 0xaf, 0xc1}) == "base integer-multiply none integer 64 0");
