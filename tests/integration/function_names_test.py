@@ -40,6 +40,28 @@ ROUNDS = 30_000_000
 STRING = 'std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >'
 
 
+# clang makes functions of no bytes, at the addresses of those behind them.
+EMPTY = '''
+#include <stdio.h>
+#include <stdlib.h>
+#define LOOP(name, factor) \\
+  __attribute__((noinline)) long name(long n) { \\
+    long r = 1; \\
+    for (long i = 0; i < n; i++) { r = r * factor + i; __asm__ volatile("" : "+r"(r)); } \\
+    return r; \\
+  }
+void empty(void) { __builtin_unreachable(); }
+LOOP(first, 31)
+LOOP(second, 33)
+void other(void) { __builtin_unreachable(); }
+LOOP(third, 37)
+int main(int argc, char **argv) {
+  long n = atol(argv[argc - 1]);
+  printf("%ld\\\\n", first(n) + second(n) + third(n));
+}
+'''
+
+
 class FunctionNamesTest(record_support.RecordTest):
 
     def setUp(self):
@@ -80,6 +102,23 @@ class FunctionNamesTest(record_support.RecordTest):
                 self.assertTrue(any(name in str(cell) for row in parsed['rows'] for cell in row.values()), (name, parsed))
                 self.assertTrue(any(name in cell for row in rows for cell in row), (name, rows))
         return short
+
+    def test_functions_behind_empty_ones_are_found_without_symbols(self):
+        if shutil.which('clang-14') is None or shutil.which('ld.lld-14') is None and shutil.which('ld.lld') is None:
+            self.skipTest('no clang-14 with lld')
+        source, program = self.directory / 'empty.c', self.directory / 'empty'
+        source.write_text(EMPTY)
+        subprocess.run(['clang-14', '-O2', '-fuse-ld=lld', '-o', program, source], check=True)
+        symbols = subprocess.run(['nm', program], capture_output=True, text=True, check=True).stdout
+        starts = {hex(int(line.split()[0], 16)) for line in symbols.splitlines()
+                  if line.endswith((' first', ' second', ' third'))}
+        subprocess.run(['strip', program], check=True)
+        self.record(program, 60_000_000)
+        listing = self.run_tool('mix', self.file, '--by', 'function', '--format', 'json')
+        self.assertEqual(listing.returncode, 0, listing)
+        rows = [row for row in json.loads(listing.stdout)['rows'] if row['share'] > 0.05]
+        self.assertEqual({row['function'] for row in rows}, starts, listing.stdout)
+        self.assertEqual(len(rows), 3)
 
     def test_names_are_short_in_tables_only(self):
         for command in (('mix', self.file, '--by', 'function'), ('report', self.file), ('blocks', self.file),
