@@ -82,7 +82,9 @@ class ProbeProfileTest(record_support.RecordTest):
         calls = sum(PAIRS.values())
         self.assert_shares(shares(pairs['rows'], 'function', 'target'), {key: n / calls for key, n in PAIRS.items()})
         for row in pairs['rows']:
-            self.assertTrue(row['target_module'].endswith('/rounds'), row)
+            # Where pages are slow, bursts see the loader at work, too.
+            if (row['function'], row['target']) in PAIRS:
+                self.assertTrue(row['target_module'].endswith('/rounds'), row)
             self.assertGreater(row['records'], 0)
         boundaries = sum(METHODS.values())
         self.assert_shares(shares(self.probe()['rows'], 'function'), {(key,): n / boundaries for key, n in METHODS.items()})
