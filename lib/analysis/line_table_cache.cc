@@ -26,7 +26,7 @@ struct LineTarget {
 
 Status FindLineTarget(const ResolvedModules& modules, uint32_t module, LineTarget* target) {
   const ModuleRecord& record = modules.data().modules[module];
-  target->target.path = record.path;
+  target->target.path = LocalPath(record);
   target->build_id = record.build_id;
   const std::string kernel_package =
       "install the debug package of the kernel (Debian: linux-image-" +

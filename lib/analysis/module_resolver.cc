@@ -72,22 +72,22 @@ ResolvedModule ResolveFromPinnedFile(const ModuleRecord& record) {
 }
 
 ResolvedModule ResolveFromPath(const ModuleRecord& record) {
-  StatusOr<std::unique_ptr<ElfImage>> image = ElfImage::Open(record.path);
+  StatusOr<std::unique_ptr<ElfImage>> image = ElfImage::Open(LocalPath(record));
   if (!image.ok()) {
     return Missing(CodeState::kMissing,
                    image.status().message() + "; the code of this module cannot be shown");
   }
   if (!MayBeModule(**image, record)) {
     return Missing(CodeState::kMismatch,
-                   record.path + ": build ID " + BuildIdText((*image)->build_id()) + ", but " +
-                       BuildIdText(record.build_id) +
+                   LocalPath(record) + ": build ID " + BuildIdText((*image)->build_id()) +
+                       ", but " + BuildIdText(record.build_id) +
                        " was profiled; the file was replaced: profile again, or put the old one "
                        "back");
   }
   ResolvedModule module = Found(CodeState::kFile, *std::move(image), true);
   if (record.build_id.empty()) {
     module.problem =
-        record.path +
+        LocalPath(record) +
         ": the build ID of what ran is not known, so a changed file would go unnoticed";
   }
   return module;

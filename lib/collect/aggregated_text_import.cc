@@ -216,7 +216,7 @@ Status AggregatedTextImport::OpenFiles(ProfileData* data) {
     }
     search.Find(&wanted, &log_, &check);
     if (FindRecordedFileState(module) == RecordedFileState::kFound) {
-      HBBP_RETURN_IF_ERROR(Open(module.path, number, data));
+      HBBP_RETURN_IF_ERROR(Open(LocalPath(module), number, data));
       AppendNote(wanted.sources.front().note, &data->sources.front().note);
     } else {
       missing_.push_back(text);

@@ -31,7 +31,7 @@ struct ModuleGroup {
 
   void Add(const ModuleRecord& module, uint64_t samples_in_it) {
     samples += samples_in_it;
-    if (++modules <= kMaxNamed) names += (names.empty() ? "" : ", ") + module.path;
+    if (++modules <= kMaxNamed) names += (names.empty() ? "" : ", ") + LocalPath(module);
   }
 };
 

@@ -94,7 +94,7 @@ int CompareNames(const FTSENT** a, const FTSENT** b) {
 }  // namespace
 
 RecordedFileState FindRecordedFileState(const ModuleRecord& module) {
-  const UniqueFd fd = OpenRegularFile(module.path);
+  const UniqueFd fd = OpenRegularFile(LocalPath(module));
   if (!fd.valid()) return RecordedFileState::kMissing;
   const bool is_it =
       module.build_id.empty() || SameBuildId(ReadBuildIdOfFd(fd.get()), module.build_id);
@@ -184,22 +184,22 @@ void RecordedFiles::Find(ProfileData* data, SessionLog* log, CancelCheck* check)
   };
   for (ModuleRecord& module : data->modules) {
     // A file that the user named is not exchanged for another.
-    if (module.kind != ModuleKind::kFile || IsGiven(module.path)) continue;
+    if (module.kind != ModuleKind::kFile || IsGiven(LocalPath(module))) continue;
     const bool has_build_id = !module.build_id.empty();
-    if (std::vector<uint8_t> id = BuildIdAt(module.path);
+    if (std::vector<uint8_t> id = BuildIdAt(LocalPath(module));
         has_build_id && !id.empty() && SameBuildId(id, module.build_id)) {
       module.build_id = std::move(id);
       continue;
     }
     std::optional<Found> found =
-        has_build_id ? FindByBuildId(module.build_id, check) : FindByName(module.path);
+        has_build_id ? FindByBuildId(module.build_id, check) : FindByName(LocalPath(module));
     if (found) {
-      report(module.path + ": took " + found->path + ", which has its " +
+      report(LocalPath(module) + ": took " + found->path + ", which has its " +
              (has_build_id ? "build ID" : "name, as its build ID was not recorded"));
-      module.path = std::move(found->path);
+      SetLocalPath(std::move(found->path), &module);
       module.build_id = std::move(found->build_id);
     } else if (!debug_only_.empty()) {
-      report(module.path + ": " + debug_only_ +
+      report(LocalPath(module) + ": " + debug_only_ +
              " has its build ID, but no code (a separate debug file); add the binary");
     }
   }
@@ -226,11 +226,11 @@ Status MoveFiles(const ImportOptions& options, ProfileData* data, CancelCheck* c
     if (module.kind != ModuleKind::kFile) continue;
     if (const auto file = FindMovedFile(options, module.path); file != options.files.end()) {
       used.insert(file->first);
-      module.path = file->second;
+      SetLocalPath(file->second, &module);
       module.pinned_file = nullptr;
     } else if (has_root && FindRecordedFileState(module) != RecordedFileState::kFound) {
       const std::string path = LocalPath(options, module.path);
-      if (OpenRegularFile(path).valid()) module.path = path;
+      if (OpenRegularFile(path).valid()) SetLocalPath(path, &module);
     }
   }
   for (const auto& [recorded, here] : options.files) {

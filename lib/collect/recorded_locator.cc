@@ -213,7 +213,7 @@ uint32_t RecordedLocator::ModuleFor(const MappingEvent& mapping) {
   const auto index = static_cast<uint32_t>(modules_.size());
   modules_by_file_.emplace(key, index);
   recorded_paths_.push_back(record.path);
-  if (record.kind == ModuleKind::kFile) record.path = LocalPath(record.path);
+  if (record.kind == ModuleKind::kFile) hbbp::SetLocalPath(LocalPath(record.path), &record);
   if (record.kind == ModuleKind::kAnonymous) record.device = 0;
   modules_.push_back(std::move(record));
   return index;

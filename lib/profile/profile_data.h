@@ -11,6 +11,7 @@
 #include <memory_resource>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/unique_fd.h"
@@ -40,7 +41,9 @@ struct CodeChunk {
 
 struct ModuleRecord {
   ModuleKind kind = ModuleKind::kFile;
-  std::string path;
+  std::string path;  // where it was when it was profiled, by which everything names it
+  // Of a recording from elsewhere: where the file is here. Empty: at `path`.
+  std::string local_path;
   std::vector<uint8_t> build_id;
   uint64_t device = 0;  // of the mapped file; 0: unknown
   uint64_t inode = 0;
@@ -57,6 +60,15 @@ struct ModuleRecord {
   // address, without overlaps.
   std::vector<NamedRange> functions;
 };
+
+// Returns where to open the file of a module.
+inline const std::string& LocalPath(const ModuleRecord& module) {
+  return module.local_path.empty() ? module.path : module.local_path;
+}
+
+inline void SetLocalPath(std::string path, ModuleRecord* module) {
+  module->local_path = path == module->path ? std::string() : std::move(path);
+}
 
 struct ThreadRecord {
   uint32_t pid = 0;

@@ -276,6 +276,7 @@ std::vector<uint8_t> WriteModules(const ProfileData& data) {
     }
     if (module.kind == ModuleKind::kKernel) WriteKernel(module.kernel, &writer);
     if (module.kind == ModuleKind::kAnonymous) WriteRanges(module.functions, &writer);
+    writer.PutString(module.local_path);
   }
   return writer.Take();
 }
@@ -301,6 +302,7 @@ Status ReadModules(std::span<const uint8_t> bytes, uint32_t version, ProfileData
     if (version >= 3 && module.kind == ModuleKind::kAnonymous) {
       module.functions = ReadRanges(&reader);
     }
+    if (version >= 4) module.local_path = reader.GetString();
   }
   return reader.status();
 }
@@ -531,7 +533,7 @@ constexpr std::array<SectionFormat, 10> kSections = {{
     {SectionType::kInfo, 1, "info", WriteInfo, ReadInfo},
     {SectionType::kSources, 5, "sources", WriteSources, ReadSources},
     {SectionType::kThreads, 1, "threads", WriteThreads, ReadThreads},
-    {SectionType::kModules, 3, "modules", WriteModules, ReadModules},
+    {SectionType::kModules, 4, "modules", WriteModules, ReadModules},
     {SectionType::kCounts, 2, "counts", WriteCounts, ReadCounts},
     {SectionType::kBranches, 2, "branches", WriteBranches, ReadBranches},
     {SectionType::kIbs, 2, "ibs", WriteIbs, ReadIbs},

@@ -261,8 +261,11 @@ TEST_CASE("files of another machine are found at the paths in the options") {
   importer.OnSample(OfSource(source, SampleAt(0x500000)));
   const ProfileData data = importer.Snapshot();
   REQUIRE(data.counts.size() == 2);
-  CHECK(FindPath(data, data.counts[0]) == "/tmp/server.bin");
-  CHECK(FindPath(data, data.counts[1]) == "/images/host/lib/libc.so.6");
+  // Everything names them as they were recorded.
+  CHECK(FindPath(data, data.counts[0]) == "/opt/server");
+  CHECK(LocalPath(data.modules[data.counts[0].module]) == "/tmp/server.bin");
+  CHECK(FindPath(data, data.counts[1]) == "/lib/libc.so.6");
+  CHECK(LocalPath(data.modules[data.counts[1].module]) == "/images/host/lib/libc.so.6");
   CHECK(data.modules[data.counts[1].module].build_id == std::vector<uint8_t>{1, 2, 3});
 }
 

@@ -28,7 +28,8 @@ struct Recording {
     data.modules[0].build_id = {0xab, 0xcd, 0xef, 1, 2, 3, 4, 5};
     data.modules[0].build_id.resize(id_bytes);
     options.root = directory.File("root");
-    data.modules[0].path = options.root + kRecorded;
+    data.modules[0].path = kRecorded;
+    data.modules[0].local_path = options.root + kRecorded;
   }
 
   std::string InRoot(const std::string& path) const {
@@ -37,7 +38,7 @@ struct Recording {
     return file;
   }
   void Find() { RecordedFiles(options).Find(&data, nullptr, nullptr); }
-  const std::string& path() const { return data.modules[0].path; }
+  const std::string& path() const { return LocalPath(data.modules[0]); }
   const std::string& note() const { return data.sources[0].note; }
 
   TemporaryFolder directory;
@@ -71,6 +72,7 @@ TEST_CASE("a file that is elsewhere in the root is found by its build ID, and na
       recording.Find();
       CHECK(recording.path() == file);
       CHECK(recording.data.modules[0].build_id.size() == 8);
+      CHECK(recording.data.modules[0].path == kRecorded);
       CHECK(recording.note().find(recorded + ": took " + file) != std::string::npos);
     }
   }
@@ -135,7 +137,7 @@ TEST_CASE("a file that the user named is not exchanged for another") {
   HBBP_BUILD_OR_SKIP(recording.InRoot("/copied/x"), "", kShortId);
   const std::string named = recording.directory.File("named.so");
   recording.options.files[kRecorded] = named;
-  recording.data.modules[0].path = named;
+  recording.data.modules[0].local_path = named;
   recording.Find();
   CHECK(recording.path() == named);
 }
@@ -144,7 +146,7 @@ TEST_CASE("without a root nothing is searched") {
   Recording recording;
   HBBP_BUILD_OR_SKIP(recording.InRoot("/copied/x"), "", kShortId);
   recording.options.root.clear();
-  recording.data.modules[0].path = kRecorded;
+  recording.data.modules[0].local_path.clear();
   recording.Find();
   CHECK(recording.path() == kRecorded);
   CHECK(recording.note().empty());
@@ -175,7 +177,8 @@ TEST_CASE("many files that were found are named in a note of bounded length") {
   HBBP_BUILD_OR_SKIP(recording.InRoot("/copied/x"), "", kShortId);
   recording.data.modules.resize(100, recording.data.modules[0]);
   recording.Find();
-  CHECK(recording.data.modules[99].path == recording.InRoot("/copied/x"));
+  CHECK(recording.data.modules[99].path == kRecorded);
+  CHECK(recording.data.modules[99].local_path == recording.InRoot("/copied/x"));
   CHECK(recording.note().find("and 92 more by build ID") != std::string::npos);
 }
 

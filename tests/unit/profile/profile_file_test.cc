@@ -113,7 +113,7 @@ TEST_CASE("a file or a section of a newer library is refused as such") {
   for (uint32_t type = 1; type <= kIbsSection; ++type) {
     CAPTURE(type);
     ProfileBytes newer_section(FullProfile());
-    constexpr uint32_t kNewer[] = {0, 2, 6, 2, 4, 3, 3, 3};
+    constexpr uint32_t kNewer[] = {0, 2, 6, 2, 5, 3, 3, 3};
     newer_section.SetSectionVersion(type, kNewer[type]);
     CHECK(CodeOf(newer_section.Take()) == StatusCode::kVersion);
   }
@@ -313,8 +313,9 @@ TEST_CASE("modules of version 1, whose code has no names, are read") {
   ProfileData data = FullProfile();
   data.modules.resize(1);
   data.modules[0].chunks = {{0x7000, {0x90, 0xc3}}};
-  // These are the name, and the numbers of files and of rows of lines.
-  constexpr size_t kNameBytes = 8 + 2 * 8;
+  data.modules[0].local_path.clear();
+  // These are the name, the numbers of files and of rows of lines, and the local path.
+  constexpr size_t kNameBytes = 8 + 2 * 8 + 8;
   CheckModulesOfVersion(1, kNameBytes, std::move(data));
 }
 
@@ -323,9 +324,16 @@ TEST_CASE("modules of version 2, whose generated code has no functions without c
   data.modules = {data.modules[2]};
   data.modules[0].functions.clear();
   data.modules[0].chunks = {{0x7000, {0x90, 0xc3}, "named"}};
-  // These are the numbers of functions, and of files and rows of lines.
-  constexpr size_t kNumberBytes = 8 + 2 * 8;
+  // These are the numbers of functions, and of files and rows of lines, and the local path.
+  constexpr size_t kNumberBytes = 8 + 2 * 8 + 8;
   CheckModulesOfVersion(2, kNumberBytes, std::move(data));
+}
+
+TEST_CASE("modules of version 3, whose files were where their paths say, are read") {
+  ProfileData data = FullProfile();
+  data.modules.resize(1);
+  data.modules[0].local_path.clear();
+  CheckModulesOfVersion(3, 8, std::move(data));
 }
 
 TEST_CASE("sources of version 3 and counts of version 1, without positions, are read") {

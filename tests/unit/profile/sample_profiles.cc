@@ -113,6 +113,7 @@ ProfileData FullProfile() {
   data.modules.resize(4);
   data.modules[0].kind = ModuleKind::kFile;
   data.modules[0].path = "/usr/lib/a library.so";
+  data.modules[0].local_path = "/images/host/usr/lib/a library.so";
   data.modules[0].build_id = {1, 2, 3, 255};
   data.modules[0].device = 0x801;
   data.modules[0].inode = 77;
@@ -234,8 +235,9 @@ std::string Describe(const ProfileData& data) {
     out << "thread " << thread.pid << ' ' << thread.tid << ' ' << thread.name << '\n';
   }
   for (const ModuleRecord& module : data.modules) {
-    out << "module " << static_cast<int>(module.kind) << ' ' << module.path << ' ' << module.device
-        << ' ' << module.inode << ' ' << module.process << ' ';
+    out << "module " << static_cast<int>(module.kind) << ' ' << module.path << ' '
+        << module.local_path << ' ' << module.device << ' ' << module.inode << ' ' << module.process
+        << ' ';
     Put(out, module.build_id);
     for (const CodeChunk& chunk : module.chunks) {
       out << " chunk " << chunk.offset << ' ';
