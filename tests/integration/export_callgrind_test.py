@@ -153,8 +153,10 @@ class ExportCallgrindTest(export_support.ExportTest):
 
     def assert_right(self, modules):
         for row in modules:
-            self.assertLess(row['block_accuracy_error'], 0.001, row)
-            self.assertLess(row['avg_weighted_error'], 0.001, row)
+            # Counts are rounded to whole ones, which is much where a burst of the loader is all that ran of it.
+            tolerance = 0.001 if row['instructions_ref'] > 1_000_000 else 0.05
+            self.assertLess(row['block_accuracy_error'], tolerance, row)
+            self.assertLess(row['avg_weighted_error'], tolerance, row)
 
     def test_pie_and_its_library(self):
         said, modules = self.check(self.build('gcc', ('-O2', '-g', '-pie', '-fPIE')))
