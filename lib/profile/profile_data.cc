@@ -165,8 +165,9 @@ void AddToList(std::string_view more, std::string* list) {
 
 uint64_t SeedOf(const IpCount& count) {
   const uint64_t slice = count.slice == kNoSlice ? 0 : uint64_t{count.slice} + 1;
-  return RandomBits(count.offset ^ uint64_t{count.thread} << 48 ^ uint64_t{count.source} << 40 ^
-                    slice << 28)
+  RandomBits of_module(uint64_t{count.module} << 8 ^ static_cast<uint64_t>(count.position));
+  return RandomBits(of_module.Next() ^ count.offset ^ uint64_t{count.thread} << 48 ^
+                    uint64_t{count.source} << 40 ^ slice << 28)
       .Next();
 }
 

@@ -196,11 +196,10 @@ Status Session::Drain(int* next_ms) {
     }
     is_in_drain_ = true;
   }
-  DrainAndFlushLog(next_ms);
-  return OkStatus();
+  return DrainAndFlushLog(next_ms);
 }
 
-void Session::DrainAndFlushLog(int* next_ms) {
+Status Session::DrainAndFlushLog(int* next_ms) {
   struct Turn {
     ~Turn() {
       std::lock_guard control(session->control_);
@@ -211,16 +210,18 @@ void Session::DrainAndFlushLog(int* next_ms) {
   } turn{this};
   const uint64_t cost_begin_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID);
   if (external_sources_ != nullptr) external_sources_->Drain();
+  Status status;
   {
     std::lock_guard data(data_);
     budget_.AddCallerCost(ClockNs(CLOCK_THREAD_CPUTIME_ID) - cost_begin_ns);
     if (running_) {
-      DrainAsFarAsMemoryGoes();
+      status = DrainAsFarAsMemoryGoes();
       KeepBudgets();
     }
     *next_ms = backend_->DrainIntervalMs();
   }
   log_.Flush();
+  return status;
 }
 
 // The worker may be what waits for the end of the call, and the call for this.
@@ -252,7 +253,7 @@ Status Session::EndRun() {
 
 void Session::EndRunLocked() {
   backend_->Disable();
-  DrainAsFarAsMemoryGoes();
+  (void)DrainAsFarAsMemoryGoes();  // whose failure is in the log
   budget_.EndRun();
   backend_->Close();
   recorder_.Commit(UINT64_MAX);
@@ -381,12 +382,14 @@ void Session::DrainLocked() {
   }
 }
 
-void Session::DrainAsFarAsMemoryGoes() {
+Status Session::DrainAsFarAsMemoryGoes() {
   try {
     DrainLocked();
   } catch (const std::bad_alloc&) {
     log_.Log(LogLevel::kError, "no memory to empty the buffers; samples are missing");
+    return Status(StatusCode::kNoMemory, "samples are missing");  // so short that it needs none
   }
+  return OkStatus();
 }
 
 // Logs losses and throttling that go on each time that there are more than twice as many.
@@ -568,7 +571,7 @@ void Session::DrainUntilEnd() {
       checkpoints.Took(ClockNs(CLOCK_THREAD_CPUTIME_ID) - cost_begin_ns, ClockNs(CLOCK_MONOTONIC));
     } else {
       std::lock_guard data(data_);
-      if (running_) DrainAsFarAsMemoryGoes();
+      if (running_) (void)DrainAsFarAsMemoryGoes();
     }
     {
       std::lock_guard data(data_);

@@ -146,10 +146,10 @@ class Session : private ForkParticipant {
   Status BeginRun();
   void BeginStop(std::unique_lock<std::mutex>* control);
   Status FinishStop();
-  void DrainAndFlushLog(int* next_ms);
+  Status DrainAndFlushLog(int* next_ms);
   void KeepBudgets();
   void DrainLocked();
-  void DrainAsFarAsMemoryGoes();
+  Status DrainAsFarAsMemoryGoes();
   void LogChoice();
   void LogLosses();
   void AppendNotes(ProfileData* snapshot) const;

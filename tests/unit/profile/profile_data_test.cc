@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,21 @@ TEST_CASE("sums do not depend on the order of the counts") {
   Normalize(&shuffled);
   CHECK(Describe(counts) == Describe(shuffled));
   CHECK(counts.size() == 3 * 2 * 5 * 7);
+}
+
+TEST_CASE("samples that were counted separately have seeds of their own") {
+  std::set<uint64_t> seeds;
+  for (uint32_t index = 0; index < 16; ++index) {
+    for (const IpPosition position : {IpPosition::kAt, IpPosition::kAfter}) {
+      for (const int what : {0, 1, 2, 3}) {
+        IpCount count = MakeCount(what == 0 ? index : 0, what == 1 ? index : 0,
+                                  what == 2 ? index : 0, what == 3 ? index : 0, 1, 1);
+        count.position = position;
+        seeds.insert(SeedOf(count));
+      }
+    }
+  }
+  CHECK(seeds.size() == 2 * (1 + 4 * 15));
 }
 
 TEST_CASE("sorting can be cancelled, and is the same with a check that is never set") {
