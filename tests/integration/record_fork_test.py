@@ -38,7 +38,8 @@ class RecordForkTest(record_support.RecordTest):
         self.assert_whole(self.record(program('forks'), 'raw_clone', 200))
 
     def test_200_short_children(self):
-        self.record(program('forks'), 'bomb', 50)
+        # None of them takes a period, even where pages are slow.
+        self.record(program('forks'), 'bomb', 500, period_ns=50_000_000)
         self.assertEqual(list(self.directory.iterdir()), [self.file])
 
     def check_fork_in_handler(self, how):
@@ -69,9 +70,13 @@ class RecordForkTest(record_support.RecordTest):
         done = self.directory / 'done'
         self.record(program('forks'), 'daemon', 700, done)
         self.assertTrue(done.exists())
-        daemon, = self.children()
+        milliseconds = {pid: self.milliseconds(file) for pid, file in self.children().items()}
+        daemon = max(milliseconds, key=milliseconds.get)
         self.assertEqual(self.info(self.children()[daemon])['pid'], daemon)
-        self.assert_close(self.milliseconds(self.children()[daemon]), 700)
+        self.assert_close(milliseconds.pop(daemon), 700)
+        # Where pages are slow, the process between has a sample or two.
+        self.assertLessEqual(len(milliseconds), 1)
+        self.assertLess(sum(milliseconds.values()), 20)
 
     def test_process_in_the_background_is_profiled_until_it_ends(self):
         process = self.leave(f'"{program("ends")}" return 2000')
