@@ -56,6 +56,7 @@ void BurstWeights::End() {
   burst_time_.reset();
   processor_.reset();
   carried_periods_.clear();
+  ended_periods_ = 0;
 }
 
 void BurstWeights::ResetCode() {
@@ -108,12 +109,16 @@ double BurstWeights::WithMisses(double extent, uint64_t instructions,
   return burst_time->WithMissesNs(extent, cost.memory_use, share);
 }
 
-double BurstWeights::TakeCarriedPeriod(uint32_t tid) {
+// Returns what a burst of `period` takes over: no more than that of threads that have ended, so
+// that none stands out.
+double BurstWeights::TakeCarriedPeriod(uint32_t tid, double period) {
+  double taken = std::min(ended_periods_, period);
+  ended_periods_ -= taken;
   const auto carried = carried_periods_.find(tid);
-  if (carried == carried_periods_.end()) return 0;
-  const double period = carried->second;
+  if (carried == carried_periods_.end()) return taken;
+  taken += carried->second;
   carried_periods_.erase(carried);
-  return period;
+  return taken;
 }
 
 void BurstWeights::Deliver(const BurstSample& head, double period,
@@ -131,7 +136,7 @@ void BurstWeights::Deliver(const BurstSample& head, double period,
     if (segments[i].branches.size() >= 2) parts = i + 1;
   }
   if (extent == 0 && cost.has_all_instructions) return;
-  period += TakeCarriedPeriod(head.tid);
+  period += TakeCarriedPeriod(head.tid, period);
   if (cost.is_cut || extent == 0) {
     const double whole = period;
     period *= extent == 0 ? 0 : WholeShare(segments);

@@ -3,7 +3,8 @@
 //
 // A burst that was cut weighs what it would weigh if it were whole: every start that reaches the
 // code before the cut covers it, however near. What is left of its period is carried over to the
-// next burst of the thread, which stands for the code behind the cut.
+// next burst of the thread, which stands for the code behind the cut; if the thread ends, to the
+// bursts of others.
 #ifndef HBBP_LIB_BACKENDS_BURST_WEIGHTS_H_
 #define HBBP_LIB_BACKENDS_BURST_WEIGHTS_H_
 
@@ -62,8 +63,10 @@ class BurstWeights {
   size_t threads() const { return carried_periods_.size(); }
   template <typename HasEnded>
   void DropThreads(HasEnded has_ended) {
-    std::erase_if(carried_periods_, [&has_ended](const auto& carried) {
-      return has_ended(static_cast<pid_t>(carried.first));
+    std::erase_if(carried_periods_, [this, &has_ended](const auto& carried) {
+      if (!has_ended(static_cast<pid_t>(carried.first))) return false;
+      ended_periods_ += carried.second;
+      return true;
     });
   }
 
@@ -75,7 +78,7 @@ class BurstWeights {
   double WholeShare(std::span<const BurstSegment> segments) const;
   double ComputeExtent(const BurstSegment& segment, uint64_t instructions);
   double WithMisses(double extent, uint64_t instructions, const trace::BurstCost& cost);
-  double TakeCarriedPeriod(uint32_t tid);
+  double TakeCarriedPeriod(uint32_t tid, double period);
 
   BurstExtent extent_ = BurstExtent::kStreams;
   trace::BurstLimits limits_;  // of a burst that is not cut
@@ -84,6 +87,7 @@ class BurstWeights {
   uint64_t max_bytes_ = 0;
   std::unique_ptr<BurstTime> burst_time_;       // made for the first burst, as it is large
   std::map<uint32_t, double> carried_periods_;  // by thread, of its last burst
+  double ended_periods_ = 0;                    // carried by threads that have ended
 };
 
 }  // namespace hbbp

@@ -192,8 +192,8 @@ Status CheckedConfig(const hbbp_session_options& options, BackendConfig* config)
     HBBP_RETURN_IF_ERROR(CheckTraceOptions(options));
   } else if (options.trace_mode != 0 || options.burst_branches != 0) {
     return MakeStatus(StatusCode::kInvalidArgument,
-                      "hbbp_session_options: trace_mode and burst_branches are options of "
-                      "HBBP_SOURCE_SWBT; leave them 0 for other sources");
+                      "hbbp_session_options: trace_mode and burst_branches are of "
+                      "HBBP_SOURCE_SWBT; leave them 0");
   }
   HBBP_RETURN_IF_ERROR(CheckOptionsOfSource(options));
   if (options.keep_accesses != 0 || options.keep_values != 0) {

@@ -362,8 +362,8 @@ Status Session::AddCode(RuntimeAddress address, std::span<const uint8_t> bytes,
   ClearAfterFork();
   if (recorder_.locator().AddCode(address, bytes, name, time_ns)) return OkStatus();
   return MakeStatus(StatusCode::kBusy,
-                    "the session has no room for more generated code than it has; its samples are "
-                    "counted, but the code is not kept for them");
+                    "the session has no room for more generated code: its samples are counted, but "
+                    "it is not kept");
 }
 
 void Session::DrainLocked() {

@@ -43,9 +43,10 @@ class Burst {
     }
   }
 
-  void DeliverTo(BurstWeights* weights, const trace::BurstCost& cost, WeightSink* sink) const {
+  void DeliverTo(BurstWeights* weights, const trace::BurstCost& cost, WeightSink* sink,
+                 uint32_t tid = 7) const {
     BurstSample head;
-    head.tid = 7;
+    head.tid = tid;
     constexpr double kPeriod = 1'000'000;
     weights->Deliver(head, kPeriod, segments_, cost, sink);
   }
@@ -82,6 +83,22 @@ TEST_CASE(
   CHECK(sink.bursts[2].weight == Approx(1.5 * whole));  // a half is of the burst before
   CHECK(weights.threads() == 0);
   CHECK(sink.occurrences == Approx(4e6));
+}
+
+TEST_CASE("bursts of other threads stand for what ended ones left, for a period more at most") {
+  BurstWeights weights = Weights(BurstExtent::kStreams, 17);
+  WeightSink sink;
+  for (uint32_t tid = 1; tid <= 3; ++tid) Burst({9}).DeliverTo(&weights, kCut, &sink, tid);
+  CHECK(weights.threads() == 3);
+  weights.DropThreads([](pid_t tid) { return tid <= 3; });
+  CHECK(weights.threads() == 0);
+  for (int i = 0; i < 3; ++i) Burst({17}).DeliverTo(&weights, {}, &sink);
+  REQUIRE(sink.bursts.size() == 6);
+  const double whole = 1'000'000 / 16.0;
+  CHECK(sink.bursts[3].weight == Approx(2 * whole));
+  CHECK(sink.bursts[4].weight == Approx(1.5 * whole));
+  CHECK(sink.bursts[5].weight == Approx(whole));
+  CHECK(sink.occurrences == Approx(6e6));
 }
 
 TEST_CASE("the part of a burst that was cut is that of its streams or of its instructions") {
