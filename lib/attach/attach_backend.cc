@@ -12,6 +12,7 @@
 
 #include "attach/attach_check.h"
 #include "backends/attach_choice.h"
+#include "backends/pair_backend.h"
 #include "backends/processor_timing.h"
 #include "base/clock.h"
 
@@ -39,6 +40,11 @@ Status NotFromOutside(const char* what) {
 }  // namespace
 
 std::unique_ptr<Backend> MakeAttachBackend() { return std::make_unique<AttachBackend>(); }
+
+std::unique_ptr<Backend> MakeEbsAndAttachBackend() {
+  return std::make_unique<PairBackend>(std::make_unique<PerfBackend>(SourceKind::kEbs),
+                                       MakeAttachBackend());
+}
 
 Status AttachBackend::CheckOptions(const BackendConfig& config) const {
   if (config.include_kernel) {
@@ -78,13 +84,8 @@ Status AttachBackend::Start(const BackendConfig& config, pid_t, BackendChoice* c
   weights_.Begin(BurstExtent::kEvents, limits_, MeasureProcessor(), tracer_->code_cache(),
                  config.max_buffer_bytes);
 
-  observer_ = std::make_unique<PerfBackend>(SourceKind::kNone);
-  BackendConfig observed;
-  observed.pid = pid_;
-  BackendChoice ignored;
-  // Without it, mappings are compared each second.
-  if (!observer_->Start(observed, 0, &ignored).ok()) observer_.reset();
-  mapping_watch_.emplace(pid_);
+  // A backend that samples at the same time reports mappings, too.
+  if (config.concurrent.empty()) ObserveMappings();
 
   statistics_ = TraceStatistics();
   statistics_.mode = mode_ == TraceMode::kVerify ? "verify" : "lookahead";
@@ -108,6 +109,16 @@ Status AttachBackend::Start(const BackendConfig& config, pid_t, BackendChoice* c
   }
   choice->sources.push_back(std::move(source));
   return OkStatus();
+}
+
+void AttachBackend::ObserveMappings() {
+  observer_ = std::make_unique<PerfBackend>(SourceKind::kNone);
+  BackendConfig observed;
+  observed.pid = pid_;
+  BackendChoice ignored;
+  // Without it, mappings are compared each second.
+  if (!observer_->Start(observed, 0, &ignored).ok()) observer_.reset();
+  mapping_watch_.emplace(pid_);
 }
 
 uint64_t AttachBackend::Period() const {
@@ -137,6 +148,7 @@ void AttachBackend::Drain(EventSink* sink) {
 
 void AttachBackend::DeliverMappings(EventSink* sink) {
   if (observer_ != nullptr) return observer_->Drain(sink);
+  if (!mapping_watch_) return;
   const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
   if (now_ns - last_mappings_ns_ < kMappingsIntervalNs) return;
   last_mappings_ns_ = now_ns;
@@ -288,6 +300,7 @@ void AttachBackend::Close() {
   times_.reset();
   if (observer_ != nullptr) observer_->Close();
   observer_.reset();
+  mapping_watch_.reset();
 }
 
 // The child does not trace what its parent traces.

@@ -64,6 +64,7 @@ class AttachBackend : public Backend {
   using Counts = std::map<std::string, uint64_t>;
 
   Status CheckOptions(const BackendConfig& config) const;
+  void ObserveMappings();
   void ScanThreads();
   // Stops each thread that the scan found to run for a burst, or some of them.
   void StopThreads(EventSink* sink);
@@ -93,7 +94,9 @@ class AttachBackend : public Backend {
   // stopped.
   std::list<ThreadStop> late_;
 
-  std::unique_ptr<PerfBackend> observer_;  // of mappings and new threads, if there are perf events
+  // Of mappings and new threads: the first if there are perf events, neither if another backend
+  // reports them.
+  std::unique_ptr<PerfBackend> observer_;
   std::optional<MappingWatch> mapping_watch_;
   uint64_t last_mappings_ns_ = 0;
 

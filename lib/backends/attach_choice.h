@@ -9,8 +9,9 @@
 
 namespace hbbp {
 
-// Returns nullptr without it.
+// Return nullptr without it.
 std::unique_ptr<Backend> MakeAttachBackend();
+std::unique_ptr<Backend> MakeEbsAndAttachBackend();
 
 }  // namespace hbbp
 

@@ -71,7 +71,7 @@ std::unique_ptr<Backend> MakeBackend(SourceKind kind, pid_t pid) {
       candidates.push_back(pid != 0 ? MakeAttachBackend() : MakeTracingBackend());
       break;
     case SourceKind::kEbsAndSwbt:
-      candidates.push_back(MakeEbsAndTracingBackend());
+      candidates.push_back(pid != 0 ? MakeEbsAndAttachBackend() : MakeEbsAndTracingBackend());
       break;
     case SourceKind::kPerf:
     case SourceKind::kAuto: {

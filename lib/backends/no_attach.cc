@@ -5,4 +5,6 @@ namespace hbbp {
 
 std::unique_ptr<Backend> MakeAttachBackend() { return nullptr; }
 
+std::unique_ptr<Backend> MakeEbsAndAttachBackend() { return nullptr; }
+
 }  // namespace hbbp

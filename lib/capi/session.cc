@@ -185,9 +185,6 @@ Status CheckedConfig(const hbbp_session_options& options, BackendConfig* config)
   if (options.include_kernel > 1) return OutOfRange("include_kernel", "0 or 1");
   if (options.buffer_bytes > kMaxBufferBytes) return OutOfRange("buffer_bytes", "at most 1 GiB");
   if (options.pid > INT32_MAX) return OutOfRange("pid", "a process id");
-  if (options.pid != 0 && options.source == HBBP_SOURCE_EBS_AND_SWBT) {
-    return OutOfRange("pid", "0 with HBBP_SOURCE_EBS_AND_SWBT: take one of the two sources");
-  }
   if (TracesBranches(options.source)) {
     HBBP_RETURN_IF_ERROR(CheckTraceOptions(options));
   } else if (options.trace_mode != 0 || options.burst_branches != 0) {

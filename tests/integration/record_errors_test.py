@@ -245,11 +245,10 @@ class RecordErrorsTest(record_support.RecordTest):
 
     def test_outside_and_process_do_not_go_with_everything(self):
         for option in (('--pid', '1', '--', 'true'), ('--pid', '1', '--outside'),
-                       ('--pid', '1', '--source', 'ebs,swbt'), ('--pid', '4294967296')):
+                       ('--pid', '4294967296')):
             result = self.run_tool('record', '-o', self.file, *option)
             self.assertEqual(result.returncode, 2, result)
             self.assertEqual(len(result.stderr.splitlines()), 1, result)
-        self.refused_record('--outside', '--source', 'ebs,swbt')
 
     def test_process_that_is_not_there(self):
         ended = subprocess.Popen(['true'])

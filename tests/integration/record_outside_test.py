@@ -153,6 +153,21 @@ class RecordOutsideTest(record_support.RecordTest):
         self.assertGreater(trace['verified_branches'], 100)
         self.assertEqual(trace['disagreements'], 0)
 
+    def test_samples_and_branches_at_once(self):
+        process = self.worker(20_000)
+        result = self.run_tool('record', '--source', 'ebs,swbt', '-e', 'task-clock', '-c', 2_000_000, '-o', self.file,
+                               '--pid', process.pid, '--duration', '1.5')
+        self.assertEqual(result.returncode, 0, result)
+        self.assertIsNone(process.poll())
+        ebs, swbt = self.info()['sources']
+        self.assertEqual((ebs['kind'], swbt['kind']), ('ebs', 'swbt'))
+        self.assertGreater(ebs['samples'], 20)
+        self.assertGreater(swbt['taken_branches'], 100)
+        self.assertLess(ebs['unmapped'], 0.1 * ebs['samples'])
+        for estimator in ('ebs', 'streams', 'flow'):
+            functions = [row['function'] for row in self.rows('mix', self.file, '--by', 'function', '--estimator', estimator)]
+            self.assertIn('Work', ' '.join(functions[:3]), estimator)
+
     def test_branches_of_a_static_program_keep_its_status(self):
         result = self.run_tool('record', '--source', 'swbt', '-o', self.file, '--', program('ends_static'), 'return', '700')
         self.assertEqual(result.returncode, int(subprocess.run([program('ends_static'), 'return', '1'],

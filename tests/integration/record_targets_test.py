@@ -5,6 +5,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import time
 
 import record_support
 from record_support import TOOL, needs_root, program
@@ -64,20 +65,40 @@ class RecordTargetsTest(record_support.RecordTest):
         self.assertGreater(self.milliseconds(), 0)
         self.file.unlink()
 
-    def check_refused_for_branch_tracing(self, *command, sources=('ebs,swbt',)):
-        for source in sources:
-            message = self.refused('record', '--source', source, '-o', self.file, *command,
-                                   'return', '10', '5')
-            self.assertIn('--source ebs', message)
-            self.assertFalse(self.file.exists())
+    def check_both_sources(self, *command, environment=None):
+        result = self.run_tool('record', '--source', 'ebs,swbt', '-e', 'task-clock', '-c', 1_000_000, '-o', self.file,
+                               *command, 'return', '200', '5', timeout=50, env=environment)
+        self.assertEqual(result.returncode, 5, result)
+        self.assertEqual([source['kind'] for source in self.info()['sources']], ['ebs', 'swbt'])
+        self.file.unlink()
 
     def check_target(self, *command, why):
         self.check_from_outside(*command, why=why)
-        self.check_refused_for_branch_tracing(*command)
+        self.check_both_sources(*command)
 
     def test_sanitizers(self):
-        self.try_each(lambda *compiler: self.check_target(self.build(*compiler),
-                                                          why='built with a sanitizer'))
+        self.try_each(lambda *compiler: self.check_from_outside(self.build(*compiler), why='built with a sanitizer'))
+
+    def test_leak_detection_and_branches_from_outside_exclude_each_other(self):
+        self.try_each(self.check_leak_detection)
+
+    def check_leak_detection(self, *compiler):
+        built = self.build(*compiler)
+        for options in (), ('--outside',):
+            for source in 'swbt', 'ebs,swbt':
+                message = self.refused('record', *options, '--source', source, '-o', self.file, built, 'return', '10', '5')
+                self.assertIn('ASAN_OPTIONS=detect_leaks=0', message)
+                self.assertIn('--source ebs', message)
+        without = {**os.environ, 'ASAN_OPTIONS': 'detect_leaks=0'}
+        for environment, status in (os.environ, 2), (without, 0):
+            process = subprocess.Popen([built, 'return', '20000', '5'], stdout=subprocess.DEVNULL, env=environment)
+            self.addCleanup(process.wait)
+            self.addCleanup(process.kill)
+            time.sleep(0.1)
+            result = self.run_tool('record', '--source', 'swbt', '-o', self.file, '--pid', process.pid, '--duration', '0.5')
+            self.assertEqual(result.returncode, status, result)
+            self.assertEqual('ASAN_OPTIONS=detect_leaks=0' in result.stderr, status == 2)
+        self.check_both_sources(built, environment=without)
 
     def test_undefined_behaviour_sanitizer_is_no_obstacle(self):
         result = self.record(self.build('gcc', '-fsanitize=undefined'), 'return', 200, 5, status=5)
@@ -104,7 +125,10 @@ class RecordTargetsTest(record_support.RecordTest):
             status = None
         if status != 5:
             self.skipTest('this machine runs no 32-bit programs')
-        self.check_target(program('ends_32_bit'), why='32-bit')
+        self.check_from_outside(program('ends_32_bit'), why='32-bit')
+        message = self.refused('record', '--source', 'ebs,swbt', '-o', self.file, program('ends_32_bit'), 'return', '10', '5')
+        self.assertIn('--source ebs', message)
+        self.assertFalse(self.file.exists())
 
     def test_sanitizer_that_the_user_preloads(self):
         library = subprocess.run(['gcc', '-print-file-name=libasan.so'], stdout=subprocess.PIPE,
@@ -130,7 +154,7 @@ class RecordTargetsTest(record_support.RecordTest):
         usage = re.compile(r'total heap usage.*|ERROR SUMMARY.*|in use at exit.*')
         self.assertEqual(usage.findall(result.stderr), usage.findall(plain.stderr))
         self.file.unlink()
-        self.check_refused_for_branch_tracing('valgrind', program('ends'))
+        self.check_both_sources('valgrind', program('ends'))
 
     def test_qemu(self):
         if shutil.which('qemu-x86_64') is None:

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "command.h"
 #include "profile_view.h"
+#include "record/leak_detection.h"
 
 namespace hbbp::tools {
 namespace {
@@ -44,6 +45,7 @@ bool HasEnded(pid_t pid) {
 
 Status ObservedProcesses::Add(pid_t pid) {
   HBBP_ASSIGN_OR_RETURN(UniqueFd fd, OpenProcess(pid));
+  if (TracesBranches(record_)) HBBP_RETURN_IF_ERROR(CheckLeakDetectionOfProcess(pid));
   hbbp_session_options options = SessionOptionsOf(record_);
   options.pid = static_cast<uint64_t>(pid);
   HBBP_RETURN_IF_ERROR(CatchError([&] {

@@ -158,12 +158,6 @@ Status CheckTarget(const RecordOptions& record) {
                       record.cgroup.empty() ? "what CMD starts is profiled without it"
                                             : "a control group has all of its processes");
   }
-  if (!observes_running && !record.is_outside) return OkStatus();
-  if (TracesBranches(record) && record.source != "swbt") {
-    return MakeStatus(StatusCode::kInvalidArgument,
-                      "--source %s works inside the program only, not with %s: take ebs or swbt",
-                      record.source.c_str(), record.is_outside ? "--outside" : "--pid");
-  }
   return OkStatus();
 }
 

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "preload/exec_target.h"
+#include "record/leak_detection.h"
 
 namespace hbbp::tools {
 namespace {
@@ -75,10 +76,12 @@ const char* Describe(ExecTarget target) {
 }  // namespace
 
 Status ChooseSide(RecordOptions* record, std::string* note) {
-  if (record->is_outside || record->command.empty()) return OkStatus();
+  if (record->command.empty()) return OkStatus();
   const std::string& name = record->command[0];
   char path[PATH_MAX];
   if (!preload::FindProgram(name.c_str(), path, sizeof(path))) return OkStatus();
+  if (TracesBranches(*record)) HBBP_RETURN_IF_ERROR(CheckLeakDetectionOfProgram(name, path));
+  if (record->is_outside) return OkStatus();
   if (GainsPrivileges(path)) {
     return MakeStatus(StatusCode::kPermission,
                       "%s: it is setuid, setgid or has capabilities, so nothing can be loaded into "
@@ -90,8 +93,7 @@ Status ChooseSide(RecordOptions* record, std::string* note) {
   if (target == ExecTarget::kOrdinary) return OkStatus();
   const std::string why =
       name + " is " + Describe(target) + ", so that libhbbp-preload.so cannot be loaded into it";
-  const bool may_be_traced = record->source == "swbt" && target != ExecTarget::kOtherMachine;
-  if (TracesBranches(*record) && !may_be_traced) {
+  if (TracesBranches(*record) && target == ExecTarget::kOtherMachine) {
     return MakeStatus(StatusCode::kUnsupported,
                       "%s, and --source %s cannot observe it from outside: take --source ebs",
                       why.c_str(), record->source.c_str());
