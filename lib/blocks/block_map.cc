@@ -16,6 +16,7 @@
 #include "blocks/bitmap.h"
 #include "blocks/function_scan.h"
 #include "blocks/jump_table.h"
+#include "blocks/no_return.h"
 
 namespace hbbp {
 namespace {
@@ -127,7 +128,7 @@ uint64_t Distance(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
 }  // namespace
 
 struct BlockMap::State {
-  explicit State(const ModuleCode* module) : code(module) {}
+  explicit State(const ModuleCode* module) : code(module), no_return(module) {}
 
   Part* PartAround(uint64_t address);
   Part* MakePart(uint64_t address);
@@ -152,9 +153,10 @@ struct BlockMap::State {
   // Returns the part around `address` in stage kReady.
   Part* ReadyPart(uint64_t address);
   void AddStart(Part* part, uint32_t offset);
-  std::optional<Block> BlockAt(const Part& part, uint32_t offset) const;
+  std::optional<Block> BlockAt(const Part& part, uint32_t offset);
 
   const ModuleCode* code;
+  NoReturn no_return;
   std::map<uint64_t, std::unique_ptr<Part>> parts;
   Part* last = nullptr;
   // Advances when evidence changes the instructions of a part that other parts may depend on.
@@ -527,7 +529,7 @@ void BlockMap::State::AddStart(Part* part, uint32_t offset) {
   ++epoch;
 }
 
-std::optional<Block> BlockMap::State::BlockAt(const Part& part, uint32_t offset) const {
+std::optional<Block> BlockMap::State::BlockAt(const Part& part, uint32_t offset) {
   if (offset >= part.scan.code_end) return std::nullopt;
   const uint32_t first = part.leaders.FindAtOrBefore(offset);
   if (first == Bitmap::kNone || !part.scan.starts.Test(first)) return std::nullopt;
@@ -541,8 +543,10 @@ std::optional<Block> BlockMap::State::BlockAt(const Part& part, uint32_t offset)
   block.instruction_count = part.scan.starts.Count(first, end);
   ControlFlow flow;
   const ModuleAddress address = part.range.start + last_instruction;
-  if (DecodeControlFlow(code->CodeAt(address, kMaxInstructionLength), address.value, &flow)) {
+  const auto bytes = code->CodeAt(address, kMaxInstructionLength);
+  if (DecodeControlFlow(bytes, address.value, &flow)) {
     block.terminator = flow.kind;
+    block.never_returns = no_return.IsCall(bytes.first(flow.length), address, flow);
     block.has_target = flow.has_target;
     block.target = {flow.has_target ? flow.target : 0};
     // The end of the block lies inside its last instruction if other code jumps over the prefix.

@@ -37,9 +37,11 @@ struct Block {
   // Bytes of the last instruction that lie after the end. They are the instruction without its
   // prefix, and start a block of their own because other code jumps over the prefix.
   uint8_t overhang = 0;
+  bool never_returns = false;  // the terminator is a call that never returns
 
   // Execution that does not branch continues here.
   ModuleAddress next() const { return end + overhang; }
+  bool falls_through() const { return FallsThrough(terminator) && !never_returns; }
   bool Contains(ModuleAddress address) const { return start <= address && address < end; }
   bool operator==(const Block&) const = default;
 };

@@ -15,7 +15,7 @@ namespace hbbp {
 
 // Returns where control continues without a branch, or after a call returns.
 inline std::optional<ModuleAddress> FallThroughOf(const Block& block) {
-  if (!FallsThrough(block.terminator)) return std::nullopt;
+  if (!block.falls_through()) return std::nullopt;
   return block.next();
 }
 

@@ -8,15 +8,6 @@
 namespace hbbp {
 namespace {
 
-// Recognizes the nops that assemblers align code with.
-bool IsPadding(std::span<const uint8_t> instruction) {
-  size_t i = 0;
-  while (i < instruction.size() && (instruction[i] == 0x66 || instruction[i] == 0x2e)) ++i;
-  const auto opcode = instruction.subspan(i);
-  if (opcode.size() == 1) return opcode[0] == 0x90;
-  return opcode.size() >= 2 && opcode[0] == 0x0f && opcode[1] == 0x1f;
-}
-
 bool IsEndbr64(std::span<const uint8_t> instruction) {
   return instruction.size() == 4 && instruction[0] == 0xf3 && instruction[1] == 0x0f &&
          instruction[2] == 0x1e && instruction[3] == 0xfa;
@@ -192,6 +183,14 @@ class Scanner {
 };
 
 }  // namespace
+
+bool IsPadding(std::span<const uint8_t> instruction) {
+  size_t i = 0;
+  while (i < instruction.size() && (instruction[i] == 0x66 || instruction[i] == 0x2e)) ++i;
+  const auto opcode = instruction.subspan(i);
+  if (opcode.size() == 1) return opcode[0] == 0x90;
+  return opcode.size() >= 2 && opcode[0] == 0x0f && opcode[1] == 0x1f;
+}
 
 FunctionScan ScanFunction(const ScanInput& input) { return Scanner(input).Run(); }
 

@@ -37,6 +37,9 @@ struct FunctionScan {
   std::vector<uint32_t> indirect_jumps;
 };
 
+// Recognizes the nops that assemblers align code with.
+bool IsPadding(std::span<const uint8_t> instruction);
+
 FunctionScan ScanFunction(const ScanInput& input);
 
 }  // namespace hbbp

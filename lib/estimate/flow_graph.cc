@@ -388,7 +388,7 @@ void ModuleFlow::AddFallThrough(size_t from) {
 void ModuleFlow::AddTaken(size_t from) {
   const Node& node = nodes_[from];
   const BranchKind kind = node.block.terminator;
-  if (!FallsThrough(kind) && kind != BranchKind::kJump) AddEdge(Out(from), kGround);
+  if (!node.block.falls_through() && kind != BranchKind::kJump) AddEdge(Out(from), kGround);
   if (kind != BranchKind::kConditional && kind != BranchKind::kJump) return;
   std::optional<size_t> target;
   if (const auto address = BranchTargetOf(node.block)) target = NodeAt(*address);

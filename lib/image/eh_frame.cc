@@ -115,8 +115,13 @@ bool ReadEntryHeader(ByteCursor* cursor, EntryHeader* header) {
   return cursor->Read(&header->id);
 }
 
-// Returns the encoding of the pointers in the FDEs of the CIE at `address`.
-std::optional<uint8_t> PointerEncodingOfCie(const Segments& segments, ModuleAddress address) {
+// The encodings of pointers in the FDEs of a CIE.
+struct Encodings {
+  uint8_t range = kFormatAbsolute;
+  uint8_t handlers = kOmitted;  // of the pointer to the table of handlers (LSDA)
+};
+
+std::optional<Encodings> EncodingsOfCie(const Segments& segments, ModuleAddress address) {
   ByteCursor cursor(segments.DataAt(address, kMaxCieBytes));
   EntryHeader header;
   uint8_t version;
@@ -126,7 +131,8 @@ std::optional<uint8_t> PointerEncodingOfCie(const Segments& segments, ModuleAddr
       !cursor.Read(&version) || !cursor.ReadCString(&augmentation)) {
     return std::nullopt;
   }
-  if (augmentation.empty()) return kFormatAbsolute;
+  Encodings encodings;
+  if (augmentation.empty()) return encodings;
   if (augmentation.front() != 'z') return std::nullopt;
   // Skip the alignment factors of code and data, the return address register, and the size of the
   // augmentation.
@@ -135,28 +141,30 @@ std::optional<uint8_t> PointerEncodingOfCie(const Segments& segments, ModuleAddr
       !ReadUleb128(&cursor, &ignored)) {
     return std::nullopt;
   }
+  bool has_range = false;
   for (char letter : augmentation.substr(1)) {
     uint8_t encoding;
     switch (letter) {
       case 'R':
-        if (!cursor.Read(&encoding)) return std::nullopt;
-        return encoding;
+        if (!cursor.Read(&encodings.range)) return std::nullopt;
+        has_range = true;
+        break;
       case 'P':
         if (!cursor.Read(&encoding) || !ReadFormat(&cursor, encoding & kFormatMask, &ignored)) {
           return std::nullopt;
         }
         break;
       case 'L':
-        if (!cursor.Skip(1)) return std::nullopt;
+        if (!cursor.Read(&encodings.handlers)) return std::nullopt;
         break;
       case 'S':
       case 'B':
         break;
       default:
-        return std::nullopt;
+        return has_range ? std::optional(encodings) : std::nullopt;
     }
   }
-  return kFormatAbsolute;
+  return encodings;
 }
 
 // Reads the address range of an FDE; the cursor is behind its header.
@@ -172,16 +180,35 @@ std::optional<AddressRange> RangeOfFde(ByteCursor* cursor, ModuleAddress fde,
   return AddressRange{{start}, {start + size}};
 }
 
-std::optional<AddressRange> ReadFde(const Segments& segments, ModuleAddress fde) {
+struct Fde {
+  AddressRange range;
+  std::optional<ModuleAddress> handlers;
+};
+
+std::optional<Fde> ReadFde(const Segments& segments, ModuleAddress fde) {
   ByteCursor cursor(segments.DataAt(fde, kFdeBytes));
   EntryHeader header;
   if (!ReadEntryHeader(&cursor, &header) || header.size == 0 || header.id == 0) {
     return std::nullopt;
   }
-  std::optional<uint8_t> encoding =
-      PointerEncodingOfCie(segments, fde + header.id_position - header.id);
-  if (!encoding) return std::nullopt;
-  return RangeOfFde(&cursor, fde, header, *encoding);
+  const std::optional<Encodings> encodings =
+      EncodingsOfCie(segments, fde + header.id_position - header.id);
+  if (!encodings) return std::nullopt;
+  const auto range = RangeOfFde(&cursor, fde, header, encodings->range);
+  if (!range) return std::nullopt;
+  Fde result{*range, std::nullopt};
+  uint64_t augmentation_size;
+  if (encodings->handlers == kOmitted || !ReadUleb128(&cursor, &augmentation_size)) return result;
+  ByteCursor raw = cursor;
+  uint64_t distance;
+  uint64_t handlers;
+  const bool is_null =
+      ReadFormat(&raw, encodings->handlers & kFormatMask, &distance) && distance == 0;
+  if (is_null) return result;
+  // No table lies at 0, which stands for a pointer of another form.
+  if (!ReadPointer(&cursor, fde, encodings->handlers, &handlers)) handlers = 0;
+  result.handlers = ModuleAddress{handlers};
+  return result;
 }
 
 }  // namespace
@@ -228,8 +255,9 @@ EhFrame::TableEntry EhFrame::EntryAt(uint64_t index) const {
 }
 
 std::optional<AddressRange> EhFrame::RangeOfEntry(uint64_t index) const {
-  std::optional<AddressRange> range = ReadFde(*segments_, EntryAt(index).fde);
-  if (!range) return std::nullopt;
+  const std::optional<Fde> fde = ReadFde(*segments_, EntryAt(index).fde);
+  if (!fde) return std::nullopt;
+  std::optional<AddressRange> range = fde->range;
   if (index + 1 < table_count_) range->end = std::min(range->end, EntryAt(index + 1).start);
   if (range->end <= range->start) return std::nullopt;
   return range;
@@ -239,21 +267,38 @@ EhFrame::Neighbourhood EhFrame::Find(ModuleAddress address) const {
   return table_count_ != 0 ? FindInTable(address) : FindInWalked(address);
 }
 
-EhFrame::Neighbourhood EhFrame::FindInTable(ModuleAddress address) const {
-  Neighbourhood result;
-  // Find the first entry that starts after `address`.
+uint64_t EhFrame::CountEntriesUpTo(ModuleAddress address) const {
   uint64_t low = 0;
   uint64_t high = table_count_;
   while (low < high) {
     uint64_t middle = low + (high - low) / 2;
-    ModuleAddress start = EntryAt(middle).start;
-    if (start <= address) {
+    if (EntryAt(middle).start <= address) {
       low = middle + 1;
     } else {
       high = middle;
-      result.next_start = start;
     }
   }
+  return low;
+}
+
+bool EhFrame::HasDistantHandlers(const AddressRange& part) const {
+  if (table_count_ == 0) return frames_.has_value();
+  const uint64_t count = CountEntriesUpTo(part.start);
+  if (count == 0) return false;
+  const std::optional<Fde> fde = ReadFde(*segments_, EntryAt(count - 1).fde);
+  if (!fde) return true;
+  if (!fde->range.Contains(part.start) || !fde->handlers) return false;
+  if (part.start != fde->range.start || part.end < fde->range.end) return true;
+  // The table begins with the encoding of the address that handlers count from, which is omitted
+  // if that is the start of the range.
+  const auto table = segments_->DataAt(*fde->handlers, 1);
+  return table.empty() || table[0] != kOmitted;
+}
+
+EhFrame::Neighbourhood EhFrame::FindInTable(ModuleAddress address) const {
+  Neighbourhood result;
+  const uint64_t low = CountEntriesUpTo(address);
+  if (low < table_count_) result.next_start = EntryAt(low).start;
   if (low == 0) return result;
   std::optional<AddressRange> range = RangeOfEntry(low - 1);
   if (!range) {
@@ -309,8 +354,8 @@ const std::vector<AddressRange>& EhFrame::Walked() const {
       break;
     }
     if (header.id != 0) {
-      std::optional<AddressRange> range = ReadFde(*segments_, at);
-      if (range && range->start < range->end) ranges.push_back(*range);
+      const std::optional<Fde> fde = ReadFde(*segments_, at);
+      if (fde && fde->range.start < fde->range.end) ranges.push_back(fde->range);
     }
     at = at + header.size;
   }

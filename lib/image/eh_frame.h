@@ -33,6 +33,10 @@ class EhFrame {
   };
   Neighbourhood Find(ModuleAddress address) const;
 
+  // Returns whether exceptions in `part` may be handled outside of it, as where a compiler moves
+  // handlers to a cold part. Says so too if that cannot be found out.
+  bool HasDistantHandlers(const AddressRange& part) const;
+
   // Returns all ranges, by address.
   std::vector<AddressRange> All() const;
 
@@ -44,6 +48,8 @@ class EhFrame {
 
   void ReadHeader();
   TableEntry EntryAt(uint64_t index) const;
+  // Returns the number of entries that start at `address` or before it.
+  uint64_t CountEntriesUpTo(ModuleAddress address) const;
   Neighbourhood FindInTable(ModuleAddress address) const;
   Neighbourhood FindInWalked(ModuleAddress address) const;
   // Returns the range of the entry, cut where the next entry starts.

@@ -264,4 +264,13 @@ std::string ElfImage::FunctionName(ModuleAddress address) const {
   return std::string(table.NameOf(symbol));
 }
 
+std::string ElfImage::ImportAt(ModuleAddress slot) const {
+  const std::optional<PltSlots::Target> target = state_->Slots().Find(slot);
+  return target ? std::string(target->name) : std::string();
+}
+
+bool ElfImage::HasDistantHandlers(const AddressRange& part) const {
+  return state_->eh_frame.HasDistantHandlers(part);
+}
+
 }  // namespace hbbp

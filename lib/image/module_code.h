@@ -40,6 +40,13 @@ class ModuleCode {
   // Returns the name of the function around `address` as in the symbol table (mangled), or nothing
   // if the module has none.
   virtual std::string FunctionName(ModuleAddress address) const = 0;
+
+  // Returns the name of the function whose address the loader stores in the pointer at `slot`, or
+  // nothing if it stores none that has a name.
+  virtual std::string ImportAt([[maybe_unused]] ModuleAddress slot) const { return {}; }
+
+  // Returns whether exceptions in a function (part) may be handled in another part.
+  virtual bool HasDistantHandlers([[maybe_unused]] const AddressRange& part) const { return false; }
 };
 
 }  // namespace hbbp

@@ -34,6 +34,9 @@ class FakeModuleCode : public ModuleCode {
     functions_[start] = {{{start}, {end}}, std::move(name)};
   }
 
+  // The pointer at `slot` points to a function of another module.
+  void AddImport(uint64_t slot, std::string name) { imports_[slot] = std::move(name); }
+
   std::span<const uint8_t> CodeAt(ModuleAddress address, size_t size) const override {
     return BytesAt(code_, address.value, size);
   }
@@ -59,6 +62,11 @@ class FakeModuleCode : public ModuleCode {
   std::string FunctionName(ModuleAddress address) const override {
     const Function* function = FunctionAt(address);
     return function == nullptr ? std::string() : function->name;
+  }
+
+  std::string ImportAt(ModuleAddress slot) const override {
+    const auto found = imports_.find(slot.value);
+    return found == imports_.end() ? std::string() : found->second;
   }
 
  private:
@@ -92,6 +100,7 @@ class FakeModuleCode : public ModuleCode {
   Pieces code_;
   Pieces data_;
   std::map<uint64_t, Function> functions_;
+  std::map<uint64_t, std::string> imports_;
 };
 
 }  // namespace hbbp

@@ -338,6 +338,64 @@ alias_global:
   CHECK_FALSE(image->FunctionAround(alias + 0x100000).has_value());
 }
 
+TEST_CASE("handlers of exceptions may be in another part of the function") {
+  // `near` and `far` have handlers in themselves and elsewhere, `none` has none, and a symbol
+  // divides the function of `divided`.
+  constexpr std::string_view kSource = R"(
+  .text
+  .globl _start
+_start:
+.macro function name, table
+  .type \name, @function
+\name:
+  .cfi_startproc
+  .ifnb \table
+  .cfi_lsda 0x1b, \table
+  .endif
+  nop
+  .ifc \name, divided
+  .type rest, @function
+rest:
+  .endif
+  ret
+  .cfi_endproc
+  .size \name, . - \name
+.endm
+  function near, near_table
+  function far, far_table
+  function none
+  function divided, near_table
+  .section .gcc_except_table,"a",@progbits
+near_table:
+  .byte 0xff, 0xff, 0x01, 0x00
+far_table:
+  .byte 0x1b
+  .long _start - .
+  .byte 0xff, 0x01, 0x00
+  .section .note.GNU-stack,"",@progbits
+)";
+  TemporaryDirectory directory;
+  const std::string path = directory.File("program");
+  for (const std::string flags : {"-Wl,--eh-frame-hdr", "-Wl,--no-eh-frame-hdr"}) {
+    CAPTURE(flags);
+    if (!Compile(directory, kSource, "-x assembler -nostdlib -static " + flags, path)) {
+      HBBP_SKIP("no assembler");
+    }
+    const std::unique_ptr<ElfImage> image = OpenImage(path);
+    const auto has_distant_handlers = [&](std::string_view name) {
+      const std::optional<ModuleAddress> address = image->AddressOfSymbol(name);
+      REQUIRE(address.has_value());
+      return image->HasDistantHandlers(*image->FunctionAround(*address));
+    };
+    const bool is_unknown = flags == "-Wl,--no-eh-frame-hdr";
+    CHECK(has_distant_handlers("near") == is_unknown);
+    CHECK(has_distant_handlers("far"));
+    CHECK(has_distant_handlers("none") == is_unknown);
+    CHECK(has_distant_handlers("divided"));
+    CHECK(has_distant_handlers("rest"));
+  }
+}
+
 TEST_CASE("without symbols and unwind tables, a function is its section") {
   TemporaryDirectory directory;
   std::string path = directory.File("program");
