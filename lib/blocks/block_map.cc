@@ -275,6 +275,9 @@ std::vector<uint64_t> BlockMap::State::ReadTable(Part* part, const JumpTable& ta
     if (!table.guarded && i > 0 && table.address() + position >= end) break;
     uint64_t entry = 0;
     std::memcpy(&entry, bytes.data() + position, table.entry_size);
+    if (table.entry_size == sizeof(entry) && !table.relative) {
+      entry = code->PointerAt({table.address() + position}).value_or(ModuleAddress{entry}).value;
+    }
     const uint64_t target = table.Target(entry);
     // Where default cannot be reached, clang has holes lead to the end of the function.
     if (i > 0 && target == part->extent.end.value) continue;

@@ -19,6 +19,7 @@
 #include "image/file_bytes.h"
 #include "image/mini_debug_info.h"
 #include "image/plt.h"
+#include "image/relative_relocations.h"
 #include "image/segments.h"
 #include "image/symbol_table.h"
 
@@ -101,6 +102,7 @@ struct ElfImage::State {
   std::unique_ptr<ElfFile> debug_file;
   std::optional<SymbolTable> symbols;
   std::optional<PltSlots> plt_slots;
+  std::optional<RelativeRelocations> relocations;
 };
 
 std::string ElfImage::State::PltName(const CodeRegion& region, ModuleAddress address) {
@@ -262,6 +264,11 @@ std::string ElfImage::FunctionName(ModuleAddress address) const {
     return {};
   }
   return std::string(table.NameOf(symbol));
+}
+
+std::optional<ModuleAddress> ElfImage::PointerAt(ModuleAddress slot) const {
+  if (!state_->relocations) state_->relocations.emplace(*state_->file);
+  return state_->relocations->Find(slot);
 }
 
 std::string ElfImage::ImportAt(ModuleAddress slot) const {

@@ -68,6 +68,7 @@ class ElfImage : public ModuleCode {
   std::span<const uint8_t> DataAt(ModuleAddress address, size_t size) const override;
   std::optional<AddressRange> FunctionAround(ModuleAddress address) const override;
   std::string FunctionName(ModuleAddress address) const override;
+  std::optional<ModuleAddress> PointerAt(ModuleAddress slot) const override;
   std::string ImportAt(ModuleAddress slot) const override;
   bool HasDistantHandlers(const AddressRange& part) const override;
 

@@ -41,6 +41,12 @@ class ModuleCode {
   // if the module has none.
   virtual std::string FunctionName(ModuleAddress address) const = 0;
 
+  // Returns the address in this module that the loader stores in the pointer at `slot`, or nothing
+  // if the bytes there are all there is.
+  virtual std::optional<ModuleAddress> PointerAt([[maybe_unused]] ModuleAddress slot) const {
+    return std::nullopt;
+  }
+
   // Returns the name of the function whose address the loader stores in the pointer at `slot`, or
   // nothing if it stores none that has a name.
   virtual std::string ImportAt([[maybe_unused]] ModuleAddress slot) const { return {}; }

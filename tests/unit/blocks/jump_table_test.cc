@@ -100,6 +100,42 @@ TEST_CASE("the jump tables of compiled switches are read to their ends") {
   if (compiled == 0) HBBP_SKIP("no compiler");
 }
 
+TEST_CASE("tables of pointers are read whether the linker fills them or the loader") {
+  constexpr char kGotos[] = R"(
+int main(int argc, char** argv) {
+  static void* const labels[] = {&&a, &&b, &&c, &&d};
+  int sum = 0;
+  for (int i = 0; i < argc * 100; ++i) {
+    goto *labels[(i + argc) & 3];
+  a: sum += i; continue;
+  b: sum ^= i; continue;
+  c: sum -= i; continue;
+  d: sum *= 3; continue;
+  }
+  return sum;
+}
+)";
+  const TemporaryFolder directory;
+  const std::string source = directory.Write("gotos.c", kGotos);
+  const std::string program = directory.File("gotos");
+  int linked = 0;
+  for (const std::string linker :
+       {"bfd", "gold", "lld", "lld -Wl,--pack-dyn-relocs=relr", "lld -Wl,--apply-dynamic-relocs"}) {
+    INFO(linker);
+    if (!RunCommand("gcc -O2 -fPIE -pie -fuse-ld=" + linker + " -o " + program + " " + source)) {
+      continue;
+    }
+    auto image = ElfImage::Open(program);
+    REQUIRE(image.ok());
+    BlockMap map(image->get());
+    const auto tables = map.JumpTables(*(*image)->AddressOfSymbol("main"));
+    REQUIRE(tables.size() == 1);
+    CHECK(tables[0].targets.size() == 4);
+    ++linked;
+  }
+  if (linked == 0) HBBP_SKIP("no compiler");
+}
+
 struct Form {
   std::string name;
   std::vector<uint8_t> code;
