@@ -40,6 +40,8 @@ constexpr size_t kMaxEntriesPerPart = size_t{1} << 18;
 constexpr size_t kMaxLoadedAddresses = 4096;
 constexpr size_t kMaxGuessedForms = 64;
 constexpr size_t kMaxGuesses = 64;
+// The index of a table may begin at a number up to this, such as that of a letter.
+constexpr uint64_t kMaxBias = 256;
 
 // The stages of a part, in order. Each stage needs the stages before it, of this part and of those
 // that it is related to, so that no stage depends on itself.
@@ -140,9 +142,12 @@ struct BlockMap::State {
   std::optional<size_t> AddTable(Part* part, const JumpTable& table, uint64_t end);
   IndirectJump Analyze(const Part& part, uint32_t jump) const;
   std::vector<JumpTable> TablesOfJump(Part* part, uint32_t offset, const IndirectJump& jump,
-                                      const std::set<uint64_t>& known, GuessedBases* guessed);
+                                      const std::set<uint64_t>& known,
+                                      const std::map<uint64_t, uint64_t>& guarded,
+                                      GuessedBases* guessed);
   std::vector<GuessedBase> GuessBases(Part* part, JumpTable form, const std::set<uint64_t>& known);
   std::vector<std::pair<uint32_t, LoadedAddress>> LoadedAddresses(const Part& part) const;
+  JumpTable Unbiased(Part* part, JumpTable table, const std::map<uint64_t, uint64_t>& guarded);
   std::vector<uint64_t> ReadTable(Part* part, const JumpTable& table, uint64_t end);
   bool IsEntry(Part* part, uint64_t target, bool bounded);
   void Finish(Part* part);
@@ -287,10 +292,51 @@ std::vector<uint64_t> BlockMap::State::ReadTable(Part* part, const JumpTable& ta
   return targets;
 }
 
+// Where an index begins at another number than 0, compilers may subtract that from the address of
+// the table instead. Returns the table from its first entry on. `guarded` has the ends of tables,
+// by address, whose sizes are known.
+JumpTable BlockMap::State::Unbiased(Part* part, JumpTable table,
+                                    const std::map<uint64_t, uint64_t>& guarded) {
+  const auto skip = [&table](uint64_t entries) {
+    table.displacement += entries * table.entry_size;
+    if (table.entry_count > entries) {
+      table.entry_count -= static_cast<uint32_t>(entries);
+    } else {
+      table.entry_count = 0;
+      table.guarded = false;
+    }
+  };
+  if (table.base != 0) {
+    // The base is the label of the table, unless entries count from one in the code.
+    const uint64_t bias = ~table.displacement + 1;
+    if (bias != 0 && bias <= kMaxBias * table.entry_size && bias % table.entry_size == 0 &&
+        code->CodeAt({table.base}, 1).empty()) {
+      skip(bias / table.entry_size);
+    }
+    return table;
+  }
+  if (table.guarded || table.relative || table.entry_size != sizeof(uint64_t)) return table;
+  // No label is known. What lies before the table leads elsewhere or belongs to another table.
+  for (uint64_t bias = 0; bias < kMaxBias; ++bias) {
+    JumpTable tried = table;
+    tried.displacement += bias * table.entry_size;
+    if (bias > 0) tried.entry_count = 0;
+    const auto other = guarded.upper_bound(tried.address());
+    if (other != guarded.begin() && tried.address() < std::prev(other)->second) continue;
+    const uint64_t end = tried.address() + kMinGuessedEntries * tried.entry_size;
+    const size_t min_entries = bias > 0 ? kMinGuessedEntries : 1;
+    if (ReadTable(part, tried, end).size() < min_entries) continue;
+    skip(bias);
+    return table;
+  }
+  return table;
+}
+
 // Guesses the base of a table that was loaded too far from the jump, such as before the loop around
 // it: it tries every address that the function loads into that register, then every other one, but
-// for those of jumps whose base is known. What passes for a table is the table of this jump or of
-// another one without a known base; the leaders are right in both cases.
+// for those of jumps whose base is known; if there is none, those too. What passes for a table is
+// the table of this jump or of another one without a known base; the leaders are right in both
+// cases.
 std::vector<GuessedBase> BlockMap::State::GuessBases(Part* part, JumpTable form,
                                                      const std::set<uint64_t>& known) {
   form.base_known = true;
@@ -305,8 +351,9 @@ std::vector<GuessedBase> BlockMap::State::GuessBases(Part* part, JumpTable form,
     const auto [tried, is_new] = passes.try_emplace(load.address, false);
     if (is_new) {
       form.base = load.address;
-      const uint64_t end = form.address() + kMinGuessedEntries * form.entry_size;
-      tried->second = ReadTable(part, form, end).size() == kMinGuessedEntries;
+      const JumpTable table = Unbiased(part, form, {});
+      const uint64_t end = table.address() + kMinGuessedEntries * table.entry_size;
+      tried->second = ReadTable(part, table, end).size() == kMinGuessedEntries;
     }
     if (tried->second) bases.push_back({offset, load.address});
   }
@@ -332,20 +379,23 @@ std::vector<std::pair<uint32_t, LoadedAddress>> BlockMap::State::LoadedAddresses
 std::vector<JumpTable> BlockMap::State::TablesOfJump(Part* part, uint32_t offset,
                                                      const IndirectJump& jump,
                                                      const std::set<uint64_t>& known,
+                                                     const std::map<uint64_t, uint64_t>& guarded,
                                                      GuessedBases* guessed) {
   if (jump.kind != IndirectJumpKind::kJumpTable) return {};
-  if (jump.table.base_known) return {jump.table};
+  if (jump.table.base_known) return {Unbiased(part, jump.table, guarded)};
   const auto key = std::pair(FormOf(jump.table), jump.table.base_register);
   auto bases = guessed->find(key);
   if (bases == guessed->end()) {
     if (guessed->size() == kMaxGuessedForms) return {};
     bases = guessed->emplace(key, GuessBases(part, jump.table, known)).first;
+    if (bases->second.empty()) bases->second = GuessBases(part, jump.table, {});
   }
   std::vector<JumpTable> tables;
   const auto add = [&](uint64_t base) {
     tables.push_back(jump.table);
     tables.back().base_known = true;
     tables.back().base = base;
+    tables.back() = Unbiased(part, tables.back(), guarded);
   };
   const std::vector<GuessedBase>& all = bases->second;
   if (all.empty()) return tables;
@@ -382,6 +432,7 @@ void BlockMap::State::ReadTables(Part* part) {
 
   std::vector<std::pair<uint32_t, IndirectJump>> jumps;
   std::set<uint64_t> known_bases;
+  std::map<uint64_t, uint64_t> guarded;
   for (const uint32_t jump : part->scan.indirect_jumps) {
     if (jumps.size() == kMaxAnalyzedJumps) {
       ++part->tables.unresolved;
@@ -392,6 +443,10 @@ void BlockMap::State::ReadTables(Part* part) {
     const bool has_base =
         analyzed.kind == IndirectJumpKind::kJumpTable && analyzed.table.base_known;
     if (has_base) known_bases.insert(analyzed.table.base);
+    if (has_base && analyzed.table.guarded) {
+      const uint64_t start = analyzed.table.address();
+      guarded[start] = start + uint64_t{analyzed.table.entry_count} * analyzed.table.entry_size;
+    }
     jumps.emplace_back(jump, analyzed);
   }
   std::vector<std::pair<uint32_t, std::vector<JumpTable>>> tables_of_jumps;
@@ -399,7 +454,7 @@ void BlockMap::State::ReadTables(Part* part) {
   GuessedBases guessed;
   for (const auto& [jump, analyzed] : jumps) {
     const auto& [at, tables] = tables_of_jumps.emplace_back(
-        jump, TablesOfJump(part, jump, analyzed, known_bases, &guessed));
+        jump, TablesOfJump(part, jump, analyzed, known_bases, guarded, &guessed));
     for (const JumpTable& table : tables) table_starts.push_back(table.address());
   }
   std::sort(table_starts.begin(), table_starts.end());

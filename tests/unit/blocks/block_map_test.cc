@@ -320,6 +320,21 @@ TEST_CASE("a jump table without a guard ends where its entries make no sense") {
   CHECK(map.statistics().jump_table_entries == 3);
 }
 
+TEST_CASE("the first entry of a table may lead to a part that nothing else leads to") {
+  FakeModuleCode module;
+  module.AddCode(0x1000, {0x40, 0x0f, 0xb6, 0xc7,                    // movzbl %dil,%eax
+                          0xff, 0x24, 0xc5, 0x00, 0x20, 0x00, 0x00,  // jmp *0x2000(,%rax,8)
+                          0x90,                                      // nop
+                          0x90,                                      // nop
+                          0xc3});                                    // ret
+  module.AddCode(0x3000, {0xc3});
+  module.AddData(0x2000, Words<uint64_t>({0x3000, 0x100b, 0x100c, 0x100d, 0}));
+  BlockMap map(&module);
+  const auto tables = map.JumpTables({0x1000});
+  REQUIRE(tables.size() == 1);
+  CHECK(tables[0].targets == std::vector<ModuleAddress>{{0x100b}, {0x100c}, {0x100d}, {0x3000}});
+}
+
 TEST_CASE("a jump table with a bad first entry is rejected") {
   FakeModuleCode module;
   module.AddCode(0x2000, kPicSwitch);

@@ -58,7 +58,7 @@ int main(int argc, char** argv) {
 
 // Matches entries of jump tables as gcc and clang write them.
 uint64_t CountTableEntries(const std::string& assembly_path) {
-  const std::regex entry(R"(\s*\.(long|quad)\s+\.L(BB)?[0-9_]+(-\.L[A-Z]*[0-9_]+)?\s*)");
+  const std::regex entry(R"(\s*\.(long|quad)\s+\.L(BB|tmp)?[0-9_]+(-\.L[A-Z]*[0-9_]+)?\s*)");
   std::ifstream file(assembly_path);
   uint64_t entries = 0;
   for (std::string line; std::getline(file, line);) {
@@ -100,6 +100,62 @@ TEST_CASE("the jump tables of compiled switches are read to their ends") {
   if (compiled == 0) HBBP_SKIP("no compiler");
 }
 
+constexpr char kBiased[] = R"(
+volatile int sink;
+int g(int);
+#define CASE(n) case n: sink = n * 3; g(n ^ sink); break;
+#define CASES(n) CASE(n) CASE(n + 1) CASE(n + 2) CASE(n + 3) CASE(n + 4)
+#define OTHERS default: __builtin_unreachable();
+void biased(long x) { switch (x) { CASES(3) CASES(8) OTHERS } }
+void after_another(long x, int y) {
+  switch (y) { CASES(0) CASES(5) }
+  switch (x) { CASES(2) CASES(7) OTHERS }
+}
+void letter(int x) {
+  static const void* const labels[] = {&&a, &&b, &&c, &&d, &&e};
+  goto *labels[x - 'a'];
+a: sink = 1; return;
+b: g(1); return;
+c: g(2); return;
+d: g(4); return;
+e: g(5);
+}
+int g(int x) { return x + sink; }
+int main(int argc, char** argv) {
+  biased(argc); after_another(argc, argc); letter(argc);
+}
+)";
+
+TEST_CASE("tables are read from their first entry on, whatever number that has") {
+  const TemporaryFolder directory;
+  const std::string source = directory.Write("biased.c", kBiased);
+  int compiled = 0;
+  for (const std::string compiler : {"gcc", "clang-14", "clang-19"}) {
+    if (!HasProgram(compiler)) continue;
+    for (const std::string level : {"-O1", "-O2", "-O3", "-Os"}) {
+      for (const std::string kind : {"-fPIE -pie", "-fno-pie -no-pie"}) {
+        const std::string command =
+            compiler + " -w -fcf-protection=none " + level + " " + kind + " ";
+        INFO(command);
+        const std::string assembly = directory.File("biased.s");
+        const std::string program = directory.File("biased");
+        REQUIRE(RunCommand(command + "-S -o " + assembly + " " + source));
+        REQUIRE(RunCommand(command + "-o " + program + " " + assembly));
+        auto image = ElfImage::Open(program);
+        REQUIRE(image.ok());
+        BlockMap map(image->get());
+        for (const char* function : {"biased", "after_another", "letter"}) {
+          map.Find(*(*image)->AddressOfSymbol(function));
+        }
+        CHECK(map.statistics().jump_table_entries == CountTableEntries(assembly));
+        CHECK(map.statistics().unresolved_indirect_jumps == 0);
+        ++compiled;
+      }
+    }
+  }
+  if (compiled == 0) HBBP_SKIP("no compiler");
+}
+
 TEST_CASE("tables of pointers are read whether the linker fills them or the loader") {
   constexpr char kGotos[] = R"(
 int main(int argc, char** argv) {
@@ -131,6 +187,7 @@ int main(int argc, char** argv) {
     const auto tables = map.JumpTables(*(*image)->AddressOfSymbol("main"));
     REQUIRE(tables.size() == 1);
     CHECK(tables[0].targets.size() == 4);
+    CHECK(map.statistics().unresolved_indirect_jumps == 0);
     ++linked;
   }
   if (linked == 0) HBBP_SKIP("no compiler");
