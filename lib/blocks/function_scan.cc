@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "blocks/unknown_encoding.h"
 #include "isa/control_flow.h"
 
 namespace hbbp {
@@ -82,7 +83,7 @@ class Scanner {
 
       ControlFlow flow;
       bool decoded = Decode(offset, &flow);
-      uint32_t next = offset + (decoded ? flow.length : 1);
+      uint32_t next = decoded ? offset + flow.length : EndOfUndecodable(offset, available);
       const uint32_t zeros = is_known ? 0 : LeadingZeros(Bytes(offset, available - offset));
       if (zeros >= kMinZeroRun) {
         decoded = false;
@@ -101,6 +102,7 @@ class Scanner {
         next = inside;
       }
       if (!decoded) {
+        if (next_known != input_.known_starts.end()) next = std::min(next, *next_known);
         if (!in_gap) gaps_.push_back(offset);
         in_gap = true;
         unreachable = padded = false;
@@ -135,6 +137,14 @@ class Scanner {
     }
     if (offset < input_.size) gaps_.push_back(offset);
     scan_.code_end = offset;
+  }
+
+  // Skips instructions of unknown extensions as a whole, but nothing that a branch leads to.
+  uint32_t EndOfUndecodable(uint32_t offset, uint32_t available) const {
+    const size_t length = LengthOfUnknown(Bytes(offset, available - offset));
+    if (length == 0) return offset + 1;
+    const uint32_t end = offset + static_cast<uint32_t>(length);
+    return std::min(end, scan_.leaders.FindAtOrAfter(offset + 1));
   }
 
   void AddBranch(uint32_t offset, const ControlFlow& flow) {
