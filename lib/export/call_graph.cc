@@ -14,6 +14,7 @@
 #include "export/call_costs.h"
 #include "export/code_callers.h"
 #include "export/export_sink.h"
+#include "export/function_part.h"
 #include "image/elf_image.h"
 
 namespace hbbp {
@@ -32,9 +33,6 @@ bool IsJump(BranchKind kind) {
   return kind == BranchKind::kConditional || kind == BranchKind::kJump ||
          kind == BranchKind::kIndirectJump;
 }
-
-// Returns "f" for "f.cold" and "f.cold.3".
-std::string_view WithoutPart(std::string_view name) { return name.substr(0, name.find(".cold")); }
 
 class Maker {
  public:
@@ -148,7 +146,7 @@ class Maker {
   bool IsBackFromPart(const ControlTransfer& transfer) {
     const std::string& from = functions()[transfer.caller].name;
     const std::string& to = functions()[transfer.callee].name;
-    return WithoutPart(from).size() < from.size() && WithoutPart(from) == WithoutPart(to);
+    return IsPart(from) && WithoutPart(from) == WithoutPart(to);
   }
 
   static Ends KeyOf(const ControlTransfer& transfer) {

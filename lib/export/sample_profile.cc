@@ -1,5 +1,6 @@
 // MakeSampleProfile adds the instructions of each block at their locations (AddBlock), those of the
-// blocks of the same functions that have no count with 0 (AddUnseenBlocks), and then the branches
+// blocks of the same functions that have no count with 0 (AddUnseenBlocks), also where a part of
+// the function has a symbol of its own ("f.cold"), and then the branches
 // to the start of a function, as its entries and as calls of where they came from (AddCalls).
 // Samples have no branches: where a module has none, entries are the counts of the first blocks of
 // functions, and calls those of blocks that end with one (AddCallsOfBlocks).
@@ -7,11 +8,14 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <vector>
 
 #include "export/frame_finder.h"
+#include "export/function_part.h"
 #include "export/share_text.h"
+#include "image/elf_image.h"
 
 namespace hbbp {
 namespace {
@@ -73,16 +77,55 @@ class Maker {
     return without_lines;
   }
 
-  // The other blocks of the functions (and parts) that have counts.
+  // The other blocks of the functions that have counts, and of parts of them.
   void AddUnseenBlocks(uint32_t module, const std::vector<const BlockRecord*>& records,
                        FrameFinder* finder) {
-    uint64_t end = 0;  // of the function that was added last
-    for (const BlockRecord* record : records) {
-      if (record->block.start.value < end) continue;
-      const std::vector<Block> blocks = analysis().FunctionBlocks(module, record->block.start);
-      for (const Block& block : blocks) AddBlock(module, block, 0, finder);
-      if (!blocks.empty()) end = blocks.back().end.value;
+    std::set<uint32_t> seen;
+    for (const BlockRecord* record : records) seen.insert(record->function);
+    for (const uint32_t function : seen) {
+      AddUnseen(module, analysis().functions()[function].range.start, finder);
     }
+    for (const ModuleAddress part : FindUnseenParts(module, seen, finder)) {
+      AddUnseen(module, part, finder);
+    }
+  }
+
+  void AddUnseen(uint32_t module, ModuleAddress function, FrameFinder* finder) {
+    for (const Block& block : analysis().FunctionBlocks(module, function)) {
+      AddBlock(module, block, 0, finder);
+    }
+  }
+
+  // Returns the starts of "f.cold" for functions "f" among those seen, and the other way round.
+  // Functions of several units may have the same name.
+  std::vector<ModuleAddress> FindUnseenParts(uint32_t module, const std::set<uint32_t>& seen,
+                                             FrameFinder* finder) {
+    std::vector<ModuleAddress> parts;
+    const ResolvedModules::Use use = analysis().modules().Open(module);
+    if (use->code == nullptr || !use->offsets_are_of_file) return parts;
+    std::map<std::string_view, std::set<ModuleAddress>> functions;
+    for (const uint32_t index : seen) {
+      const FunctionRecord& record = analysis().functions()[index];
+      const ModuleAddress function = OutermostFunction(finder->At(record.range.start));
+      functions[WithoutPart(record.name)].insert(function);
+    }
+    const auto& image = static_cast<const ElfImage&>(*use->code);
+    for (const AddressRange& range : image.AllFunctions()) {
+      check_.Step();
+      const std::string name = image.FunctionName(range.start);
+      const auto whole = functions.find(WithoutPart(name));
+      if (whole == functions.end()) continue;
+      const uint32_t index = FindFunction(analysis().functions(), module, range.start);
+      if (index != kNoIndex && seen.contains(index)) continue;
+      const ModuleAddress function = OutermostFunction(finder->At(range.start));
+      if (function.value != 0 && whole->second.contains(function)) parts.push_back(range.start);
+    }
+    return parts;
+  }
+
+  // Returns the lowest address of the function that all frames are inlined in, or 0.
+  static ModuleAddress OutermostFunction(const std::vector<LineFrame>& frames) {
+    return frames.empty() ? ModuleAddress{} : frames.back().start;
   }
 
   bool HasBranches(uint32_t module) {
@@ -117,7 +160,7 @@ class Maker {
   }
 
   // Calls are branches to the start of a function, but for jumps of its own: loops begin there,
-  // too.
+  // too, and its parts jump back to it.
   void AddCalls() {
     for (const TakenBranchRecord& branch : analysis().branches()) {
       check_.Step();
@@ -144,10 +187,18 @@ class Maker {
   bool IsLoop(const Location& from, const Location& to) const {
     if (from.module != to.module || from.address == kNoAddress) return false;
     const uint32_t function = FindFunction(analysis().functions(), to.module, to.address);
-    if (!analysis().functions()[function].range.Contains(from.address)) return false;
+    const bool is_near = analysis().functions()[function].range.Contains(from.address);
+    if (!is_near && !AreOfOneFunction(from, to)) return false;
     const StatusOr<Instruction> branch = analysis().modules().Decode(from.module, from.address);
     return branch.ok() && branch->branch != BranchKind::kCall &&
            branch->branch != BranchKind::kIndirectCall;
+  }
+
+  bool AreOfOneFunction(const Location& a, const Location& b) const {
+    const StatusOr<const LineTable*> table = subject_.lines.Open(a.module);
+    if (!table.ok()) return false;
+    const ModuleAddress function = OutermostFunction((*table)->Find(a.address).frames);
+    return function.value != 0 && function == OutermostFunction((*table)->Find(b.address).frames);
   }
 
   struct FunctionStart {
@@ -175,10 +226,17 @@ class Maker {
     const uint32_t index = FindFunction(analysis().functions(), module, address);
     const bool is_stub = analysis().functions()[index].name.size() != symbol->size();
     const StatusOr<const LineTable*> table = subject_.lines.Open(module);
+    // clang may make a function with a line of its own of rarely executed code, and call it
+    // "f.cold.1", too.
+    bool is_part = IsPart(*symbol);
     if (table.ok()) {
       const LineRange found = (*table)->Find(address);
-      if (IsUsable(found.frames)) return FunctionStart{std::string(found.frames.back().function)};
+      is_part = is_part && (found.frames.empty() || found.frames.back().function != *symbol);
+      if (!is_part && IsUsable(found.frames)) {
+        return FunctionStart{std::string(found.frames.back().function)};
+      }
     }
+    if (is_part) return {};
     return FunctionStart{*std::move(symbol), is_stub};
   }
 

@@ -188,6 +188,79 @@ TEST_CASE("a call enters a function, and a jump to its own start is a loop") {
   for (const auto& [location, line] : looping.lines) CHECK(line.calls.empty());
 }
 
+// gcc moves the cold code of work to work.cold, which jumps back to the start of work at `back`.
+bool BuildColdPart(const TemporaryFolder& directory, const std::string& library) {
+  const std::string source = directory.File("cold.c");
+  std::ofstream(source) << R"(
+__attribute__((visibility("hidden"), cold, noinline)) void rare(void) { __asm__ volatile(""); }
+__attribute__((visibility("hidden"))) int work(int x) {
+  if (x > 1000) {
+    rare();
+    __asm__ volatile("back: jmp work");
+    __builtin_unreachable();
+  }
+  return x + 1;
+}
+)";
+  return RunCommand("cc -shared -fPIC -O2 -g -fcf-protection=none -Wl,--build-id -o " + library +
+                    " " + source);
+}
+
+TEST_CASE("jumps to a cold part and back are within one function, and its code has lines of 0") {
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
+  if (!BuildColdPart(directory, path)) HBBP_SKIP("there is no compiler");
+  StatusOr<std::unique_ptr<ElfImage>> image = ElfImage::Open(path);
+  REQUIRE(image.ok());
+  const auto address = [&](const char* symbol) { return (*image)->AddressOfSymbol(symbol); };
+  if (!address("work.cold")) HBBP_SKIP("the compiler does not split functions");
+  const auto offset = [&](ModuleAddress at) { return (*image)->OffsetOfAddress(at)->value; };
+  const uint64_t work = offset(*address("work")), cold = offset(*address("work.cold"));
+  const uint64_t back = offset(*address("back"));
+
+  ProfileData data = TinyProfile(path);
+  data.counts = {MakeCount(0, 0, 0, work, 5, kTinyPeriod)};
+  const Analysis sampled = AnalyzeOrFail(data);
+  const LineTableCache sampled_lines(sampled.shared_modules());
+  const SampleProfile without_branches = MakeSampleProfile({sampled, sampled_lines});
+  REQUIRE(without_branches.functions.count("work") == 1);
+  const auto& lines = without_branches.functions.at("work").lines;
+  REQUIRE(lines.count({2, 0}) == 1);
+  REQUIRE(lines.count({3, 0}) == 1);
+  CHECK(lines.at({2, 0}).count == 0);
+  CHECK(lines.at({3, 0}).count == 0);
+  CHECK(without_branches.functions.count("rare") == 0);
+
+  uint64_t to_part = 0;
+  for (const Block& block : sampled.FunctionBlocks(0, *address("work"))) {
+    if (!block.has_target || block.target != *address("work.cold")) continue;
+    to_part = offset({sampled.modules().DecodeBlock(0, block).back().address});
+  }
+  REQUIRE(to_part != 0);
+  const auto branch = [](uint64_t from, uint64_t to, uint64_t end) {
+    BranchCount count;
+    count.from = from;
+    count.to = to;
+    count.stream_end = end;
+    count.number = 1;
+    count.weights = 100;
+    return count;
+  };
+  data.counts.clear();
+  data.sources[0].kind = SourceKind::kSwbt;
+  data.branches = {branch(to_part, cold, back), branch(back, work, to_part)};
+  Normalize(&data.branches);
+  const Analysis traced = AnalyzeOrFail(std::move(data));
+  const LineTableCache traced_lines(traced.shared_modules());
+  const SampleProfile profile = MakeSampleProfile({traced, traced_lines});
+  REQUIRE(profile.functions.count("work") == 1);
+  CHECK(profile.functions.at("work").total > 0);
+  CHECK(profile.functions.at("work").entries == 0);
+  for (const auto& [location, line] : profile.functions.at("work").lines) {
+    CHECK(line.calls.count("work") == 0);
+  }
+}
+
 TEST_CASE("code without debug information is left out, and reported") {
   const TemporaryFolder directory;
   const std::string path = directory.File("lib.so");
