@@ -189,6 +189,7 @@ struct LineTable::State {
   SplitUnits split_units;
   UniqueFd unpacked;
   uint64_t unpacked_bytes = 0;
+  std::optional<LineSection> line_section;
   std::weak_ptr<OpenDwarf> open;
   UnitIndex index;
   std::vector<Dwarf_Off> unit_dies;  // offsets
@@ -276,7 +277,9 @@ StatusOr<LineUnit> LineTable::State::Decode(uint32_t number) {
   if (split && !split->IsOfPackage()) ++opened->cost.descriptors;
   Dwarf_Die* const functions = split ? &split->die : &die;
   Dwarf_Die* const files = split && split->IsOfPackage() ? &die : functions;
-  LineUnit decoded = ReadLineUnit(libdw, &die, functions, files, options.search.cancel);
+  if (!line_section) line_section.emplace(LibdwFd(), options.search.cancel);
+  LineUnit decoded =
+      ReadLineUnit(libdw, &die, functions, files, &*line_section, options.search.cancel);
   if (!decoded.problem.empty()) {
     RecordProblem(file.path + ": of the unit at " + HexText(unit_dies[number]) + " " +
                   decoded.problem + "; its code has no lines; build or install it again");

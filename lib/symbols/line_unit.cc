@@ -81,7 +81,7 @@ class Reader {
     if (directory != nullptr && directory[0] == '/') files_.SetDirectory(directory);
   }
 
-  void ReadRows(Dwarf_Die* unit) {
+  void ReadRows(Dwarf_Die* unit, LineSection* line_section) {
     Dwarf_Lines* lines = nullptr;
     size_t count = 0;
     if (libdw_.getsrclines_(unit, &lines, &count) != 0) {
@@ -92,8 +92,10 @@ class Reader {
     }
     unit_->rows_read = count;
     unit_->rows.reserve(count);
+    const std::vector<SequenceRow> sequences = FindSequences(unit, lines, count, line_section);
     for (size_t i = 0; i < count; ++i) {
       check_.Step();
+      if (!sequences.empty() && sequences[i].is_dropped) continue;
       Dwarf_Line* const line = libdw_.onesrcline_(lines, i);
       Dwarf_Addr address = 0;
       if (line == nullptr || libdw_.lineaddr_(line, &address) != 0) continue;
@@ -196,6 +198,29 @@ class Reader {
   }
 
  private:
+  // Returns the rows of the table again, with their sequences, if some may be of dropped functions
+  // and the rows are those of libdw.
+  std::vector<SequenceRow> FindSequences(Dwarf_Die* unit, Dwarf_Lines* lines, size_t count,
+                                         LineSection* line_section) {
+    const auto address = [&](size_t i) {
+      Dwarf_Addr found = 0;
+      Dwarf_Line* const line = libdw_.onesrcline_(lines, i);
+      return line != nullptr && libdw_.lineaddr_(line, &found) == 0 ? found : 0;
+    };
+    if (line_section == nullptr || count == 0 ||
+        !(IsDropped(address(0)) || IsDropped(address(count - 1)))) {
+      return {};
+    }
+    std::vector<SequenceRow> rows =
+        ReadSequences(line_section->Read(Number(unit, DW_AT_stmt_list)));
+    if (rows.size() != count) return {};
+    for (size_t i = 0; i < count; ++i) {
+      check_.Step();
+      if (rows[i].address != address(i)) return {};
+    }
+    return rows;
+  }
+
   // Records a DIE. Returns false if nothing in it can have code.
   bool Enter(Dwarf_Die* die, uint32_t* scope, uint32_t* depth) {
     switch (libdw_.tag_(die)) {
@@ -206,11 +231,13 @@ class Reader {
             libdw_.formflag_(&attribute, &is_declaration) == 0 && is_declaration) {
           return false;
         }
+        *scope = kNoScope;
         AddScope(die, kNoScope, scope, depth);
         return true;
       }
       case DW_TAG_inlined_subroutine:
-        AddScope(die, *scope, scope, depth);
+        // Calls that were inlined into a dropped function may have ranges that do not look dropped.
+        if (*scope != kNoScope) AddScope(die, *scope, scope, depth);
         return true;
       case DW_TAG_namespace:
       case DW_TAG_module:
@@ -367,9 +394,7 @@ std::vector<AddressRange> ReadRanges(const Libdw& libdw, Dwarf_Die* die, RangeBu
   while (budget->kept != 0 && budget->read != 0 &&
          (position = libdw.ranges_(die, position, &base, &start, &end)) > 0) {
     --budget->read;
-    // Linkers give dropped functions the address 0, 1 or the highest ones.
-    constexpr uint64_t kHighestStart = UINT64_MAX - 2;
-    if (start <= 1 || start >= end || start >= kHighestStart) continue;
+    if (IsDropped(start) || start >= end) continue;
     ranges.push_back({{start}, {end}});
     --budget->kept;
   }
@@ -380,17 +405,17 @@ LineUnit ReadLineRows(const Libdw& libdw, Dwarf_Die* unit) {
   LineUnit lines;
   Reader reader(libdw, &lines, nullptr);
   reader.ReadDirectory(unit);
-  reader.ReadRows(unit);
+  reader.ReadRows(unit, nullptr);
   return lines;
 }
 
 LineUnit ReadLineUnit(const Libdw& libdw, Dwarf_Die* unit, Dwarf_Die* functions, Dwarf_Die* files,
-                      const CancelFlag* cancel) {
+                      LineSection* line_section, const CancelFlag* cancel) {
   LineUnit lines;
   Reader reader(libdw, &lines, cancel);
   reader.ReadLanguage(functions);
   reader.ReadDirectory(unit);
-  reader.ReadRows(unit);
+  reader.ReadRows(unit, line_section);
   reader.ReadScopes(functions, files);
   reader.Finish();
   return lines;

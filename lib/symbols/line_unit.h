@@ -15,6 +15,7 @@
 #include "base/work.h"
 #include "image/module_code.h"
 #include "symbols/libdw.h"
+#include "symbols/line_sequences.h"
 
 namespace hbbp {
 
@@ -67,11 +68,12 @@ struct LineUnit {
 };
 
 // `unit` is the DIE of a unit, `functions` the DIE of the unit that has its functions (the same if
-// it is not split), and `files` that of the unit whose file table the functions refer to. Damaged
-// parts are left out: for DWARF of any content it terminates, in time and memory bounded by the
-// size. Throws WorkCancelled if `cancel` is set meanwhile.
+// it is not split), and `files` that of the unit whose file table the functions refer to.
+// `line_section` is that of the file of `unit`, or null: then rows of functions that the linker
+// dropped are not left out. Damaged parts are left out: for DWARF of any content it terminates, in
+// time and memory bounded by the size. Throws WorkCancelled if `cancel` is set meanwhile.
 LineUnit ReadLineUnit(const Libdw& libdw, Dwarf_Die* unit, Dwarf_Die* functions, Dwarf_Die* files,
-                      const CancelFlag* cancel);
+                      LineSection* line_section, const CancelFlag* cancel);
 
 // Reads its rows and files only.
 LineUnit ReadLineRows(const Libdw& libdw, Dwarf_Die* unit);

@@ -30,7 +30,7 @@ void ReadUnit(int fd) {
       (*libdw)->get_units_(dwarf.get(), nullptr, &unit, nullptr, nullptr, &die, nullptr) != 0) {
     return;
   }
-  sink = hbbp::ReadLineUnit(**libdw, &die, &die, &die, nullptr).MemoryBytes();
+  sink = hbbp::ReadLineUnit(**libdw, &die, &die, &die, nullptr, nullptr).MemoryBytes();
 }
 
 }  // namespace
