@@ -73,7 +73,7 @@ struct ElfImage::State {
 
   const SymbolTable& Symbols() {
     if (symbols) return *symbols;
-    symbols.emplace(&regions);
+    symbols.emplace(&regions, &eh_frame);
     symbols->Add(*file);
     if (file->FindSectionOfType(SHT_SYMTAB) == nullptr) {
       debug_file = OpenDebugFile(*file, build_id, name, options.debug_root);

@@ -123,11 +123,28 @@ void SymbolTable::KeepBestOfEachAddress() {
 
 void SymbolTable::DropLabelsInsideFunctions() {
   ModuleAddress covered{0};
-  std::erase_if(symbols_, [&covered](const Symbol& symbol) {
-    if (!symbol.is_function) return symbol.address < covered;
-    covered = std::max(covered, symbol.address + symbol.size);
+  std::optional<Symbol> last;  // that is kept
+  std::erase_if(symbols_, [&](const Symbol& symbol) {
+    if (symbol.is_function) {
+      covered = std::max(covered, EndOf(symbol));
+    } else if (symbol.address < covered || (last && IsLocalLabelOf(*last, symbol))) {
+      return true;
+    }
+    last = symbol;
     return false;
   });
+}
+
+bool SymbolTable::IsLocalLabelOf(const Symbol& function, const Symbol& label) const {
+  if (label.binding_rank != 0) return false;
+  const std::string_view whole = NameOf(function), name = NameOf(label);
+  return name.starts_with(whole) && name.substr(whole.size()).starts_with('.');
+}
+
+ModuleAddress SymbolTable::EndOf(const Symbol& function) const {
+  if (function.size != 0) return function.address + function.size;
+  const std::optional<AddressRange> fde = eh_frame_->Find(function.address).around;
+  return fde && fde->start == function.address ? fde->end : function.address;
 }
 
 std::string_view SymbolTable::VersionedNameOf(const Symbol& symbol) const {

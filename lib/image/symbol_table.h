@@ -3,7 +3,9 @@
 // Of several symbols at one address it keeps the best: a function over a plain label, a sized
 // symbol over one without size, a current version over one that only old programs are linked to
 // (cfree@GLIBC_2.2.5), global over weak over local, and then by IsBetterName. It drops a plain
-// label inside a sized function, but keeps a function inside one.
+// label inside a function that has a size, or an FDE from its start on, but keeps a function inside
+// one. It also drops a local label "f.loop" behind f, which NASM calls so for being a part of f.
+// Other labels count as functions: nothing distinguishes loops from local functions.
 #ifndef HBBP_LIB_IMAGE_SYMBOL_TABLE_H_
 #define HBBP_LIB_IMAGE_SYMBOL_TABLE_H_
 
@@ -18,6 +20,7 @@
 
 #include "base/address.h"
 #include "image/code_regions.h"
+#include "image/eh_frame.h"
 #include "image/elf_file.h"
 
 namespace hbbp {
@@ -37,7 +40,8 @@ std::optional<ModuleAddress> FindSymbol(const ElfFile& file, std::string_view na
 
 class SymbolTable {
  public:
-  explicit SymbolTable(const CodeRegions* regions) : regions_(regions) {}
+  SymbolTable(const CodeRegions* regions, const EhFrame* eh_frame)
+      : regions_(regions), eh_frame_(eh_frame) {}
 
   // Adds the symbols of .symtab and .dynsym. `file` must outlive this object.
   void Add(const ElfFile& file);
@@ -56,8 +60,11 @@ class SymbolTable {
   bool IsBetter(const Symbol& a, const Symbol& b) const;
   void KeepBestOfEachAddress();
   void DropLabelsInsideFunctions();
+  bool IsLocalLabelOf(const Symbol& function, const Symbol& label) const;
+  ModuleAddress EndOf(const Symbol& function) const;
 
   const CodeRegions* regions_;
+  const EhFrame* eh_frame_;
   std::vector<std::span<const uint8_t>> string_tables_;
   std::vector<Symbol> symbols_;
 };

@@ -396,6 +396,62 @@ far_table:
   }
 }
 
+TEST_CASE("labels of a function without a size are in it if its FDE or their names say so") {
+  constexpr std::string_view kSource = R"(
+  .text
+  .globl _start
+  .type _start, @function
+_start:
+  .cfi_startproc
+  nop
+loop:
+  jmp loop
+  .cfi_endproc
+  .globl first, second
+  .type first, @function
+first:
+  nop
+first.loop:
+  nop
+first.last:
+  ret
+second:
+  nop
+second.loop:
+  ret
+local:
+  nop
+local.loop:
+  ret
+  .globl local.other
+local.other:
+  ret
+locality:
+  ret
+  .section .note.GNU-stack,"",@progbits
+)";
+  TemporaryDirectory directory;
+  std::string path = directory.File("program");
+  if (!Compile(directory, kSource, "-x assembler -nostdlib -static", path))
+    HBBP_SKIP("no assembler");
+  std::unique_ptr<ElfImage> image = OpenImage(path);
+  const auto function = [&](const char* label) {
+    return image->FunctionName(*image->AddressOfSymbol(label));
+  };
+  CHECK(function("loop") == "_start");
+  CHECK(function("first.loop") == "first");
+  CHECK(function("first.last") == "first");
+  CHECK(function("second.loop") == "second");
+  CHECK(function("local.loop") == "local");
+  CHECK(function("local.other") == "local.other");
+  CHECK(function("locality") == "locality");
+  const ModuleAddress first = *image->AddressOfSymbol("first");
+  const AddressRange range{first, *image->AddressOfSymbol("second")};
+  CHECK(image->FunctionAround(*image->AddressOfSymbol("first.last")) == range);
+  const ModuleAddress start = *image->AddressOfSymbol("_start");
+  CHECK(image->FunctionAround(*image->AddressOfSymbol("loop")) == AddressRange{start, start + 3});
+}
+
 TEST_CASE("without symbols and unwind tables, a function is its section") {
   TemporaryDirectory directory;
   std::string path = directory.File("program");
