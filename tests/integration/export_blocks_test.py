@@ -7,6 +7,7 @@ import subprocess
 
 import export_support
 import record_support
+import recording_builder as built
 
 COUNTS = ('count', 'standard_error', 'low', 'high')
 
@@ -73,6 +74,39 @@ class ExportBlocksTest(export_support.ExportTest):
         blocks = self.check(self.build('gcc', ('-O2', '-no-pie')))
         self.assertTrue(blocks)
         self.assertTrue(all(block['start'] > 0x400000 for block in blocks))
+
+    def import_modules(self, samples):
+        """Imports a recording of libraries {path: samples} at the start of their only function, in that order."""
+        self.need('gcc', 'nm')
+        event = built.Event(11, built.CYCLES, 'cycles:u')
+        records, time = [], 10
+        for number, (path, count) in enumerate(samples.items()):
+            path.parent.mkdir(exist_ok=True)
+            source = path.with_suffix('.s')
+            source.write_text(f'.globl work\n.type work, @function\nwork: mov ${number}, %eax\nret\n.size work, .-work\n')
+            export_support.run('gcc', '-shared', '-nostdlib', '-Wl,--build-id', '-o', path, source)
+            start, = re.findall(r'(?m)^(\w+) T work$', export_support.run('nm', path))
+            base = 0x10000000 * (1 + number)
+            records.append(event.mapping(7, base, 0x10000, str(path)))
+            for _ in range(count):
+                time += 1
+                records.append(event.sample(base + int(start, 16), 7, time))
+        recording = self.directory / 'perf.data'
+        recording.write_bytes(built.file([event], records))
+        result = self.run_tool('import', '-o', self.file, recording)
+        self.assertEqual(result.returncode, 0, result)
+
+    def test_the_busiest_of_several_modules_of_a_name_is_chosen(self):
+        first, second, third = (self.directory / name / 'same.so' for name in ('first', 'second', 'third'))
+        for samples in {first: 2, second: 9, third: 4}, {second: 9, third: 4, first: 2}, {third: 4, first: 2, second: 9}:
+            self.import_modules(samples)
+            for name, module in ('same.so', second), (first, first), (third, third):
+                with self.subTest(name=name, order=list(samples)):
+                    blocks = self.exported_json('--module', name)['blocks']
+                    self.assertEqual({block['module'] for block in blocks}, {str(module)})
+            message = self.refused('export', '--format', 'json', '--module', 'ame.so', self.file)
+            self.assertIn('no module of the profile', message)
+            self.file.unlink()
 
     def vectors(self, text):
         """Returns [(slice, {block: instructions})]."""
