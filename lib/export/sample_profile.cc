@@ -226,8 +226,8 @@ class Maker {
     const uint32_t index = FindFunction(analysis().functions(), module, address);
     const bool is_stub = analysis().functions()[index].name.size() != symbol->size();
     const StatusOr<const LineTable*> table = subject_.lines.Open(module);
-    // clang may make a function with a line of its own of rarely executed code, and call it
-    // "f.cold.1", too.
+    // clang may also outline rarely executed code, and calls such a function "f.cold.1": unlike a
+    // part, it has that name in the debug information.
     bool is_part = IsPart(*symbol);
     if (table.ok()) {
       const LineRange found = (*table)->Find(address);

@@ -261,6 +261,60 @@ TEST_CASE("jumps to a cold part and back are within one function, and its code h
   }
 }
 
+// clang outlines the cold code of work to the function work.cold.1.
+TEST_CASE("a function that has the name of a part is called") {
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so"), source = directory.File("outlined.c");
+  std::ofstream(source) << R"(
+__attribute__((visibility("hidden"), cold, noinline)) void rare(int* x) {
+  __asm__ volatile("" : : "r"(x) : "memory");
+}
+__attribute__((visibility("hidden"))) int work(int x) {
+  if (x > 1000) {
+    x = x * 3 + 1;
+    rare(&x);
+    rare(&x);
+    rare(&x);
+    x -= 7;
+  }
+  return x + 1;
+}
+)";
+  const bool is_built = RunCommand(
+      "clang-14 -shared -fPIC -O2 -g -mllvm -hot-cold-split=true -mllvm -hotcoldsplit-threshold=0 "
+      "-Wl,--build-id -o " +
+      path + " " + source);
+  if (!is_built) HBBP_SKIP("there is no clang-14");
+  StatusOr<std::unique_ptr<ElfImage>> image = ElfImage::Open(path);
+  REQUIRE(image.ok());
+  const std::optional<ModuleAddress> outlined = (*image)->AddressOfSymbol("work.cold.1");
+  REQUIRE(outlined);
+  const ModuleAddress work = *(*image)->AddressOfSymbol("work");
+  ProfileData data = TinyProfile(path);
+  const auto samples = [&](ModuleAddress at) {
+    return MakeCount(0, 0, 0, (*image)->OffsetOfAddress(at)->value, 5, kTinyPeriod);
+  };
+  data.counts = {samples(*outlined)};
+  for (const Block& block : AnalyzeOrFail(data).FunctionBlocks(0, work)) {
+    if (!block.has_target || block.target != *outlined) continue;
+    data.counts.push_back(samples(block.start));
+    const Analysis analysis = AnalyzeOrFail(data);
+    const LineTableCache lines(analysis.shared_modules());
+    const SampleProfile profile = MakeSampleProfile({analysis, lines});
+    double calls = 0;
+    for (const auto& [location, line] : profile.functions.at("work").lines) {
+      const auto found = line.calls.find("work.cold.1");
+      if (found != line.calls.end()) calls += found->second;
+    }
+    const StatusOr<BlockRecord> counted = analysis.FindBlock(0, block.start);
+    REQUIRE(counted.ok());
+    CHECK(counted->estimate.count > 0);
+    CHECK(calls == Approx(counted->estimate.count));
+    return;
+  }
+  FAIL("work does not call work.cold.1");
+}
+
 TEST_CASE("code without debug information is left out, and reported") {
   const TemporaryFolder directory;
   const std::string path = directory.File("lib.so");
