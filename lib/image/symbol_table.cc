@@ -127,7 +127,7 @@ void SymbolTable::DropLabelsInsideFunctions() {
   std::erase_if(symbols_, [&](const Symbol& symbol) {
     if (symbol.is_function) {
       covered = std::max(covered, EndOf(symbol));
-    } else if (symbol.address < covered || (last && IsLocalLabelOf(*last, symbol))) {
+    } else if (symbol.address < covered || (last && IsLocalLabel(*last, symbol))) {
       return true;
     }
     last = symbol;
@@ -135,7 +135,7 @@ void SymbolTable::DropLabelsInsideFunctions() {
   });
 }
 
-bool SymbolTable::IsLocalLabelOf(const Symbol& function, const Symbol& label) const {
+bool SymbolTable::IsLocalLabel(const Symbol& function, const Symbol& label) const {
   if (label.binding_rank != 0) return false;
   const std::string_view whole = NameOf(function), name = NameOf(label);
   return name.starts_with(whole) && name.substr(whole.size()).starts_with('.');

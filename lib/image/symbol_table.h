@@ -60,7 +60,7 @@ class SymbolTable {
   bool IsBetter(const Symbol& a, const Symbol& b) const;
   void KeepBestOfEachAddress();
   void DropLabelsInsideFunctions();
-  bool IsLocalLabelOf(const Symbol& function, const Symbol& label) const;
+  bool IsLocalLabel(const Symbol& function, const Symbol& label) const;
   ModuleAddress EndOf(const Symbol& function) const;
 
   const CodeRegions* regions_;

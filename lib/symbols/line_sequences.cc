@@ -1,3 +1,7 @@
+// ReadSequences runs the line program of a unit as far as addresses depend on it (SequenceReader),
+// and sorts the rows as libdw does. LineSection finds .debug_line in a file, which it unpacks
+// first if the section is compressed, and reads the table of one unit. ReadLineUnit calls them for
+// units with rows at addresses where no code can be.
 #include "symbols/line_sequences.h"
 
 #include <dwarf.h>
