@@ -1,3 +1,7 @@
+// A Scanner sweeps once over the code of a part: Sweep decodes instruction after instruction, skips
+// what cannot be decoded, and collects leaders, exits and indirect jumps; SplitPrefixes then adds
+// the instructions that branches reach inside others. BlockMap calls ScanFunction for every part
+// that it is asked about, and again where a run disproves the decoding.
 #include "blocks/function_scan.h"
 
 #include <algorithm>
