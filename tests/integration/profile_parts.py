@@ -99,6 +99,7 @@ class Profile:
                 chunks = (chunks, boot, symbol, address, str(ranges))
             if kind == ANONYMOUS:
                 chunks = (chunks, *((cursor.get('QQ'), cursor.bytes()) for _ in cursor.each()))
+            chunks = (chunks, cursor.bytes())  # where the file is here
             # Memory of two processes may be equal, but is not the same.
             alike = sum(known[:-1] == (*module, chunks) for known in modules)
             modules.append((*module, chunks, alike))
