@@ -42,10 +42,11 @@ class OraclesTest(record_support.RecordTest):
         return branches, ranges
 
     def inside(self, counts, module):
-        """Returns {(offset, offset): number} of ranges or branches inside of one file."""
+        """Returns {(offset, offset): number} of ranges or branches inside of one file, which has its name where it was
+        recorded."""
         return collections.Counter({(start[1], end[1]): number
                                     for (start, end), number in counts.items()
-                                    if start[0] == end[0] == str(module)})
+                                    if start[0] == end[0] and pathlib.Path(start[0]).name == module.name})
 
     def profgen(self, recording, binary, option='--perfscript', *more):
         """Returns (branches, ranges) of llvm-profgen, added up over its contexts, without external ends.
