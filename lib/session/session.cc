@@ -387,7 +387,7 @@ Status Session::DrainAsFarAsMemoryGoes() {
     DrainLocked();
   } catch (const std::bad_alloc&) {
     log_.Log(LogLevel::kError, "no memory to empty the buffers; samples are missing");
-    return Status(StatusCode::kNoMemory, "samples are missing");  // so short that it needs none
+    return Status(StatusCode::kNoMemory, "out of memory");  // so short that it needs none
   }
   return OkStatus();
 }

@@ -31,7 +31,10 @@ fn branch_stacks_give_counts_and_loops() {
         .iter()
         .position(|module| module.build_id.starts_with(&[0xa0, 0x5d, 0xe3, 0x86]))
         .unwrap();
-    assert_eq!(modules[module].path, binary);
+    // Everything is named by where it was recorded.
+    assert!(modules[module]
+        .path
+        .ends_with("hierarchical_discriminator_test"));
     let analysis = profile.analyze().unwrap();
     assert_eq!(analysis.modules().unwrap()[module].problem, "");
     let blocks = analysis.blocks().unwrap();
