@@ -169,16 +169,21 @@ void Session::BeginStop(std::unique_lock<std::mutex>* control) {
   drain_ended_.wait(*control, [this] { return !is_in_drain_; });
 }
 
+// It has stopped even if there is no memory for the last samples: others may wait for that.
 Status Session::FinishStop() {
+  struct Stopped {
+    ~Stopped() {
+      std::lock_guard control(session->control_);
+      session->is_started_ = session->is_stopping_ = false;
+      session->settled_.notify_all();
+    }
+    Session* const session;
+  } stopped{this};
   if (!settings_.drained_by_host) {
     ::sem_post(&wake_);
     ::pthread_join(worker_, nullptr);
   }
-  Status status = EndRun();
-  std::lock_guard control(control_);
-  is_started_ = is_stopping_ = false;
-  settled_.notify_all();
-  return status;
+  return EndRun();
 }
 
 Status Session::Drain(int* next_ms) {
