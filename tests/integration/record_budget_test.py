@@ -54,14 +54,18 @@ class RecordBudgetTest(record_support.RecordTest):
         code = self.directory / 'code.c'
         code.write_text(''.join(f'int f{i}(int x) {{ for (int i = 0; i < x; ++i) x ^= i * {i}; return x; }}\n'
                                 for i in range(300)))
-        options = (*SWBT, '-c', 500_000, '--merge', '-o', self.file)
+        options = (*SWBT, '-c', 500_000, '-o', self.file)
         command = ('gcc', '-O2', '-c', code, '-o', self.directory / 'code.o')
         result = self.run_tool('record', *options, '--max-memory', '1MiB', '--', *command)
         if 'gcc' in result.stderr and result.returncode == 127:
             self.skipTest('no compiler')
         self.assertEqual(result.returncode, 0, result)
-        # Processes share no memory, and the first that has too little stands for all.
-        self.assertRegex(result.stderr, r'note: (process \d+ \(cc1\): )?no memory for \d+ samples')
+        # Processes share no memory, and in the output the first that has too little stands for all.
+        self.assertRegex(result.stderr, r'note: (process \d+ \(\w+\): )?no memory for \d+ samples')
+        compilers = [info for info in map(self.info, self.children().values()) if 'cc1' in info['command'].split()[0]]
+        self.assertTrue(compilers)
+        for info in compilers:
+            self.assertRegex(info['sources'][0]['note'], r'no memory for \d+ samples')
         result = self.run_tool('record', *options, '--max-memory', '1G', '--', *command)
         self.assertEqual(result.returncode, 0, result)
         self.assertNotIn('no memory', result.stderr)

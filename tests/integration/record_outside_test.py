@@ -204,10 +204,8 @@ class RecordOutsideTest(record_support.RecordTest):
         self.assertEqual(self.run_outside('phases').returncode, 0)
         rows = json.loads(self.run_tool('mix', '--by', 'function', '--format', 'json', self.file).stdout)['rows']
         shares = {row['function']: row['share'] for row in rows}
-        # Three quarters of the time, of which a busy machine gives the phases unequal parts. If it counted for the second
-        # phase once more, that would leave 43 %; if the second phase were not seen, 100 %.
-        self.assertGreater(shares['FirstPhase'], 0.5, shares)
-        self.assertLess(shares['FirstPhase'], 0.97, shares)
+        self.assertGreater(shares['FirstPhase'], 0.6, shares)
+        self.assertLess(shares['FirstPhase'], 0.9, shares)
 
     def test_steps_are_not_seen(self):
         for what in ('ignores', 'looks'):

@@ -41,6 +41,12 @@ __attribute__((noinline)) static void SecondPhase(double seconds) {
   }
 }
 
+// Takes so much CPU time, however busy the machine is, and seldom asks the kernel for it.
+static void UseCpuTime(double seconds) {
+  const double end = Seconds(CLOCK_THREAD_CPUTIME_ID) + seconds;
+  while (Seconds(CLOCK_THREAD_CPUTIME_ID) < end) SecondPhase(0.01);
+}
+
 static void* RunForEver(void* unused) {
   for (;;) FirstPhase(1);
   return unused;
@@ -73,8 +79,10 @@ static int StartManyThreads(void) {
 }
 
 static void* ExecuteSecondPhase(void* unused) {
+  char third[32];
   FirstPhase(1.2);
-  execl(self, self, "second-phase", (char*)NULL);
+  snprintf(third, sizeof(third), "%.9f", Seconds(CLOCK_THREAD_CPUTIME_ID) / 3);
+  execl(self, self, "second-phase", third, (char*)NULL);
   return unused;
 }
 
@@ -189,7 +197,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "executes-in-thread") == 0) PauseWith(&ExecuteWithMuch);
   if (strcmp(what, "waits-for-signal") == 0) return WaitForSignal();
   if (strcmp(what, "phases") == 0) PauseWith(&ExecuteSecondPhase);
-  if (strcmp(what, "second-phase") == 0) SecondPhase(0.4);
+  if (strcmp(what, "second-phase") == 0) UseCpuTime(strtod(argv[2], NULL));
   if (strcmp(what, "threads") == 0) return StartManyThreads();
   if (strcmp(what, "plays") == 0) return PlayPingPong();
   if (strcmp(what, "ignores") == 0) return IgnoreTraps();
