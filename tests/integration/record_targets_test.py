@@ -141,6 +141,10 @@ class RecordTargetsTest(record_support.RecordTest):
                                 stderr=subprocess.PIPE, text=True, timeout=50)
         self.assertEqual(result.returncode, 5, result)
         self.assertIn('observed from outside', result.stderr)
+        environment['ASAN_OPTIONS'] = ''
+        result = subprocess.run(['env', *command[:2], '--source', 'swbt', *command[2:]], env=environment, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True, timeout=50)
+        self.assertIn('ASAN_OPTIONS=detect_leaks=0', result.stderr)
 
     # Emulators and other launchers ------------------------------------------------------------
 

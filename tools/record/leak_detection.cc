@@ -18,10 +18,6 @@ bool IsSwitchedOff(std::string_view entry) {
          entry.find("detect_leaks=false") != std::string_view::npos;
 }
 
-bool HasSanitizer(const char* path) {
-  return preload::ClassifyProgram(path) == preload::ExecTarget::kSanitizer;
-}
-
 // Entries of the environment end with NUL.
 Status CheckLeakDetection(const std::string& name, std::string_view environment) {
   while (!environment.empty()) {
@@ -38,8 +34,7 @@ Status CheckLeakDetection(const std::string& name, std::string_view environment)
 
 }  // namespace
 
-Status CheckLeakDetectionOfProgram(const std::string& name, const char* path) {
-  if (!HasSanitizer(path)) return OkStatus();
+Status CheckLeakDetectionOfProgram(const std::string& name) {
   std::string environment;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     environment.append(*entry).push_back('\0');
@@ -49,7 +44,8 @@ Status CheckLeakDetectionOfProgram(const std::string& name, const char* path) {
 
 Status CheckLeakDetectionOfProcess(pid_t pid) {
   const std::string directory = "/proc/" + std::to_string(pid);
-  if (!HasSanitizer((directory + "/exe").c_str())) return OkStatus();
+  const preload::ExecTarget target = preload::ClassifyProgram((directory + "/exe").c_str());
+  if (target != preload::ExecTarget::kSanitizer) return OkStatus();
   constexpr uint64_t kMaxBytes = uint64_t{16} << 20;
   const StatusOr<std::string> environment = ReadTextFile(directory + "/environ", kMaxBytes);
   return CheckLeakDetection("process " + std::to_string(pid),

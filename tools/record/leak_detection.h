@@ -11,9 +11,10 @@
 
 namespace hbbp::tools {
 
-// Return kUnsupported if a program that this process starts, or a process that runs, may look for
-// leaks: it has a sanitizer, and its environment does not say that it should not.
-Status CheckLeakDetectionOfProgram(const std::string& name, const char* path);
+// Return kUnsupported if the environment of a program with a sanitizer, which this process starts,
+// or that of a process does not say that it should not look for leaks. Processes without a
+// sanitizer do not.
+Status CheckLeakDetectionOfProgram(const std::string& name);
 Status CheckLeakDetectionOfProcess(pid_t pid);
 
 }  // namespace hbbp::tools

@@ -80,9 +80,7 @@ Status ChooseSide(RecordOptions* record, std::string* note) {
   const std::string& name = record->command[0];
   char path[PATH_MAX];
   if (!preload::FindProgram(name.c_str(), path, sizeof(path))) return OkStatus();
-  if (TracesBranches(*record)) HBBP_RETURN_IF_ERROR(CheckLeakDetectionOfProgram(name, path));
-  if (record->is_outside) return OkStatus();
-  if (GainsPrivileges(path)) {
+  if (!record->is_outside && GainsPrivileges(path)) {
     return MakeStatus(StatusCode::kPermission,
                       "%s: it is setuid, setgid or has capabilities, so nothing can be loaded into "
                       "it, nor may you observe it: record it as the user whose rights it takes",
@@ -90,7 +88,10 @@ Status ChooseSide(RecordOptions* record, std::string* note) {
   }
   ExecTarget target = preload::ClassifyProgram(path);
   if (target == ExecTarget::kOrdinary && PreloadsSanitizer()) target = ExecTarget::kSanitizer;
-  if (target == ExecTarget::kOrdinary) return OkStatus();
+  if (TracesBranches(*record) && target == ExecTarget::kSanitizer) {
+    HBBP_RETURN_IF_ERROR(CheckLeakDetectionOfProgram(name));
+  }
+  if (record->is_outside || target == ExecTarget::kOrdinary) return OkStatus();
   const std::string why =
       name + " is " + Describe(target) + ", so that libhbbp-preload.so cannot be loaded into it";
   if (TracesBranches(*record) && target == ExecTarget::kOtherMachine) {
