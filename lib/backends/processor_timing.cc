@@ -5,6 +5,7 @@
 // constants may take none, and rounds of short loops half of one.)
 #include "backends/processor_timing.h"
 
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <time.h>
 #include <x86intrin.h>
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <numeric>
 
 #include "base/clock.h"
 
@@ -152,6 +154,17 @@ double NsPerTick() {
   return fastest_ns / std::max(1.0, ticks_of_fastest);
 }
 
+uint64_t TicksOfLoad(const volatile uint8_t* byte) {
+  _mm_lfence();
+  const uint64_t begin = __rdtsc();
+  _mm_lfence();
+  (void)*byte;
+  _mm_lfence();
+  const uint64_t end = __rdtsc();
+  _mm_lfence();
+  return end - begin;
+}
+
 // Returns the mean of what timing a load takes whose line is in the first cache. The counter of
 // some processors counts in steps of 26 and more, so that single readings say little.
 double TicksOfHit() {
@@ -160,19 +173,69 @@ double TicksOfHit() {
   uint64_t fewest = UINT64_MAX;
   for (int run = 0; run < kRuns; ++run) {
     uint64_t sum = 0;
-    for (int i = 0; i < kReadings; ++i) {
-      _mm_lfence();
-      const uint64_t begin = __rdtsc();
-      _mm_lfence();
-      (void)byte;
-      _mm_lfence();
-      const uint64_t end = __rdtsc();
-      _mm_lfence();
-      sum += end - begin;
-    }
+    for (int i = 0; i < kReadings; ++i) sum += TicksOfLoad(&byte);
     fewest = std::min(fewest, sum);
   }
   return static_cast<double>(fewest) / kReadings;
+}
+
+// Pages of which one line each was used, none next to another, so that their translations are in
+// different lines of the page table, and none a part of a huge page.
+class UsedPages {
+ public:
+  static constexpr size_t kPages = 4;
+
+  UsedPages() {
+    void* memory = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) return;
+    bytes_ = static_cast<volatile uint8_t*>(memory);
+    (void)::madvise(memory, kBytes, MADV_NOHUGEPAGE);
+    for (size_t page = 0; page < kPages; ++page) *Line(page) = 1;
+  }
+  ~UsedPages() {
+    if (is_mapped()) ::munmap(const_cast<uint8_t*>(bytes_), kBytes);
+  }
+  UsedPages(const UsedPages&) = delete;
+  UsedPages& operator=(const UsedPages&) = delete;
+
+  bool is_mapped() const { return bytes_ != nullptr; }
+  volatile uint8_t* Line(size_t page) const { return bytes_ + page * (kStride + kLineBytes); }
+
+ private:
+  static constexpr size_t kStride = size_t{64} << 12;
+  static constexpr size_t kLineBytes = 64;  // another set of the cache for each
+  static constexpr size_t kBytes = kPages * kStride;
+
+  volatile uint8_t* bytes_ = nullptr;
+};
+
+// Returns the mean of what the first load of a page takes when its line is in the first cache,
+// behind a call of the kernel or not.
+double TicksOfPages(const UsedPages& pages, bool behind_call) {
+  constexpr int kSweeps = 16;
+  std::array<uint64_t, kSweeps * UsedPages::kPages> ticks;
+  for (int sweep = 0; sweep < kSweeps; ++sweep) {
+    for (size_t page = 0; page < UsedPages::kPages; ++page) (void)*pages.Line(page);
+    if (behind_call) (void)ClockNs(CLOCK_MONOTONIC);
+    for (size_t page = 0; page < UsedPages::kPages; ++page) {
+      ticks[sweep * UsedPages::kPages + page] = TicksOfLoad(pages.Line(page));
+    }
+  }
+  // An interrupt may be in any of them.
+  std::sort(ticks.begin(), ticks.end());
+  const auto first = ticks.begin() + ticks.size() / 4, last = ticks.end() - ticks.size() / 4;
+  return static_cast<double>(std::accumulate(first, last, uint64_t{0})) /
+         static_cast<double>(last - first);
+}
+
+// Some machines discard all translations of addresses whenever the kernel or a hypervisor is
+// entered, so also in front of each burst (page-table isolation without PCID, some
+// hypervisors); others discard none. A call of the kernel does what an interrupt does.
+double TicksOfPageWalk() {
+  const UsedPages pages;
+  if (!pages.is_mapped()) return 0;
+  return std::max(0.0, TicksOfPages(pages, true) - TicksOfPages(pages, false));
 }
 
 // These separate what the model hides anyway (a line in the second cache), misses, and what is none
@@ -185,7 +248,8 @@ trace::AccessTiming TimingOfAccesses(double ns_per_tick) {
     return static_cast<uint16_t>(std::min(65535.0, ns / ns_per_tick));
   };
   trace::AccessTiming timing;
-  timing.hit = static_cast<uint32_t>(std::clamp(TicksOfHit(), 1.0, 65535.0));
+  timing.hit = static_cast<uint16_t>(std::clamp(TicksOfHit(), 1.0, 65535.0));
+  timing.page_walk = static_cast<uint16_t>(std::min(TicksOfPageWalk(), 65535.0));
   timing.min_miss = ticks(kMinMissNs);
   timing.max_miss = ticks(kMaxMissNs);
   return timing;

@@ -139,8 +139,11 @@ class ExportCallgrindTest(export_support.ExportTest):
         """Returns {module: rounded costs of its instructions}."""
         names, costs, module = {}, collections.Counter(), None
         for line in text.splitlines():
-            if match := re.fullmatch(r'ob=(\(\d+\))(?: (.*))?', line):
-                module = names.setdefault(match[1], match[2])
+            if match := re.fullmatch(r'(c?)ob=(\(\d+\))(?: (.*))?', line):
+                # The first that is named may be that of a called function.
+                name = names.setdefault(match[2], match[3])
+                if not match[1]:
+                    module = name
             elif re.fullmatch(r'0x\w+ \d+ \d+', line):
                 costs[module] += 1
         return costs

@@ -7,7 +7,8 @@
 // the page is copied then.
 //
 // The first load of a burst from each line is timed, because it finds the caches as the program has
-// left them. That costs two reads of the time stamp counter a line.
+// left them. That costs two reads of the time stamp counter a line. Translations of addresses it
+// may not find so (AccessTiming::page_walk).
 //
 // Contract: async-signal-safe; one thread at a time uses it; it is in zeroed memory. When it is
 // full, accesses return kOverlayFull.

@@ -446,6 +446,26 @@ TEST_CASE("the time of cache misses is measured if that is asked for") {
   CHECK(of_misses > 2 * of_hits);
 }
 
+TEST_CASE("what first loads of pages take behind any interrupt is no miss") {
+  // Each line is in a page of its own.
+  constexpr size_t kLines = 256;
+  const std::vector<uint8_t> memory((kLines + 1) * kStride, 1);
+  const ProcessorTiming processor = MeasureProcessor();
+  if (!processor.may_read_ticks) HBBP_SKIP("the time stamp counter is slow here");
+  const auto ticks_of = [&memory](trace::AccessTiming timing) {
+    Model model;
+    model.SetAccessTiming(timing);
+    for (size_t line = 0; line < kLines; ++line) _mm_clflush(&memory[line * kStride]);
+    _mm_mfence();
+    return model.Use(kLines, hbbp_test_scattered, memory.data()).miss_ticks;
+  };
+  trace::AccessTiming timing = processor.accesses;
+  timing.page_walk = 0;
+  CHECK(ticks_of(timing) > kLines * timing.min_miss);
+  timing.page_walk = UINT16_MAX;
+  CHECK(ticks_of(timing) == 0);
+}
+
 TEST_CASE("misses of counters in memory are timed as those of loads") {
   constexpr size_t kLines = 256;
   std::vector<uint8_t> memory((kLines + 1) * kStride, 1);
@@ -595,6 +615,7 @@ TEST_CASE("the processor is measured plausibly") {
   CHECK(timing.ns_per_tick < 10);
   CHECK(timing.accesses.hit > 0);
   CHECK(timing.accesses.hit < timing.accesses.max_miss);
+  CHECK(timing.accesses.page_walk < timing.accesses.max_miss);
   CHECK(timing.accesses.min_miss < timing.accesses.max_miss);
 }
 
