@@ -129,8 +129,8 @@ class RecordAccuracyTest(record_support.RecordTest):
 
         # Bursts that weigh by their branches are at 17 % and 45 %.
         total = compare(self.file)
-        self.assertLess(total['avg_weighted_error'], 0.13)
-        self.assertLess(total['block_accuracy_error'], 0.33)
+        self.assertLess(total['avg_weighted_error'], 0.12)
+        self.assertLess(total['block_accuracy_error'], 0.28)
         covering = [total['covering_intervals'] / total['intervals'] for total in map(compare, runs)]
         self.assertGreater(statistics.median(covering), 0.75, covering)
 

@@ -10,10 +10,12 @@ namespace hbbp::trace {
 
 // These are ticks of the time stamp counter. It is aligned so that it can be stored at once.
 struct alignas(sizeof(uint64_t)) AccessTiming {
-  uint16_t hit = 0;        // mean of lines in the nearest cache; 0: loads are not timed
-  uint16_t page_walk = 0;  // what the first load of a page takes beyond, behind an interrupt
-  uint16_t min_miss = 0;   // a miss takes at least so much more than a hit,
-  uint16_t max_miss = 0;   // and at most so much: what takes longer is an interrupt or a page fault
+  uint16_t hit = 0;       // mean of lines in the nearest cache; 0: loads are not timed
+  uint16_t min_miss = 0;  // a miss takes at least so much more than a hit,
+  uint16_t max_miss = 0;  // and at most so much: what takes longer is an interrupt or a page fault
+  // What the first load of a page takes beyond that, if the kernel discards translations of
+  // addresses whenever it is entered, and so in front of a burst.
+  uint16_t page_walk = 0;
 
   bool operator==(const AccessTiming&) const = default;
 };
