@@ -21,7 +21,7 @@ ProcessPages::ProcessPages(pid_t pid)
       pages_(std::make_unique_for_overwrite<uint8_t[]>(trace::MemoryReader::kPagesBytes)) {}
 
 uint8_t* ProcessPages::CopyOf(uint64_t page_address) const {
-  return pages_.get() + page_address % trace::MemoryReader::kPagesBytes;
+  return pages_.get() + trace::MemoryReader::OffsetOf(page_address);
 }
 
 void ProcessPages::Begin() {
@@ -58,7 +58,7 @@ void ProcessPages::CopyAhead() {
 }
 
 bool ProcessPages::Copy(uint64_t page_address) {
-  Slot& slot = slots_[page_address / kPageBytes % kSlots];
+  Slot& slot = slots_[trace::MemoryReader::SlotOf(page_address)];
   if (slot.page != page_address) {
     slot = Slot();
     slot.page = page_address;

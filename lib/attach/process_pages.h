@@ -36,7 +36,7 @@ class ProcessPages {
   size_t calls() const { return calls_; }
 
  private:
-  static constexpr size_t kSlots = trace::MemoryReader::kPagesBytes / kPageBytes;
+  static constexpr size_t kSlots = trace::MemoryReader::kPages;
 
   struct Slot {
     uint64_t page = 0;       // that was copied to it last

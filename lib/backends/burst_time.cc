@@ -32,6 +32,8 @@ constexpr double kCallCycles = 2;
 // A line that a burst uses for the first time is often not in the first cache but in the next one,
 // which costs so much in the mean. Only longer misses are measured.
 constexpr double kFirstUseCycles = 2;
+// A line that a prefetcher loads from memory takes so long: 64 bytes at 25 GB/s.
+constexpr double kStreamedLineNs = 2.5;
 // A processor goes on while a store waits for its line, until its buffer of stores is full.
 constexpr double kWaitedForStores = 0.5;
 // The speed where a burst begins is that of so many instructions, or streams with up to so many
@@ -343,7 +345,8 @@ double BurstTime::StreamsNs(std::span<const TakenBranch> branches, uint64_t inst
 double BurstTime::WithMissesNs(double streams_ns, const trace::MemoryUse& use, double share) const {
   const double miss_ticks = static_cast<double>(use.miss_ticks) +
                             kWaitedForStores * static_cast<double>(use.store_miss_ticks);
-  const double misses_ns = share * miss_ticks * processor_.ns_per_tick;
+  const double streamed_ns = kStreamedLineNs * static_cast<double>(use.streamed_lines);
+  const double misses_ns = share * (miss_ticks * processor_.ns_per_tick + streamed_ns);
   const double first_uses = share * static_cast<double>(use.lines);
   const double computing_ns = streams_ns + kFirstUseCycles * first_uses * processor_.ns_per_cycle;
   // libm would do it, which a preload library must not bring along.

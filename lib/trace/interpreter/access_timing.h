@@ -26,11 +26,13 @@ struct MemoryUse {
   uint64_t miss_ticks = 0;        // of all loads that missed, beyond hits
   uint64_t store_miss_ticks = 0;  // the same of lines whose first access is a store
   uint64_t lines = 0;             // that were used, whether they missed or not
+  uint64_t streamed_lines = 0;    // of these, hits in pages of which other lines miss
 
   void Add(const MemoryUse& more) {
     miss_ticks += more.miss_ticks;
     store_miss_ticks += more.store_miss_ticks;
     lines += more.lines;
+    streamed_lines += more.streamed_lines;
   }
 };
 

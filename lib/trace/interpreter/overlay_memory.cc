@@ -10,8 +10,6 @@
 
 namespace hbbp::trace {
 
-static_assert(MemoryReader::kPagesBytes == OverlayMemory::kPageEntries * kPageBytes);
-
 namespace {
 
 constexpr uint64_t kUserEnd = uint64_t{1} << 56;
@@ -32,6 +30,9 @@ constexpr unsigned CodeBitOf(uint64_t address) {
 constexpr uint64_t LowBits(size_t count) {
   return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
 }
+
+// Prefetchers load fewer lines ahead of a stream, in a page.
+constexpr uint64_t kFurtherLines = 40;
 
 constexpr size_t BytesInLine(uint64_t address, size_t size) {
   const size_t rest = kLineBytes - address % kLineBytes;
@@ -96,7 +97,7 @@ OverlayMemory::DirtyPage* OverlayMemory::AddDirtyPage(uint64_t page_address) {
 
 OverlayMemory::PageEntry* OverlayMemory::EnterPage(uint64_t address) {
   const uint64_t page_address = PageOf(address);
-  PageEntry* entry = &pages[(address / kPageBytes) % kPageEntries];
+  PageEntry* entry = &pages[MemoryReader::SlotOf(address)];
   if (entry->tag == (page_address | epoch)) return entry;
   if (page_address == 0 || page_address >= kUserEnd || code_cache->IsForbidden(page_address)) {
     return nullptr;
@@ -121,27 +122,48 @@ OverlayMemory::PageEntry* OverlayMemory::EnterPage(uint64_t address) {
   return entry;
 }
 
-// Loads from the line, which is not special afterwards, and adds the ticks of a miss. Nothing else
-// is loaded between the readings of the counter. A walk through page tables that were used less
-// than those of the measurement takes up to three times as long, and is no miss either.
+// Nothing else is loaded between the readings of the counter. Returns false if the load was not
+// timed.
+bool OverlayMemory::TimeLoad(uint64_t address, uint64_t* ticks) {
+  uint8_t byte = 0;
+  uint64_t begin = 0, end = 0;
+  if (!GuardedTicks(&begin)) {
+    times_accesses = false;
+    return false;
+  }
+  const bool is_loaded = GuardedLoad(reinterpret_cast<const uint8_t*>(address), &byte);
+  asm volatile("" ::"r"(byte));
+  if (!is_loaded || !GuardedTicks(&end)) return false;
+  *ticks = end - begin;
+  return true;
+}
+
+// Loads from the line, which is not special afterwards, and adds the ticks of a miss. A walk
+// through page tables that were used less than those of the measurement takes up to three times as
+// long, and is no miss either.
 void OverlayMemory::TimeAccess(PageEntry* entry, uint64_t address, uint64_t* miss_ticks) {
   const bool is_first_of_page = entry->special == ~uint64_t{0} && entry->dirty == 0;
   const uint64_t page_walk = is_first_of_page ? timing.page_walk : 0;
   entry->special &= ~(uint64_t{1} << LineOf(address));
   ++use.lines;
-  uint8_t byte = 0;
-  uint64_t begin = 0, end = 0;
-  if (!GuardedTicks(&begin)) {
-    times_accesses = false;
-    return;
-  }
-  const bool is_loaded = GuardedLoad(reinterpret_cast<const uint8_t*>(address), &byte);
-  asm volatile("" ::"r"(byte));
-  if (!is_loaded || !GuardedTicks(&end)) return;
-  const uint64_t ticks = end - begin;
-  if (ticks < timing.hit + timing.min_miss + 3 * page_walk) return;
-  if (ticks <= uint64_t{timing.hit} + timing.max_miss)
+  uint64_t ticks = 0;
+  if (!TimeLoad(address, &ticks)) return;
+  const uint64_t min_miss = uint64_t{timing.hit} + timing.min_miss;
+  const bool is_miss = ticks >= min_miss + 3 * page_walk;
+  if (is_miss && ticks <= uint64_t{timing.hit} + timing.max_miss) {
     *miss_ticks += ticks - timing.hit - page_walk;
+  }
+  const unsigned slot = MemoryReader::SlotOf(address);
+  uint64_t& far = far_pages[slot / 64];
+  const uint64_t bit = uint64_t{1} << (slot % 64);
+  if (is_first_of_page) {
+    const uint64_t further = (address + kFurtherLines * kLineBytes) % kPageBytes;
+    uint64_t ticks_further = 0;
+    const bool is_far = is_miss || (TimeLoad(PageOf(address) + further, &ticks_further) &&
+                                    ticks_further >= min_miss);
+    far = is_far ? far | bit : far & ~bit;
+  }
+  if (!is_miss && (far & bit) != 0) ++use.streamed_lines;
 }
 
 Access OverlayMemory::Read(uint64_t address, size_t size, void* value, uint64_t* unknown_bytes) {
@@ -341,7 +363,7 @@ bool OverlayMemory::CopyOfPages(void* to, uint64_t address, size_t size) const {
   auto* bytes = static_cast<uint8_t*>(to);
   while (size > 0) {
     const size_t part = BytesInLine(address, size);
-    const PageEntry& entry = pages[(address / kPageBytes) % kPageEntries];
+    const PageEntry& entry = pages[MemoryReader::SlotOf(address)];
     if (entry.tag != (PageOf(address) | epoch)) return false;
     CopyBytes(bytes, InCopy(address), part);
     address += part;

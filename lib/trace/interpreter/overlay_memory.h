@@ -7,8 +7,9 @@
 // the page is copied then.
 //
 // The first load of a burst from each line is timed, because it finds the caches as the program has
-// left them. That costs two reads of the time stamp counter a line. Translations of addresses it
-// may not find so (AccessTiming::page_walk).
+// left them. That costs two reads of the time stamp counter a line. Not left so are translations of
+// addresses (AccessTiming::page_walk), and lines ahead of a stream, which a prefetcher loads before
+// the burst is there: so a line further on in each page is timed, too.
 //
 // Contract: async-signal-safe; one thread at a time uses it; it is in zeroed memory. When it is
 // full, accesses return kOverlayFull.
@@ -47,7 +48,7 @@ enum class ReadChange : uint8_t {
 };
 
 struct OverlayMemory {
-  static constexpr unsigned kPageEntries = 256;
+  static constexpr unsigned kPageEntries = MemoryReader::kPages;
   static constexpr unsigned kLines = 1024;
   static constexpr unsigned kDirtyPages = 512;
   static constexpr unsigned kDirtySlots = 1024;
@@ -90,6 +91,8 @@ struct OverlayMemory {
   bool times_accesses;  // the first load of each line is timed, in ticks of the time stamp counter
   AccessTiming timing;
   MemoryUse use;  // since Reset
+  // Of pages with entries, those of which a line is in no cache near; a bit for each entry.
+  uint64_t far_pages[kPageEntries / 64];
   uint64_t probed_pages;
   uint64_t missing_pages;
   uint64_t read_count;     // reads since Reset; `reads` has the newest
@@ -120,7 +123,7 @@ struct OverlayMemory {
   // Returns where to load from, guarded.
   template <size_t kBytes>
   [[gnu::always_inline]] const void* FastSource(uint64_t address) const {
-    const PageEntry& entry = pages[(address / kPageBytes) % kPageEntries];
+    const PageEntry& entry = pages[MemoryReader::SlotOf(address)];
     if (entry.tag != ((address & ~(kPageBytes - 1)) | epoch)) [[unlikely]]
       return nullptr;
     const uint64_t offset = address % kLineBytes;
@@ -142,7 +145,7 @@ struct OverlayMemory {
   // Returns where to store, or nullptr if PrepareWrite has to be called before, or Write instead.
   template <typename T>
   [[gnu::always_inline]] T* FastStore(uint64_t address) {
-    const PageEntry& entry = pages[(address / kPageBytes) % kPageEntries];
+    const PageEntry& entry = pages[MemoryReader::SlotOf(address)];
     if (entry.tag != ((address & ~(kPageBytes - 1)) | epoch)) [[unlikely]]
       return nullptr;
     const uint64_t offset = address % kLineBytes;
@@ -210,9 +213,8 @@ struct OverlayMemory {
 
  private:
   void TimeAccess(PageEntry* entry, uint64_t address, uint64_t* miss_ticks);
-  uint8_t* InCopy(uint64_t address) const {
-    return page_copies + address % (kPageEntries * kPageBytes);
-  }
+  bool TimeLoad(uint64_t address, uint64_t* ticks);
+  uint8_t* InCopy(uint64_t address) const { return page_copies + MemoryReader::OffsetOf(address); }
   bool CopyOfPages(void* to, uint64_t address, size_t size) const;
   ReadChange FindChangeOf(const LoggedRead& read);
   bool HasOtherStores();

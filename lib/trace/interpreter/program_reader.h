@@ -17,13 +17,24 @@ namespace hbbp::trace {
 
 // Without a function, the memory is that of this process.
 struct MemoryReader {
-  static constexpr size_t kPagesBytes = size_t{256} * kPageBytes;
+  static constexpr unsigned kPages = 256;
+  static constexpr size_t kPagesBytes = kPages * kPageBytes;
+
+  // Returns the slot of the page with this address. Arrays are often a power of two apart: their
+  // pages have different slots.
+  [[gnu::always_inline]] static constexpr unsigned SlotOf(uint64_t address) {
+    const uint64_t page = address / kPageBytes;
+    return static_cast<unsigned>((page ^ (page >> 8) ^ (page >> 16)) % kPages);
+  }
+  // Returns where the byte with this address is in `pages`.
+  static constexpr size_t OffsetOf(uint64_t address) {
+    return SlotOf(address) * kPageBytes + address % kPageBytes;
+  }
 
   void* program = nullptr;
   // Copies a page to its slot. Returns false if it cannot be read.
   bool (*copy)(void* program, uint64_t page_address) = nullptr;
-  // Memory of kPagesBytes, where pages are kept for the length of a burst. The slot of a page is
-  // its address modulo kPagesBytes.
+  // Memory of kPagesBytes, where pages are kept for the length of a burst.
   uint8_t* pages = nullptr;
 };
 

@@ -98,7 +98,7 @@ class Pages {
     const trace::MemoryReader memory = reader->reader();
     const auto address = reinterpret_cast<uint64_t>(PageAt(page));
     if (!memory.copy(memory.program, address)) return 0;
-    return memory.pages[address % trace::MemoryReader::kPagesBytes + kPageBytes - 1];
+    return memory.pages[trace::MemoryReader::OffsetOf(address + kPageBytes - 1)];
   }
 
  private:
@@ -207,21 +207,26 @@ TEST_CASE("a page that is gone does not keep others from being read") {
 }
 
 TEST_CASE("pages that share a slot are both read") {
-  constexpr size_t kBytes = trace::MemoryReader::kPagesBytes + kPageBytes;
+  constexpr size_t kBytes = 2 * trace::MemoryReader::kPagesBytes;
   void* const memory =
       ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   REQUIRE(memory != MAP_FAILED);
   auto* const bytes = static_cast<uint8_t*>(memory);
+  const auto start = reinterpret_cast<uint64_t>(bytes);
+  size_t other = kPageBytes;
+  while (trace::MemoryReader::SlotOf(start + other) != trace::MemoryReader::SlotOf(start)) {
+    other += kPageBytes;
+    REQUIRE(other < kBytes);
+  }
   bytes[0] = 1;
-  bytes[trace::MemoryReader::kPagesBytes] = 2;
+  bytes[other] = 2;
   ProcessPages pages(::getpid());
   const trace::MemoryReader reader = pages.reader();
   for (int i = 0; i < 3; ++i) {
     pages.Begin();
-    for (const size_t offset : {size_t{0}, trace::MemoryReader::kPagesBytes}) {
-      const auto address = reinterpret_cast<uint64_t>(bytes + offset);
-      REQUIRE(reader.copy(reader.program, address));
-      CHECK(reader.pages[address % trace::MemoryReader::kPagesBytes] == (offset == 0 ? 1 : 2));
+    for (const size_t offset : {size_t{0}, other}) {
+      REQUIRE(reader.copy(reader.program, start + offset));
+      CHECK(reader.pages[trace::MemoryReader::OffsetOf(start + offset)] == (offset == 0 ? 1 : 2));
     }
   }
   ::munmap(memory, kBytes);

@@ -466,6 +466,37 @@ TEST_CASE("what first loads of pages take behind any interrupt is no miss") {
   CHECK(ticks_of(timing) == 0);
 }
 
+TEST_CASE("lines that a prefetcher has loaded ahead of the burst are known by others of the page") {
+  constexpr size_t kLines = 256;
+  std::vector<uint8_t> memory((kLines + 1) * kStride, 1);
+  const ProcessorTiming processor = MeasureProcessor();
+  if (!processor.may_read_ticks) HBBP_SKIP("the time stamp counter is slow here");
+  // Each line is in a page of its own. The other one is 40 lines further in it.
+  const auto other_of = [](uint8_t* line) {
+    const auto address = reinterpret_cast<uint64_t>(line);
+    constexpr uint64_t kPage = 4096;
+    return line - address % kPage + (address + uint64_t{40} * 64) % kPage;
+  };
+  const auto use_of = [&](bool is_other_in_cache) {
+    Model model;
+    model.SetAccessTiming(processor.accesses);
+    for (size_t i = 0; i < kLines; ++i) {
+      uint8_t* const line = &memory[i * kStride];
+      *const_cast<volatile uint8_t*>(line) = 1;
+      if (is_other_in_cache) {
+        *const_cast<volatile uint8_t*>(other_of(line)) = 1;
+      } else {
+        _mm_clflush(other_of(line));
+      }
+    }
+    _mm_mfence();
+    return model.Use(kLines, hbbp_test_scattered, static_cast<const uint8_t*>(memory.data()));
+  };
+  CHECK(use_of(false).streamed_lines > kLines / 2);
+  CHECK(use_of(true).streamed_lines < kLines / 4);
+  CHECK(use_of(false).miss_ticks < kLines / 4 * processor.accesses.min_miss);
+}
+
 TEST_CASE("misses of counters in memory are timed as those of loads") {
   constexpr size_t kLines = 256;
   std::vector<uint8_t> memory((kLines + 1) * kStride, 1);
@@ -565,6 +596,7 @@ TEST_CASE("of misses and computing the longer hides most of the shorter") {
   CHECK(time.WithMissesNs(300, {.miss_ticks = 400, .store_miss_ticks = 800}) == Approx(500));
   // A line that is used for the first time costs two cycles.
   CHECK(time.WithMissesNs(300, {.lines = 20}) == Approx(310));
+  CHECK(time.WithMissesNs(300, {.streamed_lines = 160}) == Approx(500));
   trace::CodeCache::Destroy(empty);
 }
 

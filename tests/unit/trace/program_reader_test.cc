@@ -107,7 +107,7 @@ class StoppedChild {
 
   static bool Copy(void* child, uint64_t page_address) {
     auto* const to = static_cast<StoppedChild*>(child)->pages_.data();
-    const iovec local = {to + page_address % MemoryReader::kPagesBytes, kPage};
+    const iovec local = {to + MemoryReader::OffsetOf(page_address), kPage};
     const iovec remote = {reinterpret_cast<void*>(page_address), kPage};
     return ::process_vm_readv(At(child).pid_, &local, 1, &remote, 1, 0) ==
            static_cast<ssize_t>(kPage);
