@@ -446,7 +446,7 @@ TEST_CASE("the time of cache misses is measured if that is asked for") {
   CHECK(of_misses > 2 * of_hits);
 }
 
-TEST_CASE("what first loads of pages take behind any interrupt is no miss") {
+TEST_CASE("what first loads of pages take behind any interrupt is not a miss") {
   // Each line is in a page of its own.
   constexpr size_t kLines = 256;
   const std::vector<uint8_t> memory((kLines + 1) * kStride, 1);
