@@ -179,7 +179,7 @@ double TicksOfHit() {
   return static_cast<double>(fewest) / kReadings;
 }
 
-// Pages of which one line each was used, none next to another, so that their translations are in
+// Pages of which two lines each were used, none next to another, so that their translations are in
 // different lines of the page table, and none a part of a huge page.
 class UsedPages {
  public:
@@ -191,7 +191,7 @@ class UsedPages {
     if (memory == MAP_FAILED) return;
     bytes_ = static_cast<volatile uint8_t*>(memory);
     (void)::madvise(memory, kBytes, MADV_NOHUGEPAGE);
-    for (size_t page = 0; page < kPages; ++page) *Line(page) = 1;
+    Use();
   }
   ~UsedPages() {
     if (is_mapped()) ::munmap(const_cast<uint8_t*>(bytes_), kBytes);
@@ -200,42 +200,48 @@ class UsedPages {
   UsedPages& operator=(const UsedPages&) = delete;
 
   bool is_mapped() const { return bytes_ != nullptr; }
+  void Use() const {
+    for (size_t page = 0; page < kPages; ++page) {
+      *Line(page) = 1;
+      *OtherLine(page) = 1;
+    }
+  }
   volatile uint8_t* Line(size_t page) const { return bytes_ + page * (kStride + kLineBytes); }
+  volatile uint8_t* OtherLine(size_t page) const { return Line(page) + kStride / 16; }
 
  private:
-  static constexpr size_t kStride = size_t{64} << 12;
-  static constexpr size_t kLineBytes = 64;  // another set of the cache for each
+  static constexpr size_t kStride = size_t{8} << 12;  // the page table has as many in a line
+  static constexpr size_t kLineBytes = 64;            // another set of the cache for each
   static constexpr size_t kBytes = kPages * kStride;
 
   volatile uint8_t* bytes_ = nullptr;
 };
 
-// Returns the mean of what the first load of a page takes when its line is in the first cache,
-// behind a call of the kernel or not.
-double TicksOfPages(const UsedPages& pages, bool behind_call) {
+// Some machines discard all translations of addresses whenever the kernel is entered, so also in
+// front of each burst (page-table isolation without PCID, some hypervisors); others discard none.
+// Returns the mean of what the first load of a page takes beyond that of a second line, behind a
+// call of the kernel: what the call has evicted from caches delays both.
+double TicksOfPageWalk(double ns_per_tick) {
   constexpr int kSweeps = 16;
-  std::array<uint64_t, kSweeps * UsedPages::kPages> ticks;
+  constexpr double kMinNs = 3, kMaxNs = 40;  // noise; longer than any from caches
+  const UsedPages pages;
+  if (!pages.is_mapped()) return 0;
+  std::array<int64_t, kSweeps * UsedPages::kPages> ticks;
   for (int sweep = 0; sweep < kSweeps; ++sweep) {
-    for (size_t page = 0; page < UsedPages::kPages; ++page) (void)*pages.Line(page);
-    if (behind_call) (void)ClockNs(CLOCK_MONOTONIC);
+    pages.Use();
+    (void)ClockNs(CLOCK_MONOTONIC);
     for (size_t page = 0; page < UsedPages::kPages; ++page) {
-      ticks[sweep * UsedPages::kPages + page] = TicksOfLoad(pages.Line(page));
+      const auto of_first = static_cast<int64_t>(TicksOfLoad(pages.Line(page)));
+      const auto of_second = static_cast<int64_t>(TicksOfLoad(pages.OtherLine(page)));
+      ticks[sweep * UsedPages::kPages + page] = of_first - of_second;
     }
   }
   // An interrupt may be in any of them.
   std::sort(ticks.begin(), ticks.end());
   const auto first = ticks.begin() + ticks.size() / 4, last = ticks.end() - ticks.size() / 4;
-  return static_cast<double>(std::accumulate(first, last, uint64_t{0})) /
-         static_cast<double>(last - first);
-}
-
-// Some machines discard all translations of addresses whenever the kernel or a hypervisor is
-// entered, so also in front of each burst (page-table isolation without PCID, some
-// hypervisors); others discard none. A call of the kernel does what an interrupt does.
-double TicksOfPageWalk() {
-  const UsedPages pages;
-  if (!pages.is_mapped()) return 0;
-  return std::max(0.0, TicksOfPages(pages, true) - TicksOfPages(pages, false));
+  const double mean = static_cast<double>(std::accumulate(first, last, int64_t{0})) /
+                      static_cast<double>(last - first);
+  return mean * ns_per_tick < kMinNs ? 0 : std::min(mean, kMaxNs / ns_per_tick);
 }
 
 // These separate what the model hides anyway (a line in the second cache), misses, and what is none
@@ -249,7 +255,7 @@ trace::AccessTiming TimingOfAccesses(double ns_per_tick) {
   };
   trace::AccessTiming timing;
   timing.hit = static_cast<uint16_t>(std::clamp(TicksOfHit(), 1.0, 65535.0));
-  timing.page_walk = static_cast<uint16_t>(std::min(TicksOfPageWalk(), 65535.0));
+  timing.page_walk = static_cast<uint16_t>(std::min(TicksOfPageWalk(ns_per_tick), 65535.0));
   timing.min_miss = ticks(kMinMissNs);
   timing.max_miss = ticks(kMaxMissNs);
   return timing;

@@ -159,7 +159,9 @@ size_t DescriptorBudget() {
 // Returns whether reading the memory has effects, or its content may change at any time, because it
 // belongs to a device or to the kernel.
 bool IsForbidden(const Mapping& mapping) {
-  if (mapping.path.starts_with("[vvar")) return true;
+  for (const char* path : {"[vvar", "/sys/", "anon_inode:[vfio"}) {
+    if (mapping.path.starts_with(path)) return true;
+  }
   return mapping.path.starts_with("/dev/") && !mapping.path.starts_with("/dev/shm/") &&
          !mapping.path.starts_with("/dev/zero");
 }

@@ -31,8 +31,14 @@ constexpr uint64_t LowBits(size_t count) {
   return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
 }
 
-// Prefetchers load fewer lines ahead of a stream, in a page.
-constexpr uint64_t kFurtherLines = 40;
+// Returns a line of the page that a stream which is at `line` has not reached yet, and that is
+// farther ahead than prefetchers load: 20 lines at least. Of a stream that begins in the last third
+// of a page, it has passed.
+constexpr uint64_t LineAheadOf(uint64_t line) {
+  constexpr uint64_t kDistance = 40, kMinDistance = 20, kLast = 63;
+  if (line + kDistance <= kLast) return line + kDistance;
+  return line + kMinDistance <= kLast ? kLast : line - kDistance;
+}
 
 constexpr size_t BytesInLine(uint64_t address, size_t size) {
   const size_t rest = kLineBytes - address % kLineBytes;
@@ -115,6 +121,8 @@ OverlayMemory::PageEntry* OverlayMemory::EnterPage(uint64_t address) {
     return nullptr;
   }
   if (keeps_pages) entry->tag = page_address | epoch;
+  const unsigned slot = MemoryReader::SlotOf(address);
+  far_pages[slot / 64] &= ~(uint64_t{1} << (slot % 64));
   entry->page = FindDirtyPage(page_address);
   entry->dirty = entry->page == nullptr ? 0 : entry->page->dirty;
   const bool are_all_special = times_accesses || !is_read_in_place;
@@ -149,19 +157,18 @@ void OverlayMemory::TimeAccess(PageEntry* entry, uint64_t address, uint64_t* mis
   uint64_t ticks = 0;
   if (!TimeLoad(address, &ticks)) return;
   const uint64_t min_miss = uint64_t{timing.hit} + timing.min_miss;
-  const bool is_miss = ticks >= min_miss + 3 * page_walk;
-  if (is_miss && ticks <= uint64_t{timing.hit} + timing.max_miss) {
-    *miss_ticks += ticks - timing.hit - page_walk;
-  }
+  const uint64_t max_miss = uint64_t{timing.hit} + timing.max_miss;
+  const bool is_miss = ticks >= min_miss + 3 * page_walk && ticks <= max_miss;
+  if (is_miss) *miss_ticks += ticks - timing.hit - page_walk;
   const unsigned slot = MemoryReader::SlotOf(address);
   uint64_t& far = far_pages[slot / 64];
   const uint64_t bit = uint64_t{1} << (slot % 64);
   if (is_first_of_page) {
-    const uint64_t further = (address + kFurtherLines * kLineBytes) % kPageBytes;
-    uint64_t ticks_further = 0;
-    const bool is_far = is_miss || (TimeLoad(PageOf(address) + further, &ticks_further) &&
-                                    ticks_further >= min_miss);
-    far = is_far ? far | bit : far & ~bit;
+    const uint64_t ahead = PageOf(address) + LineAheadOf(LineOf(address)) * kLineBytes;
+    uint64_t ticks_ahead = 0;
+    const bool is_far = is_miss || (TimeLoad(ahead, &ticks_ahead) && ticks_ahead >= min_miss &&
+                                    ticks_ahead <= max_miss);
+    if (is_far) far |= bit;
   }
   if (!is_miss && (far & bit) != 0) ++use.streamed_lines;
 }

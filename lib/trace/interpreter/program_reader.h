@@ -20,11 +20,11 @@ struct MemoryReader {
   static constexpr unsigned kPages = 256;
   static constexpr size_t kPagesBytes = kPages * kPageBytes;
 
-  // Returns the slot of the page with this address. Arrays are often a power of two apart: their
-  // pages have different slots.
+  // Returns the slot of the page with this address. Pages next to each other have different ones,
+  // and so do those of arrays that are a power of two apart, up to 64 GB.
   [[gnu::always_inline]] static constexpr unsigned SlotOf(uint64_t address) {
     const uint64_t page = address / kPageBytes;
-    return static_cast<unsigned>((page ^ (page >> 8) ^ (page >> 16)) % kPages);
+    return static_cast<unsigned>((page + (page >> 8) + (page >> 16)) % kPages);
   }
   // Returns where the byte with this address is in `pages`.
   static constexpr size_t OffsetOf(uint64_t address) {

@@ -206,6 +206,21 @@ TEST_CASE("a page that is gone does not keep others from being read") {
   }
 }
 
+TEST_CASE("pages next to each other and of arrays a power of two apart have different slots") {
+  using trace::MemoryReader;
+  for (const uint64_t page : {0x7fffull, 0xffull, 0x5555'5555ull, 0x7f12'3456'7ull}) {
+    const uint64_t address = page * kPageBytes;
+    CAPTURE(address);
+    for (uint64_t next = 1; next <= 64; ++next) {
+      CHECK(MemoryReader::SlotOf(address + next * kPageBytes) != MemoryReader::SlotOf(address));
+    }
+    for (int bit = 12; bit < 36; ++bit) {
+      CAPTURE(bit);
+      CHECK(MemoryReader::SlotOf(address + (uint64_t{1} << bit)) != MemoryReader::SlotOf(address));
+    }
+  }
+}
+
 TEST_CASE("pages that share a slot are both read") {
   constexpr size_t kBytes = 2 * trace::MemoryReader::kPagesBytes;
   void* const memory =
