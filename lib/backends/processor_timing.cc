@@ -207,11 +207,12 @@ class UsedPages {
     }
   }
   volatile uint8_t* Line(size_t page) const { return bytes_ + page * (kStride + kLineBytes); }
-  volatile uint8_t* OtherLine(size_t page) const { return Line(page) + kStride / 16; }
+  volatile uint8_t* OtherLine(size_t page) const { return Line(page) + kHalfPage; }
 
  private:
   static constexpr size_t kStride = size_t{8} << 12;  // the page table has as many in a line
   static constexpr size_t kLineBytes = 64;            // another set of the cache for each
+  static constexpr size_t kHalfPage = 2048;
   static constexpr size_t kBytes = kPages * kStride;
 
   volatile uint8_t* bytes_ = nullptr;

@@ -28,7 +28,7 @@ struct ProcessorTiming {
   double repeat = 30;  // what a repeated string instruction takes for few words
 };
 
-// Takes some 150 microseconds, or 400 where page faults are slow.
+// Takes some 150 microseconds, or up to 700 where page faults are slow.
 ProcessorTiming MeasureProcessor();
 
 }  // namespace hbbp

@@ -13,8 +13,8 @@ struct alignas(sizeof(uint64_t)) AccessTiming {
   uint16_t hit = 0;       // mean of lines in the nearest cache; 0: loads are not timed
   uint16_t min_miss = 0;  // a miss takes at least so much more than a hit,
   uint16_t max_miss = 0;  // and at most so much: what takes longer is an interrupt or a page fault
-  // What the first load of a page takes beyond that, if the kernel discards translations of
-  // addresses whenever it is entered, and so in front of a burst.
+  // What the first load of a page takes more than another hit, if the kernel discards translations
+  // of addresses whenever it is entered, and so in front of a burst.
   uint16_t page_walk = 0;
 
   bool operator==(const AccessTiming&) const = default;

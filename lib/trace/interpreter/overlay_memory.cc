@@ -148,7 +148,8 @@ bool OverlayMemory::TimeLoad(uint64_t address, uint64_t* ticks) {
 
 // Loads from the line, which is not special afterwards, and adds the ticks of a miss. A walk
 // through page tables that were used less than those of the measurement takes up to three times as
-// long, and is not a miss either.
+// long, and is not a miss either. A hit in a page that is far is a line that a prefetcher has
+// loaded.
 void OverlayMemory::TimeAccess(PageEntry* entry, uint64_t address, uint64_t* miss_ticks) {
   const bool is_first_of_page = entry->special == ~uint64_t{0} && entry->dirty == 0;
   const uint64_t page_walk = is_first_of_page ? timing.page_walk : 0;
