@@ -18,8 +18,9 @@ namespace {
 
 constexpr char kState[] = "stat";
 constexpr char kTimes[] = "schedstat";
-// Listing takes at most this part of the time.
+// Listing takes at most this part of the time, unless new threads would be found later than this.
 constexpr uint64_t kListingDivisor = 200;
+constexpr uint64_t kMaxListingIntervalNs = 500'000'000;
 // So many threads have descriptors, two each.
 constexpr size_t kMaxThreadsWithFiles = 64;
 
@@ -83,8 +84,9 @@ void ThreadTimes::AddThread(pid_t tid) {
 }
 
 void ThreadTimes::ListThreadsNow() {
-  const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
+  const uint64_t begin_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID);
   const StatusOr<std::vector<pid_t>> alive = ListThreadsAmong(only_, pid_);
+  const uint64_t listing_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
   if (!alive.ok()) return threads_.clear();
   std::erase_if(threads_, [&alive](const auto& thread) {
     return !std::binary_search(alive->begin(), alive->end(), thread.first);
@@ -92,8 +94,8 @@ void ThreadTimes::ListThreadsNow() {
   for (const pid_t tid : *alive) {
     if (!threads_.contains(tid)) AddThread(tid);
   }
-  const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
-  next_listing_ns_ = now_ns + (now_ns - begin_ns) * kListingDivisor;
+  next_listing_ns_ = ClockNs(CLOCK_MONOTONIC) +
+                     std::min(listing_ns * kListingDivisor, kMaxListingIntervalNs);
 }
 
 std::vector<pid_t> ThreadTimes::ListRunning() {

@@ -97,12 +97,13 @@ class ProbeProfileTest(record_support.RecordTest):
     def test_what_bursts_do_not_know(self):
         self.record_rounds()
         file = self.productions('loops: conditional && backward && !taken && name = Rounds => count(function, trips), null\n'
-                                'calls: proc_call && name = twice => count(caller, function, target), null\n')
+                                # No burst has the call of Rounds itself.
+                                'calls: proc_call && name = twice, Rounds => count(caller, function, target), null\n')
         found = self.probe('-p', file)
         rows = {row['table']: row for row in found['rows']}
         self.assertEqual(len(found['rows']), 2)
         self.assertEqual(rows['loops']['trips'], 8)
-        self.assertEqual(rows['calls']['caller'], 'Rounds')
+        self.assertEqual((rows['calls']['caller'], rows['calls']['function']), ('Rounds', 'twice'))
         notes = '\n'.join(found['notes'])
         self.assertRegex(notes, r'[\d,]+ of [\d,]+ records of loops are left out, as the bursts do not know: trips')
         self.assertRegex(notes, r'[\d,]+ of [\d,]+ records of calls are left out, as the bursts do not know: caller')

@@ -219,7 +219,7 @@ class RecordOutsideTest(record_support.RecordTest):
                                program('outside'), 'threads',
                                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256)))
         self.assertEqual(result.returncode, 0, result)
-        self.assertIn('FirstPhase', ' '.join(self.functions()))
+        self.assertIn('SecondPhase', ' '.join(self.functions()))
 
     def test_a_suspended_recorder_holds_no_thread(self):
         process = self.worker(60_000)

@@ -817,6 +817,8 @@ TEST_CASE("a sample of a timer stands for all its expirations") {
         std::atomic<bool> done{false};
         std::atomic<int> rounds{0};
         std::thread timer([&] {
+          // The thread that is to be sampled may still be in the kernel, starting this one.
+          while (rounds == 0) std::this_thread::yield();
           for (const int overrun : {0, 3, -1}) {
             siginfo_t info = {};
             info.si_signo = SIGTRAP;
