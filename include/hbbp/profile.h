@@ -133,8 +133,8 @@ typedef struct hbbp_profile_info {
   uint64_t throttled;
   uint64_t unmapped;
   uint64_t recordings; /* that it is the sum of; 1 for a recording */
-  /* Of bursts and branch stacks, if the profile keeps them (hbbp_session_options.kept_burst_bytes):
-   */
+  /* Of bursts and branch stacks, if the profile keeps them (hbbp_session_options.kept_burst_bytes);
+     a burst that misses something in between is as many as it has parts: */
   uint64_t kept_bursts;     /* with their branches in order */
   uint64_t bursts_not_kept; /* counted only, as there was no room */
 } hbbp_profile_info;

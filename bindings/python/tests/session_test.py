@@ -164,7 +164,10 @@ class SessionTest(unittest.TestCase):
             support.work(seconds=0.5)
         profile = running.profile()
         info = profile.info()
-        self.assertEqual(info.kept_bursts + info.bursts_not_kept, info.samples)
+        # A burst with a gap is kept in parts.
+        parts = info.kept_bursts + info.bursts_not_kept
+        self.assertGreaterEqual(parts, info.samples)
+        self.assertLess(parts, 2 * info.samples)
         text = io.BytesIO()
         profile.analyze().export('brstack', text)
         bursts = [line for line in text.getvalue().splitlines() if line.startswith(b' ')]

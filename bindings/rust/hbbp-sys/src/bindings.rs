@@ -398,7 +398,8 @@ pub struct hbbp_profile_info {
     pub unmapped: u64,
     /// that it is the sum of; 1 for a recording
     pub recordings: u64,
-    /// Of bursts and branch stacks, if the profile keeps them (hbbp_session_options.kept_burst_bytes):
+    /// Of bursts and branch stacks, if the profile keeps them (hbbp_session_options.kept_burst_bytes);
+    /// a burst that misses something in between is as many as it has parts:
     /// with their branches in order
     pub kept_bursts: u64,
     /// counted only, as there was no room

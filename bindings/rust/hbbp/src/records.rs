@@ -74,7 +74,8 @@ records! {
         unmapped: u64 = raw.unmapped,
         /// Number of recordings that it is the sum of; 1 for a recording.
         recordings: u64 = raw.recordings,
-        /// Number of bursts and branch stacks that are kept with their branches in order.
+        /// Number of bursts and branch stacks that are kept with their branches in order; a burst that misses something
+        /// in between is as many as it has parts.
         kept_bursts: u64 = raw.kept_bursts,
         /// Number of those that were counted only, for want of room.
         bursts_not_kept: u64 = raw.bursts_not_kept,
