@@ -41,7 +41,8 @@ int TryBreakpoint() {
 }
 
 Capability ProbeTimers() {
-  const StatusOr<ThreadSampler> timer = ThreadSampler::OpenTimer(kPeriodNs, ::gettid(), 0);
+  const StatusOr<ThreadSampler> timer =
+      ThreadSampler::OpenTimer(kPeriodNs, kPeriodNs, ::gettid(), 0);
   if (timer.ok()) {
     return {"thread_timers", CapabilityState::kSupported, "CPU-time timers of threads", ""};
   }

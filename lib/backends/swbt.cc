@@ -84,6 +84,11 @@ uint64_t SignalNs(const TraceTrigger& trigger) {
 }
 // A new period starts at once, so that a part of the one before is lost each time.
 constexpr uint64_t kSamplesByDraw = 8;
+// Of periods of at least a millisecond the first sample comes after a sixteenth or more, and after
+// a quarter of a millisecond at least.
+constexpr uint64_t kMinDividedNs = 1'000'000;
+constexpr uint64_t kMaxDivision = 16;
+constexpr uint64_t kMinFirstNs = 250'000;
 // The process is scanned for new threads at this interval, if they do not inherit a sampler,
 constexpr int kThreadsIntervalMs = 20;
 // and at this one if there were no new threads for a while.
@@ -288,15 +293,12 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   trace::Tracer::Get().Enable();
   threads_inherit_ = true;
   samples_by_event_ = has_events_;
-  Status status = AttachThreads();
-  draws_ = 0;
+  draws_ = samples_at_draw_ = 0;
   sampled_threads_.clear();
   drawn_periods_.clear();
   inherited_periods_.clear();
-  if (draws_periods_) {
-    for (const auto& [tid, sampler] : samplers_) sampled_threads_.insert(tid);
-    DrawPeriods();
-  }
+  first_period_ends_.clear();
+  Status status = AttachThreads();
   periods_with_draws_ = 0;
   lost_periods_ = lost_share_ = 0;
   dense_drain_interval_ms_ = ChooseDrainInterval(period_);
@@ -490,22 +492,58 @@ Status SwbtBackend::AttachNewThreads(size_t* found) {
   return OkStatus();
 }
 
+// Every moment of the first period is sampled equally often, so that programs which all begin the
+// same way are not sampled at the same code, and one that ends within a period is seen as often as
+// it lasts. An event has one period from its start on, so that another event does this; of a PMU,
+// which has few counters, none does.
+void SwbtBackend::DivideFirstPeriod(pid_t tid, uint64_t period, ThreadSampler* sampler) {
+  const bool has_descriptors = samplers_.size() < max_events_ / 2;
+  const bool may_divide = draws_periods_ && trigger_.IsClock() && attr_.sigtrap && has_descriptors;
+  if (!may_divide || !sampler->HasEvent() || period < kMinDividedNs) return;
+  const uint64_t shortest = std::max(period / kMaxDivision, kMinFirstNs);
+  const uint64_t data = trace::Tracer::Get().FirstSampleData(last_sampler_);
+  sampler->DivideFirstPeriod(attr_, draw_.Between(shortest, period), tid, data);
+  first_period_ends_[tid] = ClockNs(CLOCK_MONOTONIC) + 2 * period;
+}
+
+// Ends those with a burst. Where samples begin none, time ends them.
+void SwbtBackend::EndFirstPeriods() {
+  if (first_period_ends_.empty()) return;
+  const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
+  std::erase_if(first_period_ends_, [&](const auto& thread) {
+    const auto& [tid, end_ns] = thread;
+    if (now_ns < end_ns && !sampled_threads_.contains(tid)) return false;
+    const auto sampler = samplers_.find(tid);
+    if (sampler != samplers_.end()) sampler->second.EndFirstPeriod();
+    return true;
+  });
+}
+
+StatusOr<ThreadSampler> SwbtBackend::OpenTimer(pid_t tid, uint64_t period, uint64_t signal_data) {
+  const uint64_t first = draws_periods_ ? draw_.Between(1, period) : period;
+  return ThreadSampler::OpenTimer(period, first, tid, signal_data);
+}
+
 Status SwbtBackend::AttachThread(pid_t tid) {
   const uint64_t signal_data = trace::Tracer::Get().SampleData(last_sampler_ + 1);
+  const uint64_t period = draws_periods_ ? draw_.Next(period_) : period_;
+  attr_.sample_period = period;
   // A timer counts time, and cannot stand in for an event that does not.
   const bool may_have_timer = trigger_.IsClock();
   const bool may_have_event =
       samples_by_event_ && (samplers_.size() < max_events_ || !may_have_timer);
   StatusOr<ThreadSampler> sampler =
       may_have_event ? ThreadSampler::OpenEvent(attr_, tid, signal_data, trace::kSampleSignal)
-                     : ThreadSampler::OpenTimer(period_, tid, signal_data);
+                     : OpenTimer(tid, period, signal_data);
   const bool is_busy = !sampler.ok() && sampler.status().code() == StatusCode::kBusy;
   if (is_busy && may_have_event && may_have_timer) {
-    sampler = ThreadSampler::OpenTimer(period_, tid, signal_data);
+    sampler = OpenTimer(tid, period, signal_data);
   }
   if (!sampler.ok()) return sampler.status();
   if (samples_by_event_ && !sampler->HasEvent()) ++threads_by_timer_;
   ++last_sampler_;
+  if (draws_periods_) drawn_periods_[tid] = period;
+  DivideFirstPeriod(tid, period, &*sampler);
   if (!sampler->IsInherited() && only_threads_.empty()) threads_inherit_ = false;
   samplers_.emplace(tid, *std::move(sampler));
   return OkStatus();
@@ -565,7 +603,7 @@ StatusOr<std::map<pid_t, ThreadSampler>> SwbtBackend::OpenTimers() {
   for (const pid_t tid : alive) {
     if (tid == excluded_) continue;
     const uint64_t signal_data = trace::Tracer::Get().SampleData(++last_sampler_);
-    StatusOr<ThreadSampler> timer = ThreadSampler::OpenTimer(period_, tid, signal_data);
+    StatusOr<ThreadSampler> timer = OpenTimer(tid, period_, signal_data);
     if (timer.ok()) {
       timers.emplace(tid, *std::move(timer));
     } else if (timer.status().code() != StatusCode::kNotFound) {
@@ -644,6 +682,7 @@ void SwbtBackend::Drain(EventSink* sink) {
   }
   const bool take_unfinished = !tracer.is_enabled() && all_handlers_ended_;
   tracer.Drain(take_unfinished, [&](const trace::BurstView& view) { DeliverBurst(view, sink); });
+  EndFirstPeriods();
   DropEndedThreads();
   if (tracer.code_cache()->FlushIfFull()) weights_.ResetCode();
   DeliverStatistics(sink);

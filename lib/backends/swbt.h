@@ -88,6 +88,9 @@ class SwbtBackend : public Backend {
   Status AttachThreads();
   Status AttachNewThreads(size_t* found);
   Status AttachThread(pid_t tid);
+  StatusOr<ThreadSampler> OpenTimer(pid_t tid, uint64_t period, uint64_t signal_data);
+  void DivideFirstPeriod(pid_t tid, uint64_t period, ThreadSampler* sampler);
+  void EndFirstPeriods();
   bool ThreadsMayHaveChanged();
   void ReplaceEventsIfSwitchesAreExpensive(EventSink* sink);
   StatusOr<std::map<pid_t, ThreadSampler>> OpenTimers();
@@ -136,6 +139,7 @@ class SwbtBackend : public Backend {
   size_t max_events_ = 0;                    // limit for descriptors
   std::map<pid_t, ThreadSampler> samplers_;  // by the thread that they were opened for
   uint32_t last_sampler_ = 0;
+  std::map<pid_t, uint64_t> first_period_ends_;  // CLOCK_MONOTONIC, at the latest
   // New threads inherit a sampler; if false, each needs one of its own.
   bool threads_inherit_ = false;
   double handler_share_ = 0;  // of CPU time; 0: no limit

@@ -22,10 +22,19 @@ clockid_t CpuClockOf(pid_t tid) {
   return static_cast<clockid_t>(static_cast<unsigned>(~tid) << 3) | kOfThread | kScheduled;
 }
 
-itimerspec Every(uint64_t period_ns) {
-  const timespec interval = {static_cast<time_t>(period_ns / 1'000'000'000),
-                             static_cast<long>(period_ns % 1'000'000'000)};
-  return {interval, interval};
+timespec TimespecOf(uint64_t ns) {
+  return {static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
+}
+
+void SetTimer(int timer, uint64_t period_ns, uint64_t first_ns) {
+  const itimerspec setting = {TimespecOf(period_ns), TimespecOf(first_ns)};
+  ::syscall(SYS_timer_settime, timer, 0, &setting, nullptr);
+}
+
+// The program may have closed it, and have another one there.
+void CloseEvent(UniqueFd* event) {
+  if (event->valid() && !IsPerfEvent(event->get())) (void)event->Release();
+  event->Reset();
 }
 
 Status SendSignalTo(pid_t tid, int signal, int fd) {
@@ -66,7 +75,17 @@ StatusOr<ThreadSampler> ThreadSampler::OpenEvent(perf_event_attr attr, pid_t tid
   return PerfEventOpenStatus(errno, "sampling with sigtrap");
 }
 
-StatusOr<ThreadSampler> ThreadSampler::OpenTimer(uint64_t period_ns, pid_t tid,
+void ThreadSampler::DivideFirstPeriod(perf_event_attr attr, uint64_t period, pid_t tid,
+                                      uint64_t signal_data) {
+  attr.sample_period = period;
+  attr.sig_data = signal_data;
+  attr.inherit = attr.inherit_thread = 0;
+  first_event_ = UniqueFd(RawPerfEventOpen(attr, tid, -1));
+}
+
+void ThreadSampler::EndFirstPeriod() { CloseEvent(&first_event_); }
+
+StatusOr<ThreadSampler> ThreadSampler::OpenTimer(uint64_t period_ns, uint64_t first_ns, pid_t tid,
                                                  uint64_t signal_data) {
   sigevent event;
   std::memset(&event, 0, sizeof(event));
@@ -80,12 +99,13 @@ StatusOr<ThreadSampler> ThreadSampler::OpenTimer(uint64_t period_ns, pid_t tid,
     if (errno == EINVAL) return MakeStatus(StatusCode::kNotFound, "thread %d has ended", tid);
     return ErrnoStatus(errno, "timer_create");
   }
-  sampler.SetPeriod(period_ns);
+  SetTimer(sampler.timer_, period_ns, first_ns);
   return sampler;
 }
 
 ThreadSampler::ThreadSampler(ThreadSampler&& other) noexcept
     : event_(std::move(other.event_)),
+      first_event_(std::move(other.first_event_)),
       timer_(std::exchange(other.timer_, -1)),
       is_inherited_(other.is_inherited_) {}
 
@@ -93,6 +113,7 @@ ThreadSampler& ThreadSampler::operator=(ThreadSampler&& other) noexcept {
   if (this != &other) {
     Close();
     event_ = std::move(other.event_);
+    first_event_ = std::move(other.first_event_);
     timer_ = std::exchange(other.timer_, -1);
     is_inherited_ = other.is_inherited_;
   }
@@ -101,21 +122,18 @@ ThreadSampler& ThreadSampler::operator=(ThreadSampler&& other) noexcept {
 
 void ThreadSampler::SetPeriod(uint64_t period) {
   if (event_.valid()) ::ioctl(event_.get(), PERF_EVENT_IOC_PERIOD, &period);
-  if (timer_ < 0) return;
-  const itimerspec setting = Every(period);
-  ::syscall(SYS_timer_settime, timer_, 0, &setting, nullptr);
+  if (timer_ >= 0) SetTimer(timer_, period, period);
 }
 
 void ThreadSampler::Stop() {
+  EndFirstPeriod();
   if (event_.valid()) ::ioctl(event_.get(), PERF_EVENT_IOC_DISABLE, 0);
-  if (timer_ < 0) return;
-  const itimerspec setting = Every(0);
-  ::syscall(SYS_timer_settime, timer_, 0, &setting, nullptr);
+  if (timer_ >= 0) SetTimer(timer_, 0, 0);
 }
 
 void ThreadSampler::Close() {
-  if (event_.valid() && !IsPerfEvent(event_.get())) (void)event_.Release();
-  event_.Reset();
+  EndFirstPeriod();
+  CloseEvent(&event_);
   if (timer_ >= 0) ::syscall(SYS_timer_delete, std::exchange(timer_, -1));
 }
 

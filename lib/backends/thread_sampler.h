@@ -24,7 +24,9 @@ class ThreadSampler {
   // the thread has ended.
   static StatusOr<ThreadSampler> OpenEvent(perf_event_attr attr, pid_t tid, uint64_t signal_data,
                                            int signal);
-  static StatusOr<ThreadSampler> OpenTimer(uint64_t period_ns, pid_t tid, uint64_t signal_data);
+  // The first period is `first_ns` long.
+  static StatusOr<ThreadSampler> OpenTimer(uint64_t period_ns, uint64_t first_ns, pid_t tid,
+                                           uint64_t signal_data);
 
   ThreadSampler(ThreadSampler&& other) noexcept;
   ThreadSampler& operator=(ThreadSampler&& other) noexcept;
@@ -33,6 +35,11 @@ class ThreadSampler {
   // Returns whether threads that its thread starts get one like it.
   bool IsInherited() const { return is_inherited_; }
   bool HasEvent() const { return event_.valid(); }
+
+  // Has another event with sigtrap send the thread signals, each `period`, until EndFirstPeriod();
+  // `attr` is as in OpenEvent. Threads that the thread starts do not inherit it.
+  void DivideFirstPeriod(perf_event_attr attr, uint64_t period, pid_t tid, uint64_t signal_data);
+  void EndFirstPeriod();
 
   void SetPeriod(uint64_t period);
   void Stop();
@@ -46,6 +53,7 @@ class ThreadSampler {
   ThreadSampler() = default;
 
   UniqueFd event_;
+  UniqueFd first_event_;
   int timer_ = -1;
   bool is_inherited_ = false;
 };

@@ -72,12 +72,16 @@ PeriodDraw PeriodDraw::SeededByTime() {
 }
 
 uint64_t PeriodDraw::Next(uint64_t period) {
+  const uint64_t reach = period / 8;
+  return Between(period - reach, period + reach);
+}
+
+uint64_t PeriodDraw::Between(uint64_t first, uint64_t last) {
   state_ ^= state_ >> 12;
   state_ ^= state_ << 25;
   state_ ^= state_ >> 27;
   const uint64_t random = state_ * 0x2545F4914F6CDD1Dull;
-  const uint64_t reach = period / 8;
-  return period - reach + random % (2 * reach + 1);
+  return first + random % (last - first + 1);
 }
 
 }  // namespace hbbp

@@ -29,6 +29,9 @@ class PeriodDraw {
   // period.
   uint64_t Next(uint64_t period);
 
+  // Draws uniformly from [first, last].
+  uint64_t Between(uint64_t first, uint64_t last);
+
  private:
   uint64_t state_;
 };

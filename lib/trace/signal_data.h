@@ -20,7 +20,13 @@ inline constexpr int kKindShift = 20;
 inline constexpr uint32_t kKindMask = 0xf;
 inline constexpr uint32_t kNumberMask = (1u << kKindShift) - 1;
 
-enum class SignalKind : uint32_t { kSample = 1, kBreakpointHit = 2, kCleanUp = 3, kInterrupt = 4 };
+enum class SignalKind : uint32_t {
+  kSample = 1,
+  kBreakpointHit = 2,
+  kCleanUp = 3,
+  kInterrupt = 4,
+  kFirstSample = 5
+};
 
 constexpr uint64_t MakeSignalData(uint32_t session, SignalKind kind, uint32_t number) {
   return kSignalCookie | uint64_t{session & kSessionMask} << kSessionShift |

@@ -52,6 +52,7 @@ struct alignas(64) ThreadSlot {
 
   uint32_t sampler;          // the sampler whose samples the thread accepts, or 0 for any
   uint32_t foreign_samples;  // samples of another one since
+  bool had_first_sample;     // which stands for the first period of the sampler, still to end
   bool is_warm;       // the first burst, which finds cold caches and costs no budget, is over
   int64_t budget_ns;  // handler time that CPU time has added and bursts have not used
   // These are of the CPU time of the thread.

@@ -121,6 +121,7 @@ void ThreadSlots::Free(uint32_t index, bool has_bursts) {
   slot.look_ahead = nullptr;
   slot.sampler = 0;
   slot.foreign_samples = 0;
+  slot.had_first_sample = false;
   slot.is_warm = false;
   slot.budget_ns = 0;
   slot.budget_until_ns = 0;
@@ -165,6 +166,7 @@ void ThreadSlots::StartSession() {
   for (uint32_t i = 0; i < used_; ++i) {
     ThreadSlot& slot = slots_[i];
     slot.sampler = 0;
+    slot.had_first_sample = false;
     slot.budget_ns = 0;
     slot.budget_until_ns = 0;
     slot.handlers_ns = slot.earlier_handlers_ns = 0;

@@ -142,7 +142,10 @@ uint32_t ElapsedPeriods(const siginfo_t& info) {
 // A thread that started while samplers were attached may have inherited a sampler and got another
 // one.
 HBBP_SIGNAL_EDGE bool IsOwnSample(ThreadSlot* slot, uint32_t sampler) {
-  if (slot->sampler == 0 || ++slot->foreign_samples == kForeignSamples) slot->sampler = sampler;
+  if (slot->sampler == 0 || ++slot->foreign_samples == kForeignSamples) {
+    slot->sampler = sampler;
+    slot->had_first_sample = false;
+  }
   if (slot->sampler != sampler) return false;
   slot->foreign_samples = 0;
   return true;
@@ -252,6 +255,10 @@ bool Tracer::WasInHandler(uint32_t tid, uint64_t time_ns, uint64_t ip) const {
 
 uint64_t Tracer::SampleData(uint32_t sampler) const {
   return MakeSignalData(session_, SignalKind::kSample, sampler);
+}
+
+uint64_t Tracer::FirstSampleData(uint32_t sampler) const {
+  return MakeSignalData(session_, SignalKind::kFirstSample, sampler);
 }
 
 bool Tracer::Owns(uint64_t address) const {
@@ -379,15 +386,32 @@ HBBP_SIGNAL_EDGE bool Tracer::OnTrap(siginfo_t* info, ucontext_t* context) {
   if (session != (session_ & kSessionMask) || !slots_.are_reserved()) return true;
   const SignalKind kind = KindOf(data);
   const bool was_delayed = info->si_code == kTrapPerf && WasDelayed(*info);
-  if (kind != SignalKind::kSample) {
+  if (kind != SignalKind::kSample && kind != SignalKind::kFirstSample) {
     if (number < slots_.used()) Handle(slots_.at(number), {kind, was_delayed}, context);
     return true;
   }
-  ThreadSlot* slot = enabled_.load() ? ClaimSlot() : nullptr;
-  if (slot != nullptr && IsOwnSample(slot, number)) {
-    Handle(slot, {kind, was_delayed, WasInKernel(*info, *context), ElapsedPeriods(*info)}, context);
-  }
+  ThreadSlot* slot = SlotOfSample(kind, number);
+  if (slot == nullptr) return true;
+  const Arrival arrival = {SignalKind::kSample, was_delayed, WasInKernel(*info, *context),
+                           ElapsedPeriods(*info)};
+  Handle(slot, arrival, context);
   return true;
+}
+
+// Returns null if the sample is none that the thread takes.
+HBBP_SIGNAL_EDGE ThreadSlot* Tracer::SlotOfSample(SignalKind kind, uint32_t sampler) {
+  ThreadSlot* slot = enabled_.load() ? ClaimSlot() : nullptr;
+  if (slot == nullptr) return nullptr;
+  if (kind == SignalKind::kFirstSample) {
+    if (slot->sampler != 0) return nullptr;
+    slot->sampler = sampler;
+    slot->had_first_sample = true;
+    return slot;
+  }
+  if (!IsOwnSample(slot, sampler)) return nullptr;
+  if (!slot->had_first_sample) return slot;
+  slot->had_first_sample = false;
+  return nullptr;
 }
 
 // Hypervisors sometimes deliver a debug exception without the bits that say what caused it. The

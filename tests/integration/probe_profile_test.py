@@ -148,7 +148,7 @@ class ProbeProfileTest(record_support.RecordTest):
         reason = record_support.why_not_permitted()
         if reason:
             self.skipTest(reason)
-        result = self.run_tool('probe', '--live', '-c', '1G', '--', program('rounds'), 1)
+        result = self.run_tool('probe', '--live', '-c', '1T', '--', program('rounds'), 1)
         self.assertEqual(result.returncode, 2)
         self.assertIn('hbbp probe: the recording has no bursts: the program ran too briefly', result.stderr)
         result = self.run_tool('probe', '--live', '--', '/does/not/exist')

@@ -407,6 +407,16 @@ class RecordSwbtTest(record_support.RecordTest):
         for _ in range(5):
             self.trace(program('ends'), 'handler', 5, status=5)
 
+    def test_processes_that_end_within_a_period_are_sampled(self):
+        runs = 60
+        script = f'for i in $(seq {runs}); do "$0" return 10; done'
+        result = self.run_tool('record', '--source', 'swbt', '-e', 'task-clock', '-c', 20_000_000, '-o', self.file, '--',
+                               'sh', '-c', script, program('ends'))
+        self.assertEqual(result.returncode, 0, result)
+        sampled = sum(source['bursts'] for file in self.children().values() for source in self.info(file)['sources'])
+        # Half of them have a burst; this is six standard deviations.
+        self.assertLess(abs(sampled - runs / 2), 24)
+
     def test_threads_born_and_dying(self):
         for mode in MODES:
             with self.subTest(mode):

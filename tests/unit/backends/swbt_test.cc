@@ -774,6 +774,27 @@ TEST_CASE("a session begins with a burst for each sample, and goes on with one f
   CHECK(median(&later) == Approx(4 * nominal).epsilon(0.1));
 }
 
+// Without a random first sample none of the runs would have one, or each would at the same time.
+TEST_CASE("a program that ends within a period is sampled as often as it lasts") {
+  const TracingMethod method = GENERATE(TracingMethod::kBest, TracingMethod::kTimers);
+  BackendConfig config = BranchConfig(TraceMode::kLookAhead);
+  config.period = 40'000'000;
+  config.period_mode = PeriodMode::kPrime;
+  constexpr int kRuns = 40, kWorkMs = 20;
+  int sampled = 0;
+  for (int i = 0; i < kRuns; ++i) {
+    const Sink sink = Trace(
+        config, [] { WorkFor(kWorkMs); }, method);
+    const std::vector<uint64_t> periods = sink.PeriodsOfWholeBursts();
+    REQUIRE(periods.size() <= 1);
+    if (periods.empty()) continue;
+    ++sampled;
+    CHECK(periods.front() < config.period * 5 / 4);
+  }
+  // Six standard deviations.
+  CHECK(std::abs(sampled - kRuns / 2) < 19);
+}
+
 TEST_CASE("a burst stands for the samples that it has used up the time of") {
   BackendConfig config = BranchConfig(TraceMode::kLookAhead, 16384);
   config.period = 0;

@@ -94,6 +94,22 @@ TEST_CASE("drawn periods stay within an eighth, reach all of it, and have the ri
   }
 }
 
+TEST_CASE("each number of a range is drawn equally often, the first and the last too") {
+  PeriodDraw draw(99);
+  constexpr int kDraws = 60'000;
+  constexpr uint64_t kFirst = 3, kLast = 8;
+  int drawn[kLast + 1] = {};
+  for (int i = 0; i < kDraws; ++i) {
+    const uint64_t number = draw.Between(kFirst, kLast);
+    REQUIRE(number >= kFirst);
+    REQUIRE(number <= kLast);
+    ++drawn[number];
+  }
+  for (uint64_t number = kFirst; number <= kLast; ++number) {
+    CHECK(drawn[number] == Approx(kDraws / 6.0).epsilon(0.06));
+  }
+}
+
 TEST_CASE("a tiny period can be drawn too") {
   PeriodDraw draw(1);
   for (uint64_t period = 1; period < 8; ++period) CHECK(draw.Next(period) == period);
