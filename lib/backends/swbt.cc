@@ -89,6 +89,10 @@ constexpr uint64_t kSamplesByDraw = 8;
 constexpr uint64_t kMinDividedNs = 1'000'000;
 constexpr uint64_t kMaxDivision = 16;
 constexpr uint64_t kMinFirstNs = 250'000;
+// So long after the last thread was born, no other one is waited for.
+constexpr uint64_t kNoBirthsNs = 200'000'000;
+// Threads that live at a draw are not sampled in what is left of their first period.
+constexpr uint64_t kFirstDrawIntervalNs = 100'000'000;
 // The process is scanned for new threads at this interval, if they do not inherit a sampler,
 constexpr int kThreadsIntervalMs = 20;
 // and at this one if there were no new threads for a while.
@@ -298,6 +302,8 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   drawn_periods_.clear();
   inherited_periods_.clear();
   first_period_ends_.clear();
+  divides_first_periods_ = false;
+  next_first_draw_ns_ = 0;
   Status status = AttachThreads();
   periods_with_draws_ = 0;
   lost_periods_ = lost_share_ = 0;
@@ -492,31 +498,44 @@ Status SwbtBackend::AttachNewThreads(size_t* found) {
   return OkStatus();
 }
 
-// Every moment of the first period is sampled equally often, so that programs which all begin the
-// same way are not sampled at the same code, and one that ends within a period is seen as often as
-// it lasts. An event has one period from its start on, so that another event does this; of a PMU,
-// which has few counters, none does.
-void SwbtBackend::DivideFirstPeriod(pid_t tid, uint64_t period, ThreadSampler* sampler) {
+// Every moment of a thread's first period is sampled equally often, so that programs which all
+// begin the same way are not sampled at the same code, and a thread that ends within a period is
+// seen as often as it lasts. An event has one period from its start on, so that another event does
+// this; of a PMU, which has few counters, none does.
+void SwbtBackend::DivideFirstPeriods(pid_t tid, ThreadSampler* sampler) {
   const bool has_descriptors = samplers_.size() < max_events_ / 2;
   const bool may_divide = draws_periods_ && trigger_.IsClock() && attr_.sigtrap && has_descriptors;
-  if (!may_divide || !sampler->HasEvent() || period < kMinDividedNs) return;
-  const uint64_t shortest = std::max(period / kMaxDivision, kMinFirstNs);
-  const uint64_t data = trace::Tracer::Get().FirstSampleData(last_sampler_);
-  sampler->DivideFirstPeriod(attr_, draw_.Between(shortest, period), tid, data);
-  first_period_ends_[tid] = ClockNs(CLOCK_MONOTONIC) + 2 * period;
+  if (!may_divide || !sampler->HasEvent() || period_ < kMinDividedNs) return;
+  const uint64_t shortest = std::max(period_ / kMaxDivision, kMinFirstNs);
+  sampler->DivideFirstPeriods(attr_, draw_.Between(shortest, period_), tid);
+  divides_first_periods_ = true;
 }
 
-// Ends those with a burst. Where samples begin none, time ends them.
-void SwbtBackend::EndFirstPeriods() {
-  if (first_period_ends_.empty()) return;
+// Those of threads at the start of the session end with a burst. Where samples begin none, time
+// ends them. As long as threads are born, these inherit events with a period that is drawn anew now
+// and then. A new event is needed for that: if a thread switches to one with the same inherited
+// events, the kernel exchanges the two sets and not their contents, so that the events which the
+// session opened are with any of the threads, and end with it.
+void SwbtBackend::DrawFirstPeriods() {
   const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
   std::erase_if(first_period_ends_, [&](const auto& thread) {
-    const auto& [tid, end_ns] = thread;
-    if (now_ns < end_ns && !sampled_threads_.contains(tid)) return false;
-    const auto sampler = samplers_.find(tid);
-    if (sampler != samplers_.end()) sampler->second.EndFirstPeriod();
-    return true;
+    return now_ns >= thread.second || sampled_threads_.contains(thread.first);
   });
+  const bool has_births = last_birth_ns_ != 0 && now_ns - last_birth_ns_ < kNoBirthsNs;
+  const bool may_be_inherited = has_births && threads_inherit_;
+  if (!may_be_inherited && !divides_first_periods_) return;
+  if (may_be_inherited && now_ns < next_first_draw_ns_) return;
+  next_first_draw_ns_ = now_ns + kFirstDrawIntervalNs;
+  divides_first_periods_ = false;
+  for (auto& [tid, sampler] : samplers_) {
+    if (first_period_ends_.contains(tid)) {
+      divides_first_periods_ = true;
+    } else if (may_be_inherited) {
+      DivideFirstPeriods(tid, &sampler);
+    } else {
+      sampler.EndFirstPeriods();
+    }
+  }
 }
 
 StatusOr<ThreadSampler> SwbtBackend::OpenTimer(pid_t tid, uint64_t period, uint64_t signal_data) {
@@ -543,7 +562,8 @@ Status SwbtBackend::AttachThread(pid_t tid) {
   if (samples_by_event_ && !sampler->HasEvent()) ++threads_by_timer_;
   ++last_sampler_;
   if (draws_periods_) drawn_periods_[tid] = period;
-  DivideFirstPeriod(tid, period, &*sampler);
+  DivideFirstPeriods(tid, &*sampler);
+  first_period_ends_[tid] = ClockNs(CLOCK_MONOTONIC) + 2 * period_;
   if (!sampler->IsInherited() && only_threads_.empty()) threads_inherit_ = false;
   samplers_.emplace(tid, *std::move(sampler));
   return OkStatus();
@@ -682,7 +702,7 @@ void SwbtBackend::Drain(EventSink* sink) {
   }
   const bool take_unfinished = !tracer.is_enabled() && all_handlers_ended_;
   tracer.Drain(take_unfinished, [&](const trace::BurstView& view) { DeliverBurst(view, sink); });
-  EndFirstPeriods();
+  if (tracer.is_enabled()) DrawFirstPeriods();
   DropEndedThreads();
   if (tracer.code_cache()->FlushIfFull()) weights_.ResetCode();
   DeliverStatistics(sink);

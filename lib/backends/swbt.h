@@ -89,8 +89,8 @@ class SwbtBackend : public Backend {
   Status AttachNewThreads(size_t* found);
   Status AttachThread(pid_t tid);
   StatusOr<ThreadSampler> OpenTimer(pid_t tid, uint64_t period, uint64_t signal_data);
-  void DivideFirstPeriod(pid_t tid, uint64_t period, ThreadSampler* sampler);
-  void EndFirstPeriods();
+  void DivideFirstPeriods(pid_t tid, ThreadSampler* sampler);
+  void DrawFirstPeriods();
   bool ThreadsMayHaveChanged();
   void ReplaceEventsIfSwitchesAreExpensive(EventSink* sink);
   StatusOr<std::map<pid_t, ThreadSampler>> OpenTimers();
@@ -139,7 +139,10 @@ class SwbtBackend : public Backend {
   size_t max_events_ = 0;                    // limit for descriptors
   std::map<pid_t, ThreadSampler> samplers_;  // by the thread that they were opened for
   uint32_t last_sampler_ = 0;
-  std::map<pid_t, uint64_t> first_period_ends_;  // CLOCK_MONOTONIC, at the latest
+  // Of threads that had a sampler opened: CLOCK_MONOTONIC, at the latest.
+  std::map<pid_t, uint64_t> first_period_ends_;
+  bool divides_first_periods_ = false;  // events that do may be open
+  uint64_t next_first_draw_ns_ = 0;
   // New threads inherit a sampler; if false, each needs one of its own.
   bool threads_inherit_ = false;
   double handler_share_ = 0;  // of CPU time; 0: no limit

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "perf/perf_event.h"
+#include "trace/signal_data.h"
 
 namespace hbbp {
 namespace {
@@ -67,6 +68,7 @@ StatusOr<ThreadSampler> ThreadSampler::OpenEvent(perf_event_attr attr, pid_t tid
   ThreadSampler sampler;
   sampler.event_ = UniqueFd(RawPerfEventOpen(attr, tid, -1));
   sampler.is_inherited_ = attr.inherit != 0;
+  sampler.signal_data_ = signal_data;
   if (sampler.event_.valid()) {
     if (!attr.sigtrap) HBBP_RETURN_IF_ERROR(SendSignalTo(tid, signal, sampler.event_.get()));
     return sampler;
@@ -75,15 +77,14 @@ StatusOr<ThreadSampler> ThreadSampler::OpenEvent(perf_event_attr attr, pid_t tid
   return PerfEventOpenStatus(errno, "sampling with sigtrap");
 }
 
-void ThreadSampler::DivideFirstPeriod(perf_event_attr attr, uint64_t period, pid_t tid,
-                                      uint64_t signal_data) {
+void ThreadSampler::DivideFirstPeriods(perf_event_attr attr, uint64_t period, pid_t tid) {
+  EndFirstPeriods();
   attr.sample_period = period;
-  attr.sig_data = signal_data;
-  attr.inherit = attr.inherit_thread = 0;
+  attr.sig_data = trace::AsFirstSample(signal_data_);
   first_event_ = UniqueFd(RawPerfEventOpen(attr, tid, -1));
 }
 
-void ThreadSampler::EndFirstPeriod() { CloseEvent(&first_event_); }
+void ThreadSampler::EndFirstPeriods() { CloseEvent(&first_event_); }
 
 StatusOr<ThreadSampler> ThreadSampler::OpenTimer(uint64_t period_ns, uint64_t first_ns, pid_t tid,
                                                  uint64_t signal_data) {
@@ -107,7 +108,8 @@ ThreadSampler::ThreadSampler(ThreadSampler&& other) noexcept
     : event_(std::move(other.event_)),
       first_event_(std::move(other.first_event_)),
       timer_(std::exchange(other.timer_, -1)),
-      is_inherited_(other.is_inherited_) {}
+      is_inherited_(other.is_inherited_),
+      signal_data_(other.signal_data_) {}
 
 ThreadSampler& ThreadSampler::operator=(ThreadSampler&& other) noexcept {
   if (this != &other) {
@@ -116,6 +118,7 @@ ThreadSampler& ThreadSampler::operator=(ThreadSampler&& other) noexcept {
     first_event_ = std::move(other.first_event_);
     timer_ = std::exchange(other.timer_, -1);
     is_inherited_ = other.is_inherited_;
+    signal_data_ = other.signal_data_;
   }
   return *this;
 }
@@ -126,13 +129,13 @@ void ThreadSampler::SetPeriod(uint64_t period) {
 }
 
 void ThreadSampler::Stop() {
-  EndFirstPeriod();
+  EndFirstPeriods();
   if (event_.valid()) ::ioctl(event_.get(), PERF_EVENT_IOC_DISABLE, 0);
   if (timer_ >= 0) SetTimer(timer_, 0, 0);
 }
 
 void ThreadSampler::Close() {
-  EndFirstPeriod();
+  EndFirstPeriods();
   CloseEvent(&event_);
   if (timer_ >= 0) ::syscall(SYS_timer_delete, std::exchange(timer_, -1));
 }

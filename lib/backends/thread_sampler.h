@@ -36,10 +36,11 @@ class ThreadSampler {
   bool IsInherited() const { return is_inherited_; }
   bool HasEvent() const { return event_.valid(); }
 
-  // Has another event with sigtrap send the thread signals, each `period`, until EndFirstPeriod();
-  // `attr` is as in OpenEvent. Threads that the thread starts do not inherit it.
-  void DivideFirstPeriod(perf_event_attr attr, uint64_t period, pid_t tid, uint64_t signal_data);
-  void EndFirstPeriod();
+  // Has another event with sigtrap send signals to `tid`, the thread, and to threads that it starts
+  // if they inherit its event, each `period`. Those that have started already get none any longer.
+  // `attr` is as in OpenEvent.
+  void DivideFirstPeriods(perf_event_attr attr, uint64_t period, pid_t tid);
+  void EndFirstPeriods();
 
   void SetPeriod(uint64_t period);
   void Stop();
@@ -56,6 +57,7 @@ class ThreadSampler {
   UniqueFd first_event_;
   int timer_ = -1;
   bool is_inherited_ = false;
+  uint64_t signal_data_ = 0;
 };
 
 // Returns an attr for ThreadSampler::OpenEvent that counts user code only, of the thread and of

@@ -37,6 +37,14 @@ constexpr SignalKind KindOf(uint64_t signal_data) {
   return static_cast<SignalKind>(static_cast<uint32_t>(signal_data >> kKindShift) & kKindMask);
 }
 
+// Returns, for the data of a sampler, that of an event whose first sample in a thread, if it comes
+// before one of the sampler, stands for the first period of that.
+constexpr uint64_t AsFirstSample(uint64_t sample_data) {
+  constexpr uint64_t kKind = uint64_t{kKindMask} << kKindShift;
+  return (sample_data & ~kKind) | uint64_t{static_cast<uint32_t>(SignalKind::kFirstSample)}
+                                      << kKindShift;
+}
+
 // si_perf_data and si_value have the same offset in siginfo_t.
 inline constexpr size_t kSignalDataOffset = 24;
 inline constexpr size_t kPerfFlagsOffset = 36;

@@ -61,7 +61,7 @@ struct alignas(64) ThreadSlot {
   uint64_t handlers_ns;       // time of handlers since the burst began
   uint64_t earlier_handlers_ns;  // time of handlers before the burst, since the one before it began
   uint32_t skipped;              // periods since the last burst that began none
-  uint32_t samples_to_burst;     // periods from the last burst to the next; 0: as on average
+  uint32_t samples_to_burst;     // periods from the last burst to the next; 0: not drawn yet
   uint32_t periods;              // sampling periods that the burst represents
 
   std::atomic<uint64_t> counters[kCounters];

@@ -151,13 +151,17 @@ HBBP_SIGNAL_EDGE bool IsOwnSample(ThreadSlot* slot, uint32_t sampler) {
   return true;
 }
 
-// Draws from mean - mean / 4 to mean + mean / 4. The CPU time of a sample, in nanoseconds, is as
-// good as random, once its bits are mixed.
-uint32_t DrawAround(uint32_t mean, uint64_t cpu_ns) {
+// Draws from 0 to count - 1. The CPU time of a sample, in nanoseconds, is as good as random, once
+// its bits are mixed.
+uint32_t DrawBelow(uint32_t count, uint64_t cpu_ns) {
   constexpr uint64_t kMixer = 0x9e3779b97f4a7c15;
+  return static_cast<uint32_t>(cpu_ns * kMixer >> 32) % count;
+}
+
+// Draws from mean - mean / 4 to mean + mean / 4.
+uint32_t DrawAround(uint32_t mean, uint64_t cpu_ns) {
   const uint32_t reach = mean / 4;
-  const auto random = static_cast<uint32_t>(cpu_ns * kMixer >> 32);
-  return mean - reach + random % (2 * reach + 1);
+  return mean - reach + DrawBelow(2 * reach + 1, cpu_ns);
 }
 
 }  // namespace
@@ -255,10 +259,6 @@ bool Tracer::WasInHandler(uint32_t tid, uint64_t time_ns, uint64_t ip) const {
 
 uint64_t Tracer::SampleData(uint32_t sampler) const {
   return MakeSignalData(session_, SignalKind::kSample, sampler);
-}
-
-uint64_t Tracer::FirstSampleData(uint32_t sampler) const {
-  return MakeSignalData(session_, SignalKind::kFirstSample, sampler);
 }
 
 bool Tracer::Owns(uint64_t address) const {
@@ -410,8 +410,10 @@ HBBP_SIGNAL_EDGE ThreadSlot* Tracer::SlotOfSample(SignalKind kind, uint32_t samp
   }
   if (!IsOwnSample(slot, sampler)) return nullptr;
   if (!slot->had_first_sample) return slot;
+  // The first sample of all stands for the period that ends here. In half of the threads this one
+  // stands for the next period, and in the others that one's end does.
   slot->had_first_sample = false;
-  return nullptr;
+  return DrawBelow(2, slot->handler_begin_ns) == 0 ? slot : nullptr;
 }
 
 // Hypervisors sometimes deliver a debug exception without the bits that say what caused it. The
@@ -554,8 +556,14 @@ bool Tracer::IsLeftOut(ThreadSlot* slot, uint32_t periods) {
     return false;
   }
   const uint32_t mean = config_.samples_by_burst;
-  const uint32_t wanted = slot->samples_to_burst != 0 ? slot->samples_to_burst : mean;
-  if (slot->skipped + periods < wanted) {
+  // Samples behind the last burst of a thread are lost. As many are taken as skipped in front of
+  // the first one, so that threads with fewer samples than there are for a burst have one as often
+  // as they last.
+  if (slot->samples_to_burst == 0) {
+    slot->samples_to_burst = mean;
+    slot->skipped += DrawBelow(mean, slot->handler_begin_ns);
+  }
+  if (slot->skipped + periods < slot->samples_to_burst) {
     slot->Add(Counter::kLeftOut);
     slot->skipped += periods;
     return true;

@@ -91,9 +91,6 @@ class Tracer {
   // si_perf_data or si_value. Threads may inherit it. A thread that gets samples of several
   // samplers accepts those of one.
   uint64_t SampleData(uint32_t sampler) const;
-  // Returns the same for an event whose first sample in a thread, if it comes before one of
-  // `sampler`, stands for the first period of that. Threads must not inherit it.
-  uint64_t FirstSampleData(uint32_t sampler) const;
   // Ends reads of handlers that wait for a page. The program may have to provide the page
   // (userfaultfd), and may need for that what the thread holds. Returns whether there was such a
   // read.
