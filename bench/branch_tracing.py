@@ -349,8 +349,9 @@ def verify(lab):
     print("| program | branches checked | disagreements | other registers than predicted |")
     print("|---|---|---|---|")
     checked = wrong = 0
+    period_ns = round((lab.arguments.periods or [5])[0] * 1e6)
     for name, command in lab.programs():
-        source = lab.trace(["--mode", "verify", "--period", "5000000"], command)
+        source = lab.trace(["--mode", "verify", "--period", str(period_ns)], command)
         counters = source["counters"]
         checked += source["verified_branches"]
         wrong += source["disagreements"]
