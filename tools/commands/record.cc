@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <utility>
 
 #include "base/clock.h"
@@ -166,9 +167,11 @@ void FinishForKilledCommand(const RecordOptions& record, const std::string& path
 
 // Runs in the keeper.
 void FinishForRunningProcesses(const std::string& output, const std::string& path, pid_t program,
-                               const std::vector<pid_t>& running) {
+                               const std::vector<pid_t>& running,
+                               const std::function<void()>& has_taken_over) {
   PartsDirectory directory(path);
   StatusOr<LiveProcesses> live = LiveProcesses::Open(path);
+  has_taken_over();
   if (live.ok()) live->WaitForAll(running);
   std::map<pid_t, ProcessParts> parts;
   if (!StoreProfiles(directory, program, output, {}, &parts).ok()) directory.KeepIfAnyProfile();
@@ -208,11 +211,12 @@ int RecordInside(const RecordOptions& record) {
   const StatusOr<std::string> parts_path = PartsDirectory::PathFor(record.output);
   if (!parts_path.ok()) return Fail(kName, parts_path.status().message());
   // The keeper starts before there is anything to clean up.
-  StatusOr<Keeper> keeper =
-      Keeper::Start([&](pid_t program) { FinishForKilledCommand(record, *parts_path, program); },
-                    [&](pid_t program, const std::vector<pid_t>& running) {
-                      FinishForRunningProcesses(record.output, *parts_path, program, running);
-                    });
+  StatusOr<Keeper> keeper = Keeper::Start(
+      [&](pid_t program) { FinishForKilledCommand(record, *parts_path, program); },
+      [&](pid_t program, const std::vector<pid_t>& running,
+          const std::function<void()>& has_taken_over) {
+        FinishForRunningProcesses(record.output, *parts_path, program, running, has_taken_over);
+      });
   if (!keeper.ok()) return Fail(kName, keeper.status().message());
   StatusOr<PartsDirectory> directory = PartsDirectory::Create(*parts_path);
   if (!directory.ok()) return Fail(kName, directory.status().message());

@@ -38,8 +38,14 @@ void DropStandardFiles() {
   ::setsid();
 }
 
-[[noreturn]] void Keep(const UniqueFd& reader, const Keeper::Finish& finish,
-                       const Keeper::GoOn& go_on) {
+void WaitForByteOrEnd(const UniqueFd& reader) {
+  char unused;
+  while (::read(reader.get(), &unused, 1) < 0 && errno == EINTR) {
+  }
+}
+
+[[noreturn]] void Keep(const UniqueFd& reader, const UniqueFd& life_writer,
+                       const Keeper::Finish& finish, const Keeper::GoOn& go_on) {
   ::prctl(PR_SET_NAME, "hbbp-keeper");
   // Signals of the terminal and of process groups are for others; this process ends by itself.
   for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(number, SIG_IGN);
@@ -51,7 +57,7 @@ void DropStandardFiles() {
       DropStandardFiles();
       std::vector<pid_t> running;
       while (Receive(reader, &message)) running.push_back(message);
-      go_on(program, running);
+      go_on(program, running, [&life_writer] { (void)!::write(life_writer.get(), "", 1); });
       ::_exit(0);
     }
     program = message;
@@ -85,7 +91,7 @@ StatusOr<Keeper> Keeper::Start(const Finish& finish, const GoOn& go_on) {
   const pid_t pid = StartGrandchild([&] {
     writer.Reset();
     life_reader.Reset();
-    Keep(reader, finish, go_on);
+    Keep(reader, life_writer, finish, go_on);
   });
   if (pid < 0) return ErrnoStatus(errno, "fork");
   int wait_status = 0;
@@ -99,15 +105,14 @@ Keeper::~Keeper() {
   if (!writer_.valid()) return;
   (void)!::write(writer_.get(), &kDismissed, sizeof(kDismissed));
   writer_.Reset();
-  char unused;
-  while (::read(life_reader_.get(), &unused, 1) < 0 && errno == EINTR) {
-  }
+  WaitForByteOrEnd(life_reader_);
 }
 
 void Keeper::HandOver(const std::vector<pid_t>& running) {
   (void)!::write(writer_.get(), &kGoOn, sizeof(kGoOn));
   for (const pid_t pid : running) (void)!::write(writer_.get(), &pid, sizeof(pid));
   writer_.Reset();
+  WaitForByteOrEnd(life_reader_);
 }
 
 void Keeper::Watch(pid_t program) { (void)!::write(writer_.get(), &program, sizeof(program)); }

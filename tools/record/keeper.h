@@ -19,14 +19,18 @@ class Keeper {
   // Runs in the keeper, after the starting process was killed and the program that it watched has
   // ended (0: there was none).
   using Finish = std::function<void(pid_t program)>;
-  // Runs in the keeper after HandOver, which got `running`, without files of a terminal or a pipe.
-  using GoOn = std::function<void(pid_t program, const std::vector<pid_t>& running)>;
+  // Runs in the keeper in HandOver, which got `running` and waits until `has_taken_over` is called,
+  // without files of a terminal or a pipe.
+  using GoOn = std::function<void(pid_t program, const std::vector<pid_t>& running,
+                                  const std::function<void()>& has_taken_over)>;
 
   static StatusOr<Keeper> Start(const Finish& finish, const GoOn& go_on);
   Keeper(Keeper&&) noexcept = default;
   // Dismisses it and waits for its end, unless the work was handed over.
   ~Keeper();
 
+  // What the starting process holds must not be let go before the keeper has it, too: another
+  // process would take it for abandoned.
   void HandOver(const std::vector<pid_t>& running);
 
   // Call it before the program runs. The program must be a child of the starting process.
