@@ -277,7 +277,7 @@ Status Translate(const hbbp_feed_options& given, hbbp::FeedOptions* options) {
   HBBP_RETURN_IF_ERROR(hbbp::capi::CheckSlice("hbbp_feed_options", given.slice_ns));
   options->files.slice_ns = given.slice_ns;
   HBBP_RETURN_IF_ERROR(
-      hbbp::capi::ReadKeptBurstBytes("hbbp_feed_options", given.kept_burst_bytes, &options->files));
+      hbbp::capi::ReadKeptDetail("hbbp_feed_options", given.kept_burst_bytes, &options->files));
   HBBP_RETURN_IF_ERROR(ReadHost("hbbp_feed_options", given, options));
   HBBP_RETURN_IF_ERROR(ReadFiles("hbbp_feed_create", given.root, given.moved_files,
                                  given.moved_file_count, &options->files));

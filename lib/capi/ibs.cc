@@ -8,9 +8,9 @@
 #include "events/ibs_level.h"
 #include "profile/ibs_buckets.h"
 
+using hbbp::IbsAccesses;
 using hbbp::IbsCount;
 using hbbp::IbsLatencyRecord;
-using hbbp::IbsLine;
 using hbbp::IbsSumRecord;
 using hbbp::ProfileData;
 using namespace hbbp::capi;  // NOLINT(google-build-using-namespace): C functions are global
@@ -59,7 +59,7 @@ hbbp_ibs_latency MakeLatency(const IbsLatencyRecord& record) {
   return latency;
 }
 
-hbbp_ibs_line MakeLine(const ProfileData& data, const IbsLine& record) {
+hbbp_ibs_line MakeLine(const ProfileData& data, const IbsAccesses& record) {
   HBBP_INIT(hbbp_ibs_line, line);
   line.pid = data.threads[record.thread].pid;
   line.tid = data.threads[record.thread].tid;
