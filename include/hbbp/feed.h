@@ -163,7 +163,12 @@ enum {
   HBBP_FEED_THREAD_NAME = 6, /* tid, name */
   HBBP_FEED_BUILD_ID = 7,    /* build_id of the file called name, for its mappings without one */
   HBBP_FEED_LOST = 8,        /* `count` samples of `source` were lost */
-  HBBP_FEED_THROTTLED = 9    /* sampling for `source` was held back once */
+  HBBP_FEED_THROTTLED = 9,   /* sampling for `source` was held back once */
+  HBBP_FEED_DATA = 10 /* the process has a block of memory: address, size, and name (of the block);
+                         without a name, the memory was freed. It replaces what was there, whose
+                         accesses stay its own: samples of IBS count for it from then on, as data.h
+                         says. Children have the blocks of their parents; HBBP_FEED_EXEC and
+                         HBBP_FEED_EXIT end them. libhbbp-collect takes and ignores it */
 };
 
 /* `pid` of mappings of the kernel. */
@@ -178,7 +183,7 @@ typedef struct hbbp_feed_event {
   uint32_t parent_pid;
   uint32_t parent_tid;
   uint32_t source;
-  uint64_t time_ns; /* 0: since ever, of mappings and code; of others: not known */
+  uint64_t time_ns; /* 0: since ever, of mappings, code and data; of others: not known */
   uint64_t address;
   uint64_t size; /* bytes */
   uint64_t file_offset;

@@ -5,7 +5,7 @@
  *   ---------------------    --------------------------     ---------------------------------------
  *   hbbp_session (live)  \
  *     session.h, source.h,  \
- *     jit.h                  |
+ *     jit.h, data.h          |
  *   hbbp_feed (pumped by     +--> hbbp_profile (data) ----> sources, threads, modules, slices,
  *     the host) feed.h       |      profile.h, slices.h,      losses, load, save, merge, select
  *   recordings of perf      /       ibs.h
@@ -31,6 +31,7 @@
 #include "api.h"
 #include "capabilities.h"
 #include "code.h"
+#include "data.h"
 #include "estimator.h"
 #include "feed.h"
 #include "formats.h"

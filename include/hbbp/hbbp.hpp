@@ -589,6 +589,10 @@ class analysis {
     return detail::copy_list(get(), hbbp_analysis_ibs_sum_count(get()),
                              &hbbp_analysis_copy_ibs_sums);
   }
+  std::vector<hbbp_ibs_object> ibs_objects() const {
+    return detail::copy_list(get(), hbbp_analysis_ibs_object_count(get()),
+                             &hbbp_analysis_copy_ibs_objects);
+  }
   std::vector<hbbp_ibs_latency> ibs_latencies() const {
     return detail::copy_list(get(), hbbp_analysis_ibs_latency_count(get()),
                              &hbbp_analysis_copy_ibs_latencies);
@@ -806,6 +810,11 @@ class session {
     detail::check(
         [&](hbbp_error* failure) { return hbbp_session_add_code(get(), &region, failure); });
   }
+  // Memory of the process that is a block of that name from now on, or, by drop_data, none.
+  void add_data(const void* address, std::size_t size, const std::string& name) {
+    report_data(address, size, name.c_str());
+  }
+  void drop_data(const void* address, std::size_t size) { report_data(address, size, nullptr); }
   profile snapshot(const work& how = {}) {
     hbbp_profile* made = nullptr;
     detail::check([&](hbbp_error* failure) {
@@ -819,6 +828,15 @@ class session {
   hbbp_session* get() const noexcept { return handle_.get(); }
 
  private:
+  void report_data(const void* address, std::size_t size, const char* name) {
+    auto region = detail::sized<hbbp_data_region>();
+    region.address = reinterpret_cast<std::uintptr_t>(address);
+    region.size = size;
+    region.name = name;
+    detail::check(
+        [&](hbbp_error* failure) { return hbbp_session_add_data(get(), &region, failure); });
+  }
+
   using handle = detail::owner<hbbp_session, &hbbp_session_destroy>;
   handle handle_;
 };

@@ -84,6 +84,41 @@ typedef struct hbbp_ibs_line {
   uint64_t remote;      /* likewise, from another node */
 } hbbp_ibs_line;
 
+/* What hbbp_ibs_object is. */
+typedef int32_t hbbp_ibs_object_kind;
+enum {
+  HBBP_IBS_SYMBOL = 1,  /* static data that a symbol names: a variable, a constant table */
+  HBBP_IBS_SECTION = 2, /* data of a module that no symbol names, as in stripped files, together by
+                           section: "[.data]", "[.rodata]"; by segment where the file has no
+                           sections: "[data]", "[read-only data]"; "[unknown]" where the file is
+                           missing or another one by now */
+  HBBP_IBS_BLOCK = 3,   /* memory that the process calls so: data.h, HBBP_FEED_DATA */
+  HBBP_IBS_OTHER = 4    /* all other memory together, "[other memory]": heaps, stacks, memory of
+                           threads (thread-local storage), the kernel's */
+};
+
+/* Accesses to one object. Modules have their data by their program headers, which are read when the
+ * first sample finds it: their files must be there while a session runs or a recording is imported.
+ * Data is kept by address, at most some tens of thousands of addresses. Of more, the least sampled
+ * ones are kept by 8 bytes, then by 64, then by pages: where several objects share these, their
+ * accesses count for the section. The counter "ibs-data-dropped" of a source has those that found
+ * no room at all. */
+typedef struct hbbp_ibs_object {
+  uint32_t struct_size; /* set by hbbp_analysis_copy_ibs_objects */
+  uint32_t module;      /* index of its module, of a symbol or section; else HBBP_NO_INDEX */
+  hbbp_ibs_object_kind kind;
+  uint32_t threads; /* that accessed it */
+  const char *name; /* never NULL; mangled as in the symbol table */
+  uint64_t address; /* in the module; HBBP_NO_ADDRESS: unknown, or not in a module */
+  uint64_t size;    /* bytes; 0: unknown, or not in a module */
+  uint64_t loads;   /* samples, as the next two */
+  uint64_t stores;
+  uint64_t misses;      /* of the L1 data cache */
+  uint64_t miss_cycles; /* of loads */
+  uint64_t local;       /* loads with data from beyond the caches of their core, from its node */
+  uint64_t remote;      /* likewise, from another node */
+} hbbp_ibs_object;
+
 /* The sums are sorted by module and address. Since 0.1. */
 HBBP_API size_t hbbp_analysis_ibs_sum_count(const hbbp_analysis *analysis);
 HBBP_API hbbp_status hbbp_analysis_copy_ibs_sums(const hbbp_analysis *analysis, size_t first,
@@ -96,6 +131,14 @@ HBBP_API hbbp_status hbbp_analysis_copy_ibs_latencies(const hbbp_analysis *analy
                                                       size_t count, size_t size,
                                                       hbbp_ibs_latency *latencies, size_t *copied,
                                                       hbbp_error *error);
+
+/* The objects are sorted by module and address; then come blocks, by name, and other memory.
+ * Since 0.1. */
+HBBP_API size_t hbbp_analysis_ibs_object_count(const hbbp_analysis *analysis);
+HBBP_API hbbp_status hbbp_analysis_copy_ibs_objects(const hbbp_analysis *analysis, size_t first,
+                                                    size_t count, size_t size,
+                                                    hbbp_ibs_object *objects, size_t *copied,
+                                                    hbbp_error *error);
 
 /* The buckets are sorted by latency and cycles. Since 0.1. */
 HBBP_API size_t hbbp_profile_ibs_bucket_count(const hbbp_profile *profile);

@@ -13,6 +13,7 @@
 
 #include "analysis/block_observations.h"
 #include "analysis/function_records.h"
+#include "analysis/ibs_objects.h"
 #include "analysis/ibs_sums.h"
 #include "analysis/resolved_modules.h"
 #include "analysis/taken_branches.h"
@@ -45,6 +46,7 @@ class Analysis {
     std::vector<TakenBranchRecord> branches;
     std::vector<IbsSumRecord> ibs_sums;
     std::vector<IbsLatencyRecord> ibs_latencies;
+    std::vector<IbsObjectRecord> ibs_objects;
   };
   explicit Analysis(Parts parts);
 
@@ -77,6 +79,7 @@ class Analysis {
   const std::vector<TakenBranchRecord>& branches() const { return parts_.branches; }
   const std::vector<IbsSumRecord>& ibs_sums() const { return parts_.ibs_sums; }
   const std::vector<IbsLatencyRecord>& ibs_latencies() const { return parts_.ibs_latencies; }
+  const std::vector<IbsObjectRecord>& ibs_objects() const { return parts_.ibs_objects; }
 
   // Returns kNotFound if there is no such module, or no code there.
   StatusOr<BlockRecord> FindBlock(uint32_t module, ModuleAddress address) const;

@@ -160,6 +160,7 @@ StatusOr<Analysis> Analyze(std::shared_ptr<const ResolvedModules> modules,
   }
   parts.ibs_sums = ListIbsSums(*modules, parts.functions);
   parts.ibs_latencies = ListIbsLatencies(*modules, parts.functions);
+  parts.ibs_objects = ListIbsObjects(*modules);
   HBBP_RETURN_IF_ERROR(work.Report(3 * evidence, 3 * evidence));
   parts.modules = std::move(modules);
   return Analysis(std::move(parts));

@@ -7,6 +7,7 @@
 //   counts         counts blocks, and what each thread adds         estimate/block_counts.h
 //   functions      adds up their blocks                             function_records.h
 //   branches, IBS  adds up equal addresses                          taken_branches.h, ibs_sums.h
+//   data           adds up accesses by object                       ibs_objects.h
 #ifndef HBBP_LIB_ANALYSIS_ANALYZE_H_
 #define HBBP_LIB_ANALYSIS_ANALYZE_H_
 

@@ -3,7 +3,7 @@
 
 namespace hbbp::capi {
 
-Status ReadKeptBurstBytes(const char* options, uint64_t bytes, KeptDetail*) {
+Status ReadKeptDetail(const char* options, uint64_t bytes, KeptDetail*) {
   if (bytes == 0) return OkStatus();
   return MakeStatus(StatusCode::kUnsupported,
                     "%s.kept_burst_bytes: libhbbp-collect keeps no bursts; link libhbbp", options);

@@ -54,6 +54,7 @@ static_assert(static_cast<int>(FeedEventKind::kThreadName) == HBBP_FEED_THREAD_N
 static_assert(static_cast<int>(FeedEventKind::kBuildId) == HBBP_FEED_BUILD_ID);
 static_assert(static_cast<int>(FeedEventKind::kLost) == HBBP_FEED_LOST);
 static_assert(static_cast<int>(FeedEventKind::kThrottled) == HBBP_FEED_THROTTLED);
+static_assert(static_cast<int>(FeedEventKind::kData) == HBBP_FEED_DATA);
 static_assert(HBBP_FEED_KERNEL_PID == hbbp::kKernelPid);
 
 namespace {
@@ -157,7 +158,8 @@ constexpr bool IsOneOf(uint32_t kind, uint32_t kinds) { return (kinds >> kind & 
 bool HasName(const hbbp_feed_event& event) {
   return event.name != nullptr &&
          IsOneOf(event.kind, 1u << HBBP_FEED_MAPPING | 1u << HBBP_FEED_CODE | 1u << HBBP_FEED_EXEC |
-                                 1u << HBBP_FEED_THREAD_NAME | 1u << HBBP_FEED_BUILD_ID);
+                                 1u << HBBP_FEED_THREAD_NAME | 1u << HBBP_FEED_BUILD_ID |
+                                 1u << HBBP_FEED_DATA);
 }
 
 bool HasBuildId(const hbbp_feed_event& event) {
@@ -167,7 +169,7 @@ bool HasBuildId(const hbbp_feed_event& event) {
 
 Status Check(const hbbp_feed_event& event, size_t source_count) {
   if (event.reserved != 0) return Bad("reserved: must be 0");
-  if (event.kind < HBBP_FEED_MAPPING || event.kind > HBBP_FEED_THROTTLED) {
+  if (event.kind < HBBP_FEED_MAPPING || event.kind > HBBP_FEED_DATA) {
     return Bad("kind: must be a HBBP_FEED_ value");
   }
   if (HasName(event) && ::strnlen(event.name, kLongestName + 1) > kLongestName) {
@@ -180,6 +182,7 @@ Status Check(const hbbp_feed_event& event, size_t source_count) {
   switch (event.kind) {
     case HBBP_FEED_MAPPING:
     case HBBP_FEED_CODE:
+    case HBBP_FEED_DATA:
       if (event.size == 0 || event.size > UINT64_MAX - event.address) {
         return Bad("size: must be at least 1, and reach no farther than the last address");
       }
@@ -277,7 +280,7 @@ Status Translate(const hbbp_feed_options& given, hbbp::FeedOptions* options) {
   HBBP_RETURN_IF_ERROR(hbbp::capi::CheckSlice("hbbp_feed_options", given.slice_ns));
   options->files.slice_ns = given.slice_ns;
   HBBP_RETURN_IF_ERROR(
-      hbbp::capi::ReadKeptBurstBytes("hbbp_feed_options", given.kept_burst_bytes, &options->files));
+      hbbp::capi::ReadKeptDetail("hbbp_feed_options", given.kept_burst_bytes, &options->files));
   HBBP_RETURN_IF_ERROR(ReadHost("hbbp_feed_options", given, options));
   HBBP_RETURN_IF_ERROR(ReadFiles("hbbp_feed_create", given.root, given.moved_files,
                                  given.moved_file_count, &options->files));

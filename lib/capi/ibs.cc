@@ -8,9 +8,11 @@
 #include "events/ibs_level.h"
 #include "profile/ibs_buckets.h"
 
+using hbbp::IbsAccesses;
 using hbbp::IbsCount;
 using hbbp::IbsLatencyRecord;
-using hbbp::IbsLine;
+using hbbp::IbsObjectKind;
+using hbbp::IbsObjectRecord;
 using hbbp::IbsSumRecord;
 using hbbp::ProfileData;
 using namespace hbbp::capi;  // NOLINT(google-build-using-namespace): C functions are global
@@ -59,18 +61,41 @@ hbbp_ibs_latency MakeLatency(const IbsLatencyRecord& record) {
   return latency;
 }
 
-hbbp_ibs_line MakeLine(const ProfileData& data, const IbsLine& record) {
+// Sets the numbers of a line or an object.
+template <typename Record>
+void SetAccesses(const IbsAccesses& accesses, Record* record) {
+  record->loads = accesses.loads;
+  record->stores = accesses.stores;
+  record->misses = accesses.misses;
+  record->miss_cycles = accesses.miss_cycles;
+  record->local = accesses.local;
+  record->remote = accesses.remote;
+}
+
+hbbp_ibs_line MakeLine(const ProfileData& data, const IbsAccesses& record) {
   HBBP_INIT(hbbp_ibs_line, line);
   line.pid = data.threads[record.thread].pid;
   line.tid = data.threads[record.thread].tid;
   line.address = record.address;
-  line.loads = record.loads;
-  line.stores = record.stores;
-  line.misses = record.misses;
-  line.miss_cycles = record.miss_cycles;
-  line.local = record.local;
-  line.remote = record.remote;
+  SetAccesses(record, &line);
   return line;
+}
+
+static_assert(static_cast<int>(IbsObjectKind::kSymbol) == HBBP_IBS_SYMBOL);
+static_assert(static_cast<int>(IbsObjectKind::kSection) == HBBP_IBS_SECTION);
+static_assert(static_cast<int>(IbsObjectKind::kBlock) == HBBP_IBS_BLOCK);
+static_assert(static_cast<int>(IbsObjectKind::kOther) == HBBP_IBS_OTHER);
+
+hbbp_ibs_object MakeObject(const IbsObjectRecord& record) {
+  HBBP_INIT(hbbp_ibs_object, object);
+  object.module = record.module;
+  object.kind = static_cast<hbbp_ibs_object_kind>(record.kind);
+  object.threads = record.threads;
+  object.name = record.name.c_str();
+  object.address = record.address.value;
+  object.size = record.bytes;
+  SetAccesses(record.accesses, &object);
+  return object;
 }
 
 }  // namespace
@@ -104,6 +129,22 @@ HBBP_API hbbp_status hbbp_analysis_copy_ibs_latencies(const hbbp_analysis* analy
                         {first, count, size}, latencies, copied, error,
                         [](const hbbp_analysis& given, size_t index) {
                           return MakeLatency(given.analysis().ibs_latencies()[index]);
+                        });
+}
+
+HBBP_API size_t hbbp_analysis_ibs_object_count(const hbbp_analysis* analysis) {
+  return analysis == nullptr ? 0 : analysis->analysis().ibs_objects().size();
+}
+
+HBBP_API hbbp_status hbbp_analysis_copy_ibs_objects(const hbbp_analysis* analysis, size_t first,
+                                                    size_t count, size_t size,
+                                                    hbbp_ibs_object* objects, size_t* copied,
+                                                    hbbp_error* error) {
+  return CopyHandleList({"hbbp_analysis_copy_ibs_objects", "hbbp_ibs_object", "objects"},
+                        "analysis", analysis, hbbp_analysis_ibs_object_count(analysis),
+                        {first, count, size}, objects, copied, error,
+                        [](const hbbp_analysis& given, size_t index) {
+                          return MakeObject(given.analysis().ibs_objects()[index]);
                         });
 }
 

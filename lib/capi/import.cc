@@ -44,8 +44,8 @@ Status Translate(const hbbp_import_options& given, PerfImportOptions* options) {
   }
   HBBP_RETURN_IF_ERROR(hbbp::capi::CheckSlice("hbbp_import_options", given.slice_ns));
   options->files.slice_ns = given.slice_ns;
-  HBBP_RETURN_IF_ERROR(hbbp::capi::ReadKeptBurstBytes("hbbp_import_options", given.kept_burst_bytes,
-                                                      &options->files));
+  HBBP_RETURN_IF_ERROR(
+      hbbp::capi::ReadKeptDetail("hbbp_import_options", given.kept_burst_bytes, &options->files));
   options->ebs_method = static_cast<EbsMethod>(given.ebs_method);
   return hbbp::capi::ReadHost("hbbp_import_options", given, options);
 }

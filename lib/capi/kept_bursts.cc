@@ -2,19 +2,21 @@
 
 #include <hbbp/host.h>
 
+#include "collect/data_attribution.h"
 #include "collect/first_bursts.h"
 #include "profile/kept_burst_merger.h"
 #include "profile/profile_merge.h"
 
 namespace hbbp::capi {
 
-Status ReadKeptBurstBytes(const char* options, uint64_t bytes, KeptDetail* detail) {
+Status ReadKeptDetail(const char* options, uint64_t bytes, KeptDetail* detail) {
   if (bytes != 0 && bytes < HBBP_MIN_KEPT_BURST_BYTES) {
     return MakeStatus(StatusCode::kInvalidArgument,
                       "%s.kept_burst_bytes: must be 0, or at least %llu", options,
                       static_cast<unsigned long long>(HBBP_MIN_KEPT_BURST_BYTES));
   }
   KeepBursts(bytes, detail);
+  KeepData(detail);
   return OkStatus();
 }
 

@@ -1,4 +1,4 @@
-// Who keeps whole bursts: libhbbp, and not libhbbp-collect.
+// Who keeps whole bursts, and accesses by data: libhbbp, and not libhbbp-collect.
 #ifndef HBBP_LIB_CAPI_KEPT_BURSTS_H_
 #define HBBP_LIB_CAPI_KEPT_BURSTS_H_
 
@@ -14,8 +14,8 @@
 
 namespace hbbp::capi {
 
-// Reads kept_burst_bytes of options of that name.
-Status ReadKeptBurstBytes(const char* options, uint64_t bytes, KeptDetail* detail);
+// Has accesses kept by data, and bursts by kept_burst_bytes of options of that name.
+Status ReadKeptDetail(const char* options, uint64_t bytes, KeptDetail* detail);
 
 // Checks options.keep_accesses and keep_values, which are not both 0.
 Status CheckRecordedKinds(const hbbp_session_options& options, bool looks_ahead);

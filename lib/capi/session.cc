@@ -274,8 +274,7 @@ HBBP_API hbbp_status hbbp_session_create(const hbbp_session_options* options,
     hbbp::SessionSettings settings;
     HBBP_RETURN_IF_ERROR(CheckSlice("hbbp_session_options", full.slice_ns));
     settings.slice_ns = full.slice_ns;
-    HBBP_RETURN_IF_ERROR(
-        ReadKeptBurstBytes("hbbp_session_options", full.kept_burst_bytes, &settings));
+    HBBP_RETURN_IF_ERROR(ReadKeptDetail("hbbp_session_options", full.kept_burst_bytes, &settings));
     HBBP_RETURN_IF_ERROR(CheckReserved("hbbp_session_options.reserved", full.reserved));
     HBBP_RETURN_IF_ERROR(CheckedConfig(full, &settings.backend));
     settings.kept_kinds = settings.backend.recorded_kinds;

@@ -75,6 +75,42 @@ std::optional<AddressSpace::PlacedRange> AddressSpace::FindRange(RuntimeAddress 
   return PlacedRange{start, interval.end, *placement};
 }
 
+std::optional<AddressSpace::Placement> AddressSpace::FindAtOrBelow(RuntimeAddress address,
+                                                                   uint64_t time_ns) const {
+  for (auto next = intervals_.upper_bound(address); next != intervals_.begin();) {
+    const Placement* placement = PlacementAt((--next)->second, time_ns);
+    if (placement != nullptr) return *placement;
+  }
+  return std::nullopt;
+}
+
+std::optional<AddressSpace::Placement> AddressSpace::FindAbove(RuntimeAddress address,
+                                                               uint64_t time_ns) const {
+  for (auto next = intervals_.upper_bound(address); next != intervals_.end(); ++next) {
+    const Placement* placement = PlacementAt(next->second, time_ns);
+    if (placement != nullptr) return *placement;
+  }
+  return std::nullopt;
+}
+
+size_t AddressSpace::DropReplaced(uint64_t time_ns, const Placement& nothing) {
+  size_t left = 0;
+  for (auto next = intervals_.begin(); next != intervals_.end();) {
+    std::vector<Layer>& layers = next->second.layers;
+    const auto later =
+        std::upper_bound(layers.begin(), layers.end(), time_ns,
+                         [](uint64_t time, const Layer& layer) { return time < layer.time_ns; });
+    if (later != layers.begin()) layers.erase(layers.begin(), std::prev(later));
+    if (layers.size() == 1 && layers[0].time_ns <= time_ns && layers[0].placement == nothing) {
+      next = intervals_.erase(next);
+      continue;
+    }
+    left += layers.size();
+    ++next;
+  }
+  return left;
+}
+
 const AddressSpace::Placement* AddressSpace::PlacementAt(const Interval& interval,
                                                          uint64_t time_ns) {
   for (auto layer = interval.layers.rbegin(); layer != interval.layers.rend(); ++layer) {

@@ -45,6 +45,15 @@ class AddressSpace {
   };
   std::optional<PlacedRange> FindRange(RuntimeAddress address, uint64_t time_ns) const;
 
+  // Find the mapping at that time that is at `address` or nearest below it, and the nearest one
+  // above it.
+  std::optional<Placement> FindAtOrBelow(RuntimeAddress address, uint64_t time_ns) const;
+  std::optional<Placement> FindAbove(RuntimeAddress address, uint64_t time_ns) const;
+
+  // Drops what was replaced by that time, and intervals that have held nothing but `nothing` since
+  // then. Returns the number of pieces that are left.
+  size_t DropReplaced(uint64_t time_ns, const Placement& nothing);
+
  private:
   struct Layer {
     uint64_t time_ns;

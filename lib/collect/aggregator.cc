@@ -52,13 +52,17 @@ std::unique_ptr<BurstKeeper> NewBurstKeeper(const KeptDetail& detail, CountedMem
   return detail.new_burst_keeper(memory, detail);
 }
 
+std::unique_ptr<DataKeeper> NewDataKeeper(const KeptDetail& detail, CountedMemory* memory) {
+  return detail.new_data_keeper != nullptr ? detail.new_data_keeper(memory) : nullptr;
+}
+
 }  // namespace
 
 Aggregator::Aggregator(Locator* locator, const KeptDetail& detail, CountedMemory* memory)
     : ForwardingSink(locator),
       locator_(*locator),
       memory_(memory),
-      burst_keeper_(NewBurstKeeper(detail, memory)),
+      keepers_{NewBurstKeeper(detail, memory), NewDataKeeper(detail, memory)},
       charge_(memory),
       slice_clock_(detail.slice_ns),
       ip_table_(memory),
@@ -81,8 +85,24 @@ bool Aggregator::RenameThread(uint32_t pid, uint32_t tid, const std::string& nam
 
 void Aggregator::OnFork(const ForkEvent& fork) {
   locator_.OnFork(fork);
+  if (keepers_.data != nullptr) keepers_.data->OnFork(fork);
   const std::string name = locator_.InheritedName(fork);
   if (!name.empty()) OnThreadName(fork.pid, fork.tid, name);
+}
+
+void Aggregator::OnExec(uint32_t pid) {
+  locator_.OnExec(pid);
+  if (keepers_.data != nullptr) keepers_.data->DropBlocks(pid);
+}
+
+void Aggregator::OnExit(uint32_t pid) {
+  locator_.OnExit(pid);
+  if (keepers_.data != nullptr) keepers_.data->DropBlocks(pid);
+}
+
+void Aggregator::OnData(const DataEvent& data) {
+  if (keepers_.data == nullptr) return;
+  (void)HasMemoryFor([&] { (void)keepers_.data->AddBlock(data); });
 }
 
 void Aggregator::OnThreadName(uint32_t pid, uint32_t tid, const std::string& name) {
@@ -138,17 +158,27 @@ std::optional<SampleLocation> Aggregator::CountSample(const IpSample& sample) {
   return counted;
 }
 
+// Returns the location of a sample that was not dropped.
 template <typename Ibs>
-void Aggregator::CountIbs(const IpSample& sample, const Ibs& ibs) {
+std::optional<SampleLocation> Aggregator::CountIbs(const IpSample& sample, const Ibs& ibs) {
   const std::optional<SampleLocation> location = CountSample(sample);
-  if (!location) return;
+  if (!location) return location;
   const bool has_memory =
       HasMemoryFor([&] { ibs_charge_.GrowTo(ibs_attribution_.BytesWithOneMore()); });
-  if (!has_memory) return ibs_attribution_.Drop(sample.source);
-  ibs_attribution_.Add(sample.source, *location, ibs);
+  if (has_memory) {
+    ibs_attribution_.Add(sample.source, *location, ibs);
+  } else {
+    ibs_attribution_.Drop(sample.source);
+  }
+  return location;
 }
-template void Aggregator::CountIbs(const IpSample&, const IbsOp&);
-template void Aggregator::CountIbs(const IpSample&, const IbsFetch&);
+template std::optional<SampleLocation> Aggregator::CountIbs(const IpSample&, const IbsFetch&);
+
+void Aggregator::OnIbsOp(const IpSample& sample, const IbsOp& op) {
+  const std::optional<SampleLocation> location = CountIbs(sample, op);
+  if (keepers_.data == nullptr || !location || !AccessesMemory(op)) return;
+  keepers_.data->AddAccess(&locator_, sample, location->thread, op);
+}
 
 void Aggregator::OnBurst(const BurstSample& burst) {
   if (burst.branches.empty() || burst.repeats == 0) return;
@@ -163,9 +193,9 @@ void Aggregator::OnBurst(const BurstSample& burst) {
     }
     const uint32_t thread = ThreadFor(burst.pid, burst.tid);
     CountBurst(burst, thread, weight);
-    if (burst_keeper_ == nullptr) return;
-    burst_keeper_->Add({source, thread, burst.time_ns, weight * burst.repeats, burst.accesses},
-                       locations_);
+    if (keepers_.bursts == nullptr) return;
+    keepers_.bursts->Add({source, thread, burst.time_ns, weight * burst.repeats, burst.accesses},
+                         locations_);
   });
   BoundSlices();
 }
@@ -282,6 +312,7 @@ ProfileData Aggregator::Snapshot(CancelCheck* check) {
     Counters* const counters = &data.sources[source].trace.counters;
     AddCounter("no-memory", branch_tables_[source].dropped, counters);
     ibs_attribution_.AppendLosses(source, counters);
+    if (keepers_.data != nullptr) keepers_.data->AppendLosses(source, counters);
   }
   CopyInSteps(branches_, check, &data.branches);
   Normalize(&data.branches, check);
@@ -292,8 +323,9 @@ ProfileData Aggregator::Snapshot(CancelCheck* check) {
   for (const uint32_t source : not_flushed) AppendTable(source, check, &data.branches);
   if (!not_flushed.empty()) Normalize(&data.branches, check);
   ibs_attribution_.CopyTo(&data, check);
-  if (burst_keeper_ != nullptr) {
-    data.kept_bursts = burst_keeper_->Encode(data, locator_.kernel_module(), check);
+  if (keepers_.data != nullptr) keepers_.data->CopyTo(&data, check);
+  if (keepers_.bursts != nullptr) {
+    data.kept_bursts = keepers_.bursts->Encode(data, locator_.kernel_module(), check);
   }
   return data;
 }

@@ -28,6 +28,7 @@
 #include "collect/branch_table.h"
 #include "collect/burst_keeper.h"
 #include "collect/code_location.h"
+#include "collect/data_keeper.h"
 #include "collect/ibs_attribution.h"
 #include "collect/ip_table.h"
 #include "collect/kept_detail.h"
@@ -58,13 +59,16 @@ class Aggregator final : public ForwardingSink {
 
   // These are of EventSink; the locator receives the rest.
   void OnFork(const ForkEvent& fork) override;
+  void OnExec(uint32_t pid) override;
+  void OnExit(uint32_t pid) override;
+  void OnData(const DataEvent& data) override;
   void OnThreadName(uint32_t pid, uint32_t tid, const std::string& name) override;
   void OnSample(const IpSample& sample) override { (void)CountSample(sample); }
   // A burst without a stream counts its branches only.
   void OnBurst(const BurstSample& burst) override;
-  void OnIbsOp(const IpSample& sample, const IbsOp& op) override { CountIbs(sample, op); }
+  void OnIbsOp(const IpSample& sample, const IbsOp& op) override;
   void OnIbsFetch(const IpSample& sample, const IbsFetch& fetch) override {
-    CountIbs(sample, fetch);
+    (void)CountIbs(sample, fetch);
   }
   void OnLost(uint32_t source, uint64_t samples) override { sources_[source].lost += samples; }
   void OnThrottled(uint32_t source) override { ++sources_[source].throttled; }
@@ -79,8 +83,16 @@ class Aggregator final : public ForwardingSink {
   // A dropped burst counts once for each repeat. The counter "no-memory" has those of a source.
   uint64_t dropped_samples() const { return dropped_samples_; }
 
-  // Exchanges what keeps bursts.
-  void SwapBurstKeeper(std::unique_ptr<BurstKeeper>* keeper) { burst_keeper_.swap(*keeper); }
+  // What keeps bursts, and accesses by data; null: they are not kept.
+  struct Keepers {
+    std::unique_ptr<BurstKeeper> bursts;
+    std::unique_ptr<DataKeeper> data;
+  };
+  void SwapKeepers(Keepers* keepers) {
+    keepers_.bursts.swap(keepers->bursts);
+    keepers_.data.swap(keepers->data);
+  }
+  DataKeeper* data_keeper() { return keepers_.data.get(); }
 
   // Frees all memory that is not needed.
   void Compact();
@@ -108,7 +120,7 @@ class Aggregator final : public ForwardingSink {
   std::optional<SampleLocation> CountSample(const IpSample& sample);
   void CountBurst(const BurstSample& burst, uint32_t thread, double weight);
   template <typename Ibs>
-  void CountIbs(const IpSample& sample, const Ibs& ibs);
+  std::optional<SampleLocation> CountIbs(const IpSample& sample, const Ibs& ibs);
   template <typename Body>
   void CountOrDrop(uint32_t source, uint64_t samples, Body&& count);
   uint32_t ThreadFor(uint32_t pid, uint32_t tid);
@@ -122,8 +134,8 @@ class Aggregator final : public ForwardingSink {
 
   Locator& locator_;
   CountedMemory* const memory_;
-  std::unique_ptr<BurstKeeper> burst_keeper_;  // null: bursts are not kept
-  MemoryCharge charge_;                        // for threads
+  Keepers keepers_;
+  MemoryCharge charge_;  // for threads
   std::vector<SourceRecord> sources_;
   std::vector<ThreadRecord> threads_;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> threads_by_id_;

@@ -1,7 +1,6 @@
 #include "collect/ibs_attribution.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "perf/ibs_events.h"
 #include "profile/ibs_buckets.h"
@@ -61,34 +60,11 @@ void IbsAttribution::AddLatency(uint32_t source, const SampleLocation& location,
 }
 
 void IbsAttribution::AddAccess(uint32_t source, uint32_t thread, const IbsOp& op) {
-  const uint64_t address = op.linear_address / kLineBytes * kLineBytes;
-  const LineKey key = {address, source, thread};
-  IbsLine& line = lines_[key];
+  IbsAccesses line;
   line.source = source;
   line.thread = thread;
-  line.address = address;
-  line.loads += op.is_load;
-  line.stores += op.is_store;
-  line.misses += op.missed_dc;
-  if (HasLoadLatency(op) && op.missed_dc) line.miss_cycles += op.dc_miss_cycles;
-  const IbsNode node = IbsNodeOf(op);
-  line.local += node == IbsNode::kLocal;
-  line.remote += node == IbsNode::kRemote;
-  if (lines_.size() >= 2 * limits_.lines) DropRarestLines();
-}
-
-void IbsAttribution::DropRarestLines() {
-  std::vector<std::pair<uint64_t, LineKey>> by_samples;
-  by_samples.reserve(lines_.size());
-  for (const auto& [key, line] : lines_) by_samples.emplace_back(line.loads + line.stores, key);
-  const size_t dropped = lines_.size() - limits_.lines;
-  std::nth_element(by_samples.begin(), by_samples.begin() + static_cast<ptrdiff_t>(dropped),
-                   by_samples.end());
-  for (size_t i = 0; i < dropped; ++i) {
-    const auto& [samples, key] = by_samples[i];
-    losses_[std::get<1>(key)].accesses += samples;
-    lines_.erase(key);
-  }
+  line.address = op.linear_address / kLineBytes * kLineBytes;
+  lines_.Add(MakeAccesses(op, line));
 }
 
 void IbsAttribution::Add(uint32_t source, const SampleLocation& location, const IbsOp& op) {
@@ -102,7 +78,7 @@ void IbsAttribution::Add(uint32_t source, const SampleLocation& location, const 
   if (HasLoadLatency(op) && op.missed_dc) add(kDcMiss, miss_cycles);
   if (HasLoadLatency(op)) AddLatency(source, location, kLoad, IbsLevelOf(op), miss_cycles);
   if (op.missed_l1_dtlb && op.missed_l2_dtlb) add(kDtlbRefill, op.dtlb_refill_cycles);
-  if ((op.is_load || op.is_store) && op.has_linear_address) AddAccess(source, location.thread, op);
+  if (AccessesMemory(op)) AddAccess(source, location.thread, op);
 }
 
 void IbsAttribution::Add(uint32_t source, const SampleLocation& location, const IbsFetch& fetch) {
@@ -115,24 +91,18 @@ void IbsAttribution::Add(uint32_t source, const SampleLocation& location, const 
 }
 
 void IbsAttribution::AppendLosses(uint32_t source, Counters* counters) const {
-  const auto losses = losses_.find(source);
-  if (losses == losses_.end()) return;
-  AddCounter("ibs-sums-dropped", losses->second.sums, counters);
-  AddCounter("ibs-latencies-dropped", losses->second.latencies, counters);
-  AddCounter("ibs-accesses-dropped", losses->second.accesses, counters);
+  const auto found = losses_.find(source);
+  const Losses losses = found == losses_.end() ? Losses() : found->second;
+  AddCounter("ibs-sums-dropped", losses.sums, counters);
+  AddCounter("ibs-latencies-dropped", losses.latencies, counters);
+  AddCounter("ibs-accesses-dropped", losses.accesses + lines_.dropped(source), counters);
 }
 
 uint64_t IbsAttribution::BytesWithOneMore() const {
   // Maximum number of entries that one sample adds to a table.
   constexpr size_t kMaxAdded = 64;
-  // Each entry is an allocation of its own with a link, a hash value, and two words of malloc's.
-  // There are at least as many buckets as entries, and their number grows by doubling.
-  const auto bytes = [](const auto& table) {
-    const size_t entries = table.size() + kMaxAdded;
-    return entries * (sizeof(*table.begin()) + 4 * sizeof(void*)) +
-           2 * std::bit_ceil(entries) * sizeof(void*);
-  };
-  return bytes(sums_) + bytes(buckets_) + bytes(lines_);
+  return BytesWithMore(sums_, kMaxAdded) + BytesWithMore(buckets_, kMaxAdded) +
+         lines_.BytesWithOneMore();
 }
 
 void IbsAttribution::Drop(uint32_t source) {
@@ -154,7 +124,7 @@ void IbsAttribution::CopyTo(ProfileData* data, CancelCheck* check) const {
   };
   copy(sums_, &data->ibs_counts);
   copy(buckets_, &data->ibs_buckets);
-  for (const auto& [key, line] : lines_) data->ibs_lines.push_back(line);
+  lines_.AppendTo(&data->ibs_lines);
   Normalize(&data->ibs_counts, check);
   Normalize(&data->ibs_buckets, check);
   Normalize(&data->ibs_lines, check);

@@ -18,6 +18,7 @@
 
 #include "base/hash.h"
 #include "base/work.h"
+#include "collect/access_table.h"
 #include "collect/code_location.h"
 #include "events/ibs_level.h"
 #include "events/ibs_sample.h"
@@ -35,7 +36,7 @@ class IbsAttribution {
   };
 
   IbsAttribution() : IbsAttribution(Limits()) {}
-  explicit IbsAttribution(const Limits& limits) : limits_(limits) {}
+  explicit IbsAttribution(const Limits& limits) : limits_(limits), lines_(limits.lines) {}
 
   void Add(uint32_t source, const SampleLocation& location, const IbsOp& op);
   void Add(uint32_t source, const SampleLocation& location, const IbsFetch& fetch);
@@ -61,7 +62,6 @@ class IbsAttribution {
   // The source, thread and module, the name, level and bucket in one number, and the offset.
   using SumKey = std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, uint64_t>;
   using Sums = std::unordered_map<SumKey, uint64_t, TupleHash>;
-  using LineKey = std::tuple<uint64_t, uint32_t, uint32_t>;
 
   uint32_t NameIndex(const char* name);
   bool AddTo(Sums* sums, size_t limit, uint32_t source, const SampleLocation& location,
@@ -71,13 +71,12 @@ class IbsAttribution {
   void AddLatency(uint32_t source, const SampleLocation& location, const char* name, IbsLevel level,
                   uint16_t cycles);
   void AddAccess(uint32_t source, uint32_t thread, const IbsOp& op);
-  void DropRarestLines();
 
   const Limits limits_;
   std::vector<const char*> names_;  // a few literals, each once
   Sums sums_;
   Sums buckets_;
-  std::unordered_map<LineKey, IbsLine, TupleHash> lines_;
+  AccessTable<NothingCoarser> lines_;
   std::map<uint32_t, Losses> losses_;  // by source
 };
 

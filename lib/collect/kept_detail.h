@@ -8,6 +8,7 @@
 #include "base/counted_memory.h"
 #include "base/recorded_access.h"
 #include "collect/burst_keeper.h"
+#include "collect/data_keeper.h"
 
 namespace hbbp {
 
@@ -17,6 +18,8 @@ struct KeptDetail {
   // Bytes for whole bursts, and what keeps them: KeepBursts (first_bursts.h) sets both.
   uint64_t kept_burst_bytes = 0;
   std::unique_ptr<BurstKeeper> (*new_burst_keeper)(CountedMemory*, const KeptDetail&) = nullptr;
+  // What keeps accesses of IBS samples by data: KeepData (data_attribution.h) sets it.
+  std::unique_ptr<DataKeeper> (*new_data_keeper)(CountedMemory*) = nullptr;
 };
 
 }  // namespace hbbp

@@ -238,6 +238,11 @@ uint64_t LiveLocator::FindUserLocation(uint64_t address, uint64_t time_ns) {
   return recent_locations_.Resolve(address_space_, address, time_ns, /*keeps=*/!is_copied);
 }
 
+const AddressSpace& LiveLocator::SpaceOf(uint32_t) {
+  AddWaitingMappings();
+  return address_space_;
+}
+
 bool LiveLocator::IsCopied(uint32_t module) const {
   return modules_[module].kind == ModuleKind::kAnonymous &&
          !module_states_[module].has_reported_code;

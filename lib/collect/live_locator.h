@@ -71,6 +71,8 @@ class LiveLocator : public Locator {
   void FindLocations(const BurstSample& burst, std::vector<TakenBranch>* locations) override;
   uint32_t kernel_module() const override { return kernel_module_; }
   std::string NameOfThread(uint32_t pid, uint32_t tid) override;
+  const AddressSpace& SpaceOf(uint32_t pid) override;
+  const ModuleRecord& module(uint32_t index) const override { return modules_[index]; }
   std::vector<ModuleRecord> Modules() const override;
 
  private:

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "collect/address_space.h"
 #include "events/event_sink.h"
 #include "profile/profile_data.h"
 
@@ -31,6 +32,10 @@ class Locator : public EventSink {
   // Returns the name that a new thread has from its parent, or an empty one if that is unknown.
   virtual std::string InheritedName(const ForkEvent&) const { return ""; }
 
+  // Returns where code is in a process.
+  virtual const AddressSpace& SpaceOf(uint32_t pid) = 0;
+  // Returns a module by the number that locations and placements have.
+  virtual const ModuleRecord& module(uint32_t index) const = 0;
   // Returns the modules that are known now, each with its code by rising offset.
   virtual std::vector<ModuleRecord> Modules() const = 0;
 };

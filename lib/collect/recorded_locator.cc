@@ -241,11 +241,11 @@ uint64_t RecordedLocator::FindLocationIn(const AddressSpace& space, RuntimeAddre
 }
 
 uint64_t RecordedLocator::FindLocation(uint32_t pid, RuntimeAddress address, uint64_t time_ns) {
-  return FindLocationIn(ProcessFor(pid).space->addresses, address, time_ns);
+  return FindLocationIn(SpaceOf(pid), address, time_ns);
 }
 
 void RecordedLocator::FindLocations(const BurstSample& burst, std::vector<TakenBranch>* locations) {
-  const AddressSpace& space = ProcessFor(burst.pid).space->addresses;
+  const AddressSpace& space = SpaceOf(burst.pid);
   recent_locations_.FindLocations(
       space, burst,
       [&](RuntimeAddress address) { return FindLocationIn(space, address, burst.time_ns); },

@@ -64,6 +64,8 @@ class RecordedLocator : public Locator {
   std::string InheritedName(const ForkEvent& fork) const override {
     return KnownName(fork.parent_pid, fork.parent_tid);
   }
+  const AddressSpace& SpaceOf(uint32_t pid) override { return ProcessFor(pid).space->addresses; }
+  const ModuleRecord& module(uint32_t index) const override { return modules_[index]; }
   std::vector<ModuleRecord> Modules() const override;
 
  private:

@@ -145,6 +145,7 @@ void Recorder::Commit(uint64_t complete_ns) {
   CommitSamples(complete_ns, &waiting_fetches_, [this](const auto& sample) {
     aggregator_.OnIbsFetch(sample.first, sample.second);
   });
+  if (DataKeeper* const keeper = aggregator_.data_keeper()) keeper->EndRound();
   bursts_.TakeUpTo(complete_ns, [this](const BurstSample& burst) { CountBurst(burst); });
 }
 
@@ -184,13 +185,14 @@ void Recorder::Clear() {
   detail.slice_ns = slice_ns_;
   CountedMemory* const memory = memory_;
   std::unique_ptr<CountedMemory> own_memory = std::move(own_memory_);
-  std::unique_ptr<BurstKeeper> keeper;
-  aggregator_.SwapBurstKeeper(&keeper);
-  if (keeper != nullptr) keeper->Clear();
+  Aggregator::Keepers keepers;
+  aggregator_.SwapKeepers(&keepers);
+  if (keepers.bursts != nullptr) keepers.bursts->Clear();
+  if (keepers.data != nullptr) keepers.data->Clear();
   this->~Recorder();
   new (this) Recorder(pid, detail, memory);
   own_memory_.swap(own_memory);
-  aggregator_.SwapBurstKeeper(&keeper);
+  aggregator_.SwapKeepers(&keepers);
 }
 
 }  // namespace hbbp

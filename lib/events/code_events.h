@@ -1,10 +1,11 @@
-// Events that say where code is, and which process has it.
+// Events that say where code and data are, and which process has them.
 #ifndef HBBP_LIB_EVENTS_CODE_EVENTS_H_
 #define HBBP_LIB_EVENTS_CODE_EVENTS_H_
 
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/address.h"
@@ -37,6 +38,15 @@ struct CodeEvent {
   std::string name;                // of a function, or empty
   uint64_t time_ns = 0;            // 0: since ever
   CodeLines lines;
+};
+
+// A process reports a block of its data, or that one was freed.
+struct DataEvent {
+  uint32_t pid = 0;
+  RuntimeAddress address;
+  uint64_t size = 0;
+  std::string_view name;  // valid during the call; empty: the memory was freed
+  uint64_t time_ns = 0;   // 0: since ever
 };
 
 // A thread was started, in a process that may be new.

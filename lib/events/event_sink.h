@@ -28,6 +28,7 @@ class EventSink {
   // Sinks that keep an event move it. NOLINTBEGIN(performance-unnecessary-value-param)
   virtual void OnMapping(MappingEvent) {}
   virtual void OnCode(CodeEvent) {}
+  virtual void OnData(const DataEvent&) {}
   virtual void OnFork(const ForkEvent&) {}
   // The process became another program, or ended.
   virtual void OnExec(uint32_t /*pid*/) {}
@@ -61,6 +62,7 @@ class ForwardingSink : public EventSink {
 
   void OnMapping(MappingEvent mapping) override { next_.OnMapping(std::move(mapping)); }
   void OnCode(CodeEvent code) override { next_.OnCode(std::move(code)); }
+  void OnData(const DataEvent& data) override { next_.OnData(data); }
   void OnFork(const ForkEvent& fork) override { next_.OnFork(fork); }
   void OnExec(uint32_t pid) override { next_.OnExec(pid); }
   void OnExit(uint32_t pid) override { next_.OnExit(pid); }

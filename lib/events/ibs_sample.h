@@ -80,6 +80,11 @@ struct IbsOp {
   uint64_t branch_target = 0;  // 0 unless the op is a taken branch
 };
 
+// Returns whether it is known where in memory the op accessed data.
+constexpr bool AccessesMemory(const IbsOp& op) {
+  return (op.is_load || op.is_store) && op.has_linear_address;
+}
+
 struct IbsFetch {
   uint32_t capabilities = 0;
   // IBS_FETCH_CTL

@@ -1,10 +1,8 @@
 #include "image/build_id.h"
 
 #include <elf.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -22,12 +20,6 @@ constexpr uint64_t kMaxNoteBytes = 64 * 1024;
 
 bool IsZero(std::span<const uint8_t> bytes) {
   return std::ranges::all_of(bytes, [](uint8_t byte) { return byte == 0; });
-}
-
-bool IsX8664Image(const Elf64_Ehdr& header) {
-  return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
-         header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_ident[EI_DATA] == ELFDATA2LSB &&
-         header.e_machine == EM_X86_64 && header.e_phentsize == sizeof(Elf64_Phdr);
 }
 
 // Padding inside a note follows the alignment of its segment, where that is 8.
@@ -68,16 +60,7 @@ std::optional<uint64_t> HeaderAddress(std::span<const Elf64_Phdr> segments) {
 }  // namespace
 
 std::vector<uint8_t> ReadBuildId(const ImageReader& reader, ImageLayout layout) {
-  Elf64_Ehdr header;
-  if (reader(0, {reinterpret_cast<uint8_t*>(&header), sizeof(header)}) != sizeof(header) ||
-      !IsX8664Image(header)) {
-    return {};
-  }
-  std::vector<Elf64_Phdr> segments(header.e_phnum);
-  size_t table_size = segments.size() * sizeof(Elf64_Phdr);
-  size_t got = reader(header.e_phoff, {reinterpret_cast<uint8_t*>(segments.data()), table_size});
-  segments.resize(std::min(got, table_size) / sizeof(Elf64_Phdr));
-
+  const std::vector<Elf64_Phdr> segments = ReadProgramHeaders(reader);
   uint64_t header_address = 0;
   if (layout == ImageLayout::kMemory) {
     std::optional<uint64_t> address = HeaderAddress(segments);
@@ -129,19 +112,7 @@ std::string BuildIdText(std::span<const uint8_t> build_id) {
 }
 
 std::vector<uint8_t> ReadBuildIdOfFd(int fd) {
-  return ReadBuildId(
-      [fd](uint64_t position, std::span<uint8_t> buffer) {
-        size_t used = 0;
-        while (used < buffer.size()) {
-          ssize_t got = ::pread(fd, buffer.data() + used, buffer.size() - used,
-                                static_cast<off_t>(position + used));
-          if (got < 0 && errno == EINTR) continue;
-          if (got <= 0) break;
-          used += static_cast<size_t>(got);
-        }
-        return used;
-      },
-      ImageLayout::kFile);
+  return ReadBuildId(ReaderOfFd(fd), ImageLayout::kFile);
 }
 
 std::vector<uint8_t> ReadBuildIdInMemory(pid_t pid, RuntimeAddress header) {

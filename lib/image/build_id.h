@@ -9,22 +9,18 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/address.h"
+#include "image/program_headers.h"
 
 namespace hbbp {
 
 // The positions of the bytes of an image, counted from its ELF header, are those of the file
 // (p_offset) or those of the loaded image (p_vaddr).
 enum class ImageLayout { kFile, kMemory };
-
-// Fills `buffer` from `position` on and returns the number of bytes; it is less than asked for only
-// at the end.
-using ImageReader = std::function<size_t(uint64_t position, std::span<uint8_t> buffer)>;
 
 std::vector<uint8_t> ReadBuildId(const ImageReader& reader, ImageLayout layout);
 

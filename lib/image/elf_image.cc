@@ -13,6 +13,7 @@
 
 #include "image/build_id.h"
 #include "image/code_regions.h"
+#include "image/data_objects.h"
 #include "image/debug_file.h"
 #include "image/eh_frame.h"
 #include "image/elf_file.h"
@@ -73,15 +74,15 @@ struct ElfImage::State {
 
   const SymbolTable& Symbols() {
     if (symbols) return *symbols;
-    symbols.emplace(&regions, &eh_frame);
-    symbols->Add(*file);
-    if (file->FindSectionOfType(SHT_SYMTAB) == nullptr) {
-      debug_file = OpenDebugFile(*file, build_id, name, options.debug_root);
-      if (debug_file == nullptr) debug_file = OpenMiniDebugInfo(*file, name);
-      if (debug_file != nullptr) symbols->Add(*debug_file);
-    }
-    symbols->Finish();
+    Load(&symbols.emplace(&regions, &eh_frame));
     return *symbols;
+  }
+
+  const DataObjects& Data() {
+    if (data) return *data;
+    SymbolTable objects;
+    Load(&objects);
+    return data.emplace(*file, std::move(objects));
   }
 
   const PltSlots& Slots() {
@@ -89,6 +90,7 @@ struct ElfImage::State {
     return *plt_slots;
   }
 
+  void Load(SymbolTable* table);
   std::string PltName(const CodeRegion& region, ModuleAddress address);
   AddressRange FindFunction(const AddressRange& region, ModuleAddress address);
 
@@ -101,9 +103,22 @@ struct ElfImage::State {
   const EhFrame eh_frame;
   std::unique_ptr<ElfFile> debug_file;
   std::optional<SymbolTable> symbols;
+  std::optional<DataObjects> data;
   std::optional<PltSlots> plt_slots;
   std::optional<RelativeRelocations> relocations;
 };
+
+void ElfImage::State::Load(SymbolTable* table) {
+  table->Add(*file);
+  if (file->FindSectionOfType(SHT_SYMTAB) == nullptr) {
+    if (debug_file == nullptr) {
+      debug_file = OpenDebugFile(*file, build_id, name, options.debug_root);
+    }
+    if (debug_file == nullptr) debug_file = OpenMiniDebugInfo(*file, name);
+    if (debug_file != nullptr) table->Add(*debug_file);
+  }
+  table->Finish();
+}
 
 std::string ElfImage::State::PltName(const CodeRegion& region, ModuleAddress address) {
   AddressRange entry = PltEntryAround(region, address);
@@ -264,6 +279,10 @@ std::string ElfImage::FunctionName(ModuleAddress address) const {
     return {};
   }
   return std::string(table.NameOf(symbol));
+}
+
+std::optional<DataObject> ElfImage::DataAround(const AddressRange& range) const {
+  return state_->Data().Find(range);
 }
 
 std::optional<ModuleAddress> ElfImage::PointerAt(ModuleAddress slot) const {

@@ -13,6 +13,7 @@
 #include "base/address.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
+#include "image/data_objects.h"
 #include "image/module_code.h"
 #include "image/segments.h"
 
@@ -63,6 +64,10 @@ class ElfImage : public ModuleCode {
   // Returns every function that a symbol table or the unwind table gives, by address, without
   // overlaps.
   std::vector<AddressRange> AllFunctions() const;
+
+  // Returns the object around an address, or that a range touches alone; else the section, or
+  // nothing if the file has no memory there.
+  std::optional<DataObject> DataAround(const AddressRange& range) const;
 
   std::span<const uint8_t> CodeAt(ModuleAddress address, size_t size) const override;
   std::span<const uint8_t> DataAt(ModuleAddress address, size_t size) const override;

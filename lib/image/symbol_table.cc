@@ -12,6 +12,8 @@ namespace {
 constexpr size_t kMaxStringTables = 256;  // fits into Symbol::string_table
 constexpr uint16_t kVersionHidden = 0x8000;
 
+bool IsFunction(unsigned type) { return type == STT_FUNC || type == STT_GNU_IFUNC; }
+
 uint8_t RankOfBinding(unsigned binding) {
   switch (binding) {
     case STB_GLOBAL:
@@ -49,6 +51,11 @@ void SymbolTable::Add(const ElfFile& file) {
   }
 }
 
+bool SymbolTable::IsWanted(unsigned type, ModuleAddress address) const {
+  if (regions_ == nullptr) return type == STT_OBJECT || type == STT_COMMON;
+  return (IsFunction(type) || type == STT_NOTYPE) && regions_->Find(address) != nullptr;
+}
+
 void SymbolTable::AddSection(const ElfFile& file, const ElfSection& section) {
   std::span<const uint8_t> table = file.SectionBytes(section);
   std::span<const uint8_t> names = file.LinkedSectionBytes(section);
@@ -65,10 +72,8 @@ void SymbolTable::AddSection(const ElfFile& file, const ElfSection& section) {
     uint16_t version = 0;
     (void)versions.Read(&version);
     unsigned type = ELF64_ST_TYPE(entry.st_info);
-    bool is_function = type == STT_FUNC || type == STT_GNU_IFUNC;
-    if ((!is_function && type != STT_NOTYPE) || entry.st_shndx == SHN_UNDEF ||
-        entry.st_shndx == SHN_ABS || entry.st_name >= names.size() || names[entry.st_name] == 0 ||
-        regions_->Find({entry.st_value}) == nullptr) {
+    if (entry.st_shndx == SHN_UNDEF || entry.st_shndx == SHN_ABS || entry.st_name >= names.size() ||
+        names[entry.st_name] == 0 || !IsWanted(type, {entry.st_value})) {
       continue;
     }
     symbols_.push_back(
@@ -77,7 +82,7 @@ void SymbolTable::AddSection(const ElfFile& file, const ElfSection& section) {
          .name_offset = entry.st_name,
          .string_table = string_table,
          .binding_rank = RankOfBinding(ELF64_ST_BIND(entry.st_info)),
-         .is_function = is_function,
+         .is_function = IsFunction(type),
          .is_old_version = (version & kVersionHidden) != 0});
   }
 }
@@ -85,7 +90,7 @@ void SymbolTable::AddSection(const ElfFile& file, const ElfSection& section) {
 void SymbolTable::Finish() {
   std::ranges::sort(symbols_, {}, &Symbol::address);
   KeepBestOfEachAddress();
-  DropLabelsInsideFunctions();
+  if (regions_ != nullptr) DropLabelsInsideFunctions();
   symbols_.shrink_to_fit();
 }
 

@@ -1,4 +1,4 @@
-// SymbolTable has the function symbols of a module, one for each address.
+// SymbolTable has the symbols of functions of a module, or of data objects, one for each address.
 //
 // Of several symbols at one address it keeps the best: a function over a plain label, a sized
 // symbol over one without size, a current version over one that only old programs are linked to
@@ -40,6 +40,9 @@ std::optional<ModuleAddress> FindSymbol(const ElfFile& file, std::string_view na
 
 class SymbolTable {
  public:
+  // Of data objects. Those of thread-local storage are not among them: their addresses are offsets.
+  SymbolTable() : regions_(nullptr), eh_frame_(nullptr) {}
+  // Of functions.
   SymbolTable(const CodeRegions* regions, const EhFrame* eh_frame)
       : regions_(regions), eh_frame_(eh_frame) {}
 
@@ -54,6 +57,7 @@ class SymbolTable {
   std::string_view NameOf(const Symbol& symbol) const;
 
  private:
+  bool IsWanted(unsigned type, ModuleAddress address) const;
   void AddSection(const ElfFile& file, const ElfSection& section);
   bool IsOldVersion(const Symbol& symbol) const;
   std::string_view VersionedNameOf(const Symbol& symbol) const;

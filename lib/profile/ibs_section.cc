@@ -11,9 +11,10 @@ namespace hbbp {
 namespace {
 
 static_assert(sizeof(IbsCount) == 4 * 4 + 2 * 8 + 2 * 4);
-static_assert(sizeof(IbsLine) == 2 * 4 + 7 * 8);
+static_assert(sizeof(IbsAccesses) == 2 * 4 + 7 * 8 + 2 * 4 + 8);
 
 constexpr size_t kEventBytes = offsetof(IbsCount, level);  // events have no levels and buckets
+constexpr size_t kLineBytes = offsetof(IbsAccesses, module);
 
 template <typename T>
 void WriteAll(const std::vector<T>& elements, size_t stored_bytes, SectionWriter* writer) {
@@ -49,7 +50,8 @@ std::vector<uint8_t> WriteIbs(const ProfileData& data) {
   for (const std::string& name : data.ibs_names) writer.PutString(name);
   WriteAll(data.ibs_counts, kEventBytes, &writer);
   WriteAll(data.ibs_buckets, sizeof(IbsCount), &writer);
-  WriteAll(data.ibs_lines, sizeof(IbsLine), &writer);
+  WriteAll(data.ibs_lines, kLineBytes, &writer);
+  WriteAll(data.ibs_data, sizeof(IbsAccesses), &writer);
   return writer.Take();
 }
 
@@ -63,7 +65,8 @@ Status ReadIbs(std::span<const uint8_t> bytes, uint32_t version, ProfileData* da
   } else {
     ReadAll(sizeof(IbsCount), &reader, &data->ibs_buckets);
   }
-  ReadAll(version == 1 ? offsetof(IbsLine, local) : sizeof(IbsLine), &reader, &data->ibs_lines);
+  ReadAll(version == 1 ? offsetof(IbsAccesses, local) : kLineBytes, &reader, &data->ibs_lines);
+  if (version >= 3) ReadAll(sizeof(IbsAccesses), &reader, &data->ibs_data);
   return reader.status();
 }
 
@@ -86,8 +89,14 @@ Status CheckIbs(const ProfileData& data) {
                           (count.module == kNoModule || count.module < data.modules.size());
     if (!is_known) return wrong("a latency");
   }
-  for (const IbsLine& line : data.ibs_lines) {
+  for (const IbsAccesses& line : data.ibs_lines) {
     if (!has_owner(line)) return wrong("a cache line");
+  }
+  for (const IbsAccesses& accesses : data.ibs_data) {
+    const bool is_known = has_owner(accesses) &&
+                          (accesses.module == kNoModule || accesses.module < data.modules.size()) &&
+                          (accesses.name == kNoIbsName || accesses.name < data.ibs_names.size());
+    if (!is_known) return wrong("data");
   }
   return OkStatus();
 }

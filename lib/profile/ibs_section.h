@@ -8,6 +8,11 @@
 //
 //   u64 count of lines, then each: u32 source, u32 thread, u64 address, u64 loads, u64 stores,
 //   u64 misses, u64 miss cycles; and from section version 2 on: u64 local, u64 remote
+//
+//   From section version 3 on: u64 count of accesses to data, then each: what a line has; u32
+//   module (2^32 - 1: none), u32 name (of a block; 2^32 - 1: none), u64 bytes. In a module the
+//   address is that of the file (p_vaddr), and [address, address + bytes) were accessed; of a
+//   block, and of all memory that has neither module nor name, address and bytes are 0
 #ifndef HBBP_LIB_PROFILE_IBS_SECTION_H_
 #define HBBP_LIB_PROFILE_IBS_SECTION_H_
 

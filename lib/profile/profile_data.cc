@@ -32,7 +32,10 @@ auto KeyOf(const IbsCount& count) {
                   count.thread);
 }
 
-auto KeyOf(const IbsLine& line) { return std::tie(line.address, line.source, line.thread); }
+auto KeyOf(const IbsAccesses& accesses) {
+  return std::tie(accesses.module, accesses.name, accesses.address, accesses.bytes, accesses.source,
+                  accesses.thread);
+}
 
 void AddTo(IpCount* sum, const IpCount& more) {
   sum->samples += more.samples;
@@ -50,14 +53,7 @@ void AddTo(BranchCount* sum, const BranchCount& more) {
   sum->replicates.Add(more.replicates);
 }
 
-void AddTo(IbsLine* sum, const IbsLine& more) {
-  sum->loads += more.loads;
-  sum->stores += more.stores;
-  sum->misses += more.misses;
-  sum->miss_cycles += more.miss_cycles;
-  sum->local += more.local;
-  sum->remote += more.remote;
-}
+void AddTo(IbsAccesses* sum, const IbsAccesses& more) { AddAccesses(more, sum); }
 
 // Compares by keys, and counts a step of `check` for each comparison.
 auto KeyOrder(CancelCheck* check) {
@@ -173,7 +169,18 @@ uint64_t SeedOf(const IpCount& count) {
 
 void Normalize(std::vector<IpCount>* counts, CancelCheck* check) { SortAndAdd(counts, check); }
 void Normalize(std::vector<IbsCount>* counts, CancelCheck* check) { SortAndAdd(counts, check); }
-void Normalize(std::vector<IbsLine>* lines, CancelCheck* check) { SortAndAdd(lines, check); }
+void Normalize(std::vector<IbsAccesses>* accesses, CancelCheck* check) {
+  SortAndAdd(accesses, check);
+}
+
+void AddAccesses(const IbsAccesses& more, IbsAccesses* sum) {
+  sum->loads += more.loads;
+  sum->stores += more.stores;
+  sum->misses += more.misses;
+  sum->miss_cycles += more.miss_cycles;
+  sum->local += more.local;
+  sum->remote += more.remote;
+}
 
 void Normalize(std::vector<BranchCount>* branches, CancelCheck* check) {
   NormalizeBranches(branches, check);
@@ -184,6 +191,7 @@ void NormalizeIbs(ProfileData* data, CancelCheck* check) {
   Normalize(&data->ibs_counts, check);
   Normalize(&data->ibs_buckets, check);
   Normalize(&data->ibs_lines, check);
+  Normalize(&data->ibs_data, check);
 }
 
 void Normalize(ProfileData* data, CancelCheck* check) {

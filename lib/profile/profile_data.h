@@ -158,17 +158,26 @@ struct IbsCount {
   uint32_t bucket = 0;
 };
 
-// Accesses by one thread to one cache line, from IBS samples of one source.
-struct IbsLine {
+// This is IbsAccesses::name of what is not in a block.
+inline constexpr uint32_t kNoIbsName = UINT32_MAX;
+
+// Accesses by one thread, from IBS samples of one source, to a range of memory: to a cache line, or
+// to data. Data is a range in a module, or a block that the process reported, or all other memory.
+struct IbsAccesses {
   uint32_t source = 0;
   uint32_t thread = 0;
-  uint64_t address = 0;  // of its first byte, in the memory of the process
+  // The first byte of a line, in the memory of the process; of a range, its ModuleAddress; else 0.
+  uint64_t address = 0;
   uint64_t loads = 0;
   uint64_t stores = 0;
   uint64_t misses = 0;  // in the L1 data cache
   uint64_t miss_cycles = 0;
   uint64_t local = 0;  // loads with data from beyond the caches of their core, from its node
   uint64_t remote = 0;
+  // These are of data only.
+  uint32_t module = kNoModule;
+  uint32_t name = kNoIbsName;  // of a block: index of ibs_names
+  uint64_t bytes = 0;          // of a range in a module
 };
 
 // Returns the seed for AssignReplicates (estimate/ebs_replicates.h), which differs for samples that
@@ -192,10 +201,11 @@ struct ProfileData {
   std::vector<BranchCount> branches;
   std::vector<std::string> ibs_names;  // each once
   // Both are sorted by module, offset, name, level, bucket, source, thread.
-  std::vector<IbsCount> ibs_counts;   // by events
-  std::vector<IbsCount> ibs_buckets;  // by latencies
-  std::vector<IbsLine> ibs_lines;     // sorted by address, source, thread
-  std::vector<uint8_t> kept_bursts;   // encoded (kept_bursts.h); empty: there are none
+  std::vector<IbsCount> ibs_counts;    // by events
+  std::vector<IbsCount> ibs_buckets;   // by latencies
+  std::vector<IbsAccesses> ibs_lines;  // sorted by address, source, thread
+  std::vector<IbsAccesses> ibs_data;   // sorted by module, name, address, bytes, source, thread
+  std::vector<uint8_t> kept_bursts;    // encoded (kept_bursts.h); empty: there are none
 };
 
 // Sorts `counts` and adds up those that differ only in their numbers. If `check` throws, they are
@@ -205,13 +215,15 @@ void Normalize(std::vector<IpCount>* counts, CancelCheck* check = nullptr);
 void Normalize(std::vector<BranchCount>* branches, CancelCheck* check = nullptr);
 // Does the same; it works without extra memory too, but then takes longer.
 void Normalize(std::pmr::vector<BranchCount>* branches);
+// Adds the numbers of `more` to those of `sum`.
+void AddAccesses(const IbsAccesses& more, IbsAccesses* sum);
 // Returns how many `branches`, which must be sorted, there would be without slices.
 size_t CountWithoutSlices(std::span<const BranchCount> branches);
 
 void Normalize(std::vector<IbsCount>* counts, CancelCheck* check = nullptr);
-void Normalize(std::vector<IbsLine>* lines, CancelCheck* check = nullptr);
+void Normalize(std::vector<IbsAccesses>* accesses, CancelCheck* check = nullptr);
 
-// Normalizes the three lists of IBS samples.
+// Normalizes all lists of IBS samples.
 void NormalizeIbs(ProfileData* data, CancelCheck* check);
 // Normalizes all lists of counts.
 void Normalize(ProfileData* data, CancelCheck* check);

@@ -38,6 +38,7 @@ bool KeepThread(uint32_t tid, ProfileData* data) {
   keep(&data->ibs_counts);
   keep(&data->ibs_buckets);
   keep(&data->ibs_lines);
+  keep(&data->ibs_data);
   data->kept_bursts.clear();
   return true;
 }
@@ -50,6 +51,7 @@ bool KeepSlice(uint32_t slice, ProfileData* data) {
   data->ibs_counts.clear();
   data->ibs_buckets.clear();
   data->ibs_lines.clear();
+  data->ibs_data.clear();
   data->kept_bursts.clear();
   return true;
 }

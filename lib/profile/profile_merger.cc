@@ -59,7 +59,8 @@ ProfileMerger::Part Append(const std::vector<Record>& more, std::vector<Record>*
 size_t CountCounts(const ProfileData& data) { return data.counts.size() + data.branches.size(); }
 
 size_t CountIbs(const ProfileData& data) {
-  return data.ibs_counts.size() + data.ibs_buckets.size() + data.ibs_lines.size();
+  return data.ibs_counts.size() + data.ibs_buckets.size() + data.ibs_lines.size() +
+         data.ibs_data.size();
 }
 
 // Returns whether lists of which `added_up` records were left the last time are added up again.
@@ -183,8 +184,12 @@ void ProfileMerger::AppendIbs(const ProfileData& profile, const MergedIndices& i
       count.name = indices.names[count.name];
     }
   }
-  for (IbsLine& line : Append(profile.ibs_lines, &merged_.ibs_lines).In(&merged_.ibs_lines)) {
-    indices.Map(&line);
+  for (const auto list : {&ProfileData::ibs_lines, &ProfileData::ibs_data}) {
+    for (IbsAccesses& accesses : Append(profile.*list, &(merged_.*list)).In(&(merged_.*list))) {
+      indices.Map(&accesses);
+      if (accesses.module != kNoModule) accesses.module = indices.modules[accesses.module];
+      if (accesses.name != kNoIbsName) accesses.name = indices.names[accesses.name];
+    }
   }
 }
 

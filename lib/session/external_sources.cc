@@ -30,6 +30,10 @@ class EventsOfProcess : public ForwardingSink {
   void OnCode(CodeEvent code) override {
     if (IsOwn(&code.pid)) next().OnCode(std::move(code));
   }
+  void OnData(const DataEvent& data) override {
+    DataEvent own = data;
+    if (IsOwn(&own.pid)) next().OnData(own);
+  }
   void OnFork(const ForkEvent& fork) override {
     uint32_t pid = fork.pid;
     if (IsOwn(&pid)) next().OnFork(fork);

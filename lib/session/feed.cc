@@ -296,6 +296,12 @@ void Feed::Deliver(const FeedEvent& event) {
                            std::string(event.name),
                            event.time_ns,
                            {}});
+    case FeedEventKind::kData:
+      return sink->OnData({event.pid,
+                           {event.address},
+                           event.size,
+                           event.name,
+                           event.time_ns == kNoTime ? 0 : event.time_ns});
     case FeedEventKind::kExec:
       sink->OnExec(event.pid);
       if (event.name.empty()) return;

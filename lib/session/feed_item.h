@@ -47,7 +47,8 @@ enum class FeedEventKind : int32_t {
   kThreadName = 6,
   kBuildId = 7,
   kLost = 8,
-  kThrottled = 9
+  kThrottled = 9,
+  kData = 10
 };
 
 // hbbp_feed_event says which fields each kind has.

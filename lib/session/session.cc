@@ -371,6 +371,16 @@ Status Session::AddCode(RuntimeAddress address, std::span<const uint8_t> bytes,
                     "it is not kept");
 }
 
+Status Session::AddData(DataEvent data) {
+  std::lock_guard lock(data_);
+  ClearAfterFork();
+  data.pid = static_cast<uint32_t>(pid() != 0 ? pid() : ::getpid());
+  DataKeeper* const keeper = recorder_.aggregator().data_keeper();
+  if (keeper == nullptr || keeper->AddBlock(data)) return OkStatus();
+  return MakeStatus(StatusCode::kBusy,
+                    "the session has no room for more blocks of data: this one is not kept");
+}
+
 void Session::DrainLocked() {
   const uint64_t cost_begin_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID);
   const uint64_t complete_ns = ClockNs(CLOCK_MONOTONIC);

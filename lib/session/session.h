@@ -115,6 +115,10 @@ class Session : private ForkParticipant {
   Status AddCode(RuntimeAddress address, std::span<const uint8_t> bytes, const std::string& name,
                  uint64_t time_ns);
 
+  // Adds a block of the process's data, or frees memory. Returns kBusy if there are too many
+  // blocks.
+  Status AddData(DataEvent data);
+
   // Returns whether there is a worker, which has not begun to end. Async-signal-safe.
   bool HasLiveWorker() const { return worker_is_alive_; }
 

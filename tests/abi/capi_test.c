@@ -410,6 +410,8 @@ static void test_null_of_analyses(const hbbp_analysis *empty) {
              "sums", empty);
   CHECK_LIST(hbbp_ibs_latency, hbbp_analysis_ibs_latency_count, hbbp_analysis_copy_ibs_latencies,
              "analysis", "latencies", empty);
+  CHECK_LIST(hbbp_ibs_object, hbbp_analysis_ibs_object_count, hbbp_analysis_copy_ibs_objects,
+             "analysis", "objects", empty);
   CHECK(hbbp_analysis_block_count(empty) == 0 && hbbp_analysis_function_count(empty) == 0);
   CHECK(hbbp_analysis_branch_count(empty) == 0);
   hbbp_counter reason;

@@ -227,11 +227,13 @@ static void test_events(void) {
                 hbbp_feed_add_events(feed, events, 2, EVENT_BYTES, &error));     \
   } while (0)
   REFUSED("kind", .kind = 0);
-  REFUSED("kind", .kind = 10);
+  REFUSED("kind", .kind = 11);
   REFUSED("reserved", .kind = HBBP_FEED_EXIT, .reserved = 1);
   REFUSED("size", .kind = HBBP_FEED_MAPPING, .address = 1);
   REFUSED("size", .kind = HBBP_FEED_MAPPING, .address = UINT64_MAX, .size = 2);
   REFUSED("size", .kind = HBBP_FEED_CODE, .size = 1u << 29, .code = (const uint8_t *)"");
+  REFUSED("size", .kind = HBBP_FEED_DATA, .name = "block");
+  REFUSED("name", .kind = HBBP_FEED_DATA, .size = 1, .name = long_name);
   REFUSED("name", .kind = HBBP_FEED_THREAD_NAME);
   REFUSED("name", .kind = HBBP_FEED_THREAD_NAME, .name = long_name);
   REFUSED("build_id_size", .kind = HBBP_FEED_BUILD_ID, .name = "", .build_id_size = 65);

@@ -169,6 +169,10 @@ void TestErrors(const std::string& directory) {
   with_code.add_code(memory_to_read, sizeof(memory_to_read), "bytes");
   CHECK(with_code.snapshot().modules().size() == 1);
   CHECK_STATUS(HBBP_ERROR_INVALID_ARGUMENT, with_code.add_code(memory_to_read, 0, ""));
+  hbbp::session with_data;
+  with_data.add_data(memory_to_read, sizeof(memory_to_read), "bytes");
+  with_data.drop_data(memory_to_read, sizeof(memory_to_read));
+  CHECK_STATUS(HBBP_ERROR_INVALID_ARGUMENT, with_data.add_data(memory_to_read, 0, "bytes"));
   CHECK_STATUS(HBBP_ERROR_INVALID_ARGUMENT, hbbp::taxonomy("["));
   CHECK_STATUS(HBBP_ERROR_NOT_FOUND, hbbp::taxonomy::load(directory + "/none"));
 }
@@ -190,6 +194,7 @@ void TestEmpty(const std::string& directory) {
   CHECK(analysis.modules().empty() && analysis.sources().empty());
   CHECK(analysis.ip_sums().empty());
   CHECK(analysis.ibs_sums().empty() && analysis.ibs_latencies().empty());
+  CHECK(analysis.ibs_objects().empty());
   CHECK(analysis.block_features().empty());
   CHECK(analysis.find_loops().list().empty() && analysis.find_loops().of_blocks(0).empty());
   CHECK(analysis.instruction_mix().rows().empty());

@@ -191,6 +191,7 @@ OUTPUT_ARRAY(hbbp_counter, hbbp_analysis_copy_unexplained_reasons, of_loaded, 0)
 OUTPUT_ARRAY(hbbp_ip_sum, hbbp_analysis_copy_ip_sums, of_fed)
 OUTPUT_ARRAY(hbbp_ibs_sum, hbbp_analysis_copy_ibs_sums, of_fed)
 OUTPUT_ARRAY(hbbp_ibs_latency, hbbp_analysis_copy_ibs_latencies, of_fed)
+OUTPUT_ARRAY(hbbp_ibs_object, hbbp_analysis_copy_ibs_objects, of_fed)
 OUTPUT_ARRAY(hbbp_mix_row, hbbp_mix_copy_rows, mix)
 OUTPUT_ARRAY(hbbp_ratio, hbbp_ratios_copy, ratios)
 OUTPUT_ARRAY(hbbp_loop, hbbp_loops_copy, loops)
@@ -283,6 +284,7 @@ INPUT_OF_NEW(hbbp_pivot_create, hbbp_pivot, hbbp_pivot_destroy, hbbp_pivot_creat
 INPUT_OF_NEW(hbbp_probe_create, hbbp_probe, hbbp_probe_destroy, hbbp_probe_create, input, &created,
              &error)
 INPUT(hbbp_session_add_code, hbbp_session_add_code, session, input, &error)
+INPUT(hbbp_session_add_data, hbbp_session_add_data, session, input, &error)
 INPUT(hbbp_feed_add_source, hbbp_feed_add_source, feed, input, NULL, &error)
 
 /* These take the hbbp_work_options of each function that may take long. */
@@ -468,6 +470,14 @@ static void test_hbbp_session_add_code(void) {
   region.code = code;
   region.name = "f";
   test_input("hbbp_session_add_code", &region, sizeof(region), read_by_hbbp_session_add_code);
+}
+
+static void test_hbbp_session_add_data(void) {
+  HBBP_INIT(hbbp_data_region, region);
+  region.address = 0x7000;
+  region.size = 16;
+  region.name = "block";
+  test_input("hbbp_session_add_data", &region, sizeof(region), read_by_hbbp_session_add_data);
 }
 
 static void test_hbbp_feed_add_source(void) {
@@ -830,6 +840,7 @@ int main(int argc, char **argv) {
   test_hbbp_analysis_copy_ip_sums();
   test_hbbp_analysis_copy_ibs_sums();
   test_hbbp_analysis_copy_ibs_latencies();
+  test_hbbp_analysis_copy_ibs_objects();
   test_hbbp_mix_copy_rows();
   test_hbbp_ratios_copy();
   test_hbbp_loops_copy();
@@ -857,6 +868,7 @@ int main(int argc, char **argv) {
   test_hbbp_profile_call();
   test_hbbp_feed_create();
   test_hbbp_session_add_code();
+  test_hbbp_session_add_data();
   test_hbbp_session_add_source();
   test_hbbp_feed_add_source();
   test_hbbp_profile_import();

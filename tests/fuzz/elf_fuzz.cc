@@ -33,6 +33,8 @@ void Ask(const ElfImage& image, ModuleAddress address) {
   Require(range.has_value() || name.empty());
   std::optional<hbbp::FileOffset> offset = image.OffsetOfAddress(address);
   if (offset) Require(image.AddressOfOffset(*offset).has_value());
+  const std::optional<hbbp::DataObject> object = image.DataAround({address, address + 1});
+  if (object) Require(!object->name.empty());
 }
 
 }  // namespace

@@ -33,6 +33,18 @@ int main(void) {
   return sum(numbers, &last);
 }
 '''
+OBJECTS = '''
+int table[256] = {1};
+char first = 1, second = 2;
+short third = 3;
+long zeros[1000];
+const double constants[4] = {1, 2, 3, 4};
+namespace outer { long inner[8] = {1}; }
+int main(int count, char **) {
+  zeros[count] = table[count] + first + second + third + outer::inner[count];
+  return static_cast<int>(zeros[0] + static_cast<long>(constants[count]));
+}
+'''
 FIELD = re.compile(r'(\w+) +([0-9]+)(?![0-9a-fx])')
 REGISTER = re.compile(r'^(\w+):\s+([0-9a-f]{16})', re.M)
 # These register bits are shown by perf and used here; reserved bits stay as recorded.
@@ -40,6 +52,7 @@ OP_DATA_BITS = 0x000001bfffffffff  # without RipInvalid
 OP_DATA3_BITS = 0xfffffffffffff3ff
 ZEN3, ZEN4 = b'AuthenticAMD,25,1,1', b'AuthenticAMD,25,17,1'
 PREFETCH = 1 << 21
+LOAD, STORE, HAS_ADDRESS = 1, 2, 1 << 17
 FAR_CACHE, DEVICE = 5, 7  # each is a DataSrc
 LOAD_LEVELS = {  # by DataSrc and RmtNode
     (1, 0): 'local-l3', (2, 0): 'local-cache', (2, 1): 'remote-cache', (3, 0): 'local-dram', (3, 1): 'remote-dram',
@@ -130,9 +143,10 @@ def code_of(program):
         r'LOAD\s+(\S+)\s+(\S+)\s+\S+\s+(\S+)\s+\S+\s+R E', headers).groups())
 
 
-def mapping_of(program, template):
+def mapping_of(program, template, bias=0):
     """Returns the record of the mapping of a program's code, with the time, ID and CPU of a sample."""
     offset, start, size = code_of(program)
+    start += bias
     name = str(program).encode() + b'\0'
     name += bytes(-len(name) % 8)
     payload = (struct.pack('<IIQQQ', PROCESS, PROCESS, start, size, offset) + name
@@ -394,6 +408,9 @@ class IbsTest(record_support.RecordTest):
         row, = self.ibs('--data', 'line')['rows']
         self.assertEqual((row['address'], row['loads'], row['misses'], row['miss_cycles']),
                          ('0xffff899f7c3b5780', 1, 1, 476))
+        row, = self.ibs('--data', 'object')['rows']
+        self.assertEqual((row['object'], row['module'], row['loads'], row['misses'], row['miss_cycles']),
+                         ('[other memory]', None, 1, 1, 476))
 
     def test_rows_by_function_and_module_add_up(self):
         self.import_it(self.many_ops())
@@ -458,6 +475,77 @@ class IbsTest(record_support.RecordTest):
         recording = self.directory / 'sum.perf.data'
         recording.write_bytes(with_records(recorded, records))
         return recording, addresses[-1]
+
+    def compiled_objects(self, *flags):
+        """Returns a program with static data, the address of its code, and {name: (address, size)} of its objects."""
+        source, program = self.directory / 'objects.cc', self.directory / 'objects'
+        source.write_text(OBJECTS)
+        try:
+            subprocess.run(['g++', '-O1', *flags, source, '-o', program], check=True)
+            listing = subprocess.run(['nm', '-SC', program], capture_output=True, text=True, check=True).stdout
+        except FileNotFoundError as error:
+            self.skipTest(f'no {error.filename}')
+        objects = {name: (int(address, 16), int(size, 16)) for address, size, name in re.findall(
+            r'^([0-9a-f]+) ([0-9a-f]+) [dDbBrRV] (\S+)$', listing, re.M)}
+        wanted = ('table', 'first', 'second', 'third', 'zeros', 'constants', 'outer::inner')
+        return program, {name: objects[name] for name in wanted}
+
+    def import_accesses(self, program, bias, addresses):
+        """Imports a recording in which the program's first instruction loaded from these addresses, and every third
+        stored there."""
+        recorded = self.data('zen4_genoa.ibs.perf.data').read_bytes()
+        start, size = struct.unpack_from('<QQ', recorded, 40)
+        template = recorded[start:start + size]
+        _, ip, _ = code_of(program)
+        records = [mapping_of(program, template, bias)]
+        for number, address in enumerate(addresses):
+            kind = STORE if number % 3 == 0 else LOAD
+            records.append(of_process(patched(template, 0xffffffff81143526, ip + bias, {
+                2: 0, 3: kind | HAS_ADDRESS, 4: address}), PROCESS))
+        recording = self.directory / 'objects.perf.data'
+        recording.write_bytes(with_records(recorded, records))
+        self.import_it(recording)
+
+    def test_data_is_of_the_objects_that_nm_lists(self):
+        for flags, bias in ((('-no-pie',), 0), (('-pie', '-fPIE'), 0x7f1234560000)):
+            program, objects = self.compiled_objects(*flags)
+            draw = random.Random(7)
+            expected = collections.Counter()
+            addresses = []
+            for _ in range(3000):
+                name = draw.choice(sorted(objects))
+                start, size = objects[name]
+                addresses.append(bias + start + draw.randrange(size))
+                expected[name] += 1
+            self.import_accesses(program, bias, [*addresses, 0x1000, 0xffff888000001000])
+            listing = self.ibs('--data', 'object')
+            rows = {row['object']: row for row in listing['rows']}
+            self.assertEqual({name: row['loads'] + row['stores'] for name, row in rows.items()},
+                             {**expected, '[other memory]': 2})
+            self.assertEqual(sum(row['stores'] for row in rows.values()), 1001)
+            samples = [row['loads'] + row['stores'] for row in listing['rows']]
+            self.assertEqual(samples, sorted(samples, reverse=True))
+            for name, (start, size) in objects.items():
+                row = rows[name]
+                self.assertEqual((row['module'], int(row['address'], 16), row['size'], row['threads']),
+                                 (str(program), start, size, 1))
+            self.assertEqual((rows['[other memory]']['module'], rows['[other memory]']['address']), (None, None))
+            text = self.run_tool('ibs', self.file, '--data', 'object', '--top', 3).stdout
+            self.assertRegex(text, r'module +address +size +loads +stores +DC misses')
+            self.assertIn('3 of 8 objects', text)
+            # The same accesses are there by line.
+            self.assertEqual(sum(row['loads'] + row['stores'] for row in self.ibs('--data', 'line')['rows']), 3002)
+            twice = self.run_tool('ibs', '--format', 'json', '--data', 'object', self.file, self.file)
+            self.assertEqual({row['object']: row['loads'] + row['stores'] for row in json.loads(twice.stdout)['rows']},
+                             {name: 2 * count for name, count in {**expected, '[other memory]': 2}.items()})
+
+    def test_data_of_a_stripped_program_is_of_its_sections(self):
+        program, objects = self.compiled_objects('-pie', '-fPIE')
+        subprocess.run(['strip', program], check=True)
+        bias = 0x7f1234560000
+        self.import_accesses(program, bias, [bias + objects[name][0] for name in ('table', 'first', 'zeros', 'constants')])
+        self.assertEqual({row['object']: row['loads'] + row['stores'] for row in self.ibs('--data', 'object')['rows']},
+                         {'[.data]': 2, '[.bss]': 1, '[.rodata]': 1})
 
     def test_annotated_instructions_have_what_perf_decodes(self):
         recording, without_samples = self.ops_of_program()

@@ -1,6 +1,6 @@
 // hbbp ibs: lists instructions, latencies and memory by instruction-based sampling. RunIbs reads
 // the options and prints one of four tables: of instructions by events, a histogram of a latency,
-// loads by level of memory (ibs_latencies.h), or accessed memory.
+// loads by level of memory (ibs_latencies.h), or accessed memory (ibs_data.h).
 #include <algorithm>
 #include <map>
 #include <set>
@@ -8,8 +8,8 @@
 #include <tuple>
 #include <vector>
 
-#include "base/linux_constants.h"
 #include "command.h"
+#include "commands/ibs_data.h"
 #include "commands/ibs_latencies.h"
 #include "file_options.h"
 #include "format.h"
@@ -26,6 +26,7 @@ namespace {
 constexpr char kName[] = "ibs";
 constexpr uint64_t kTableRows = 20;
 constexpr char kByInstruction[] = "instruction";
+constexpr char kObject[] = "object";
 
 struct Wanted {
   std::string by = kByInstruction;
@@ -156,55 +157,6 @@ StatusOr<Table> HistogramTable(const hbbp::profile& profile, const std::string& 
   return table;
 }
 
-Table DataTable(const hbbp::profile& profile, bool by_page, uint64_t rows) {
-  const std::vector<hbbp_ibs_line> lines = profile.ibs_lines();
-  struct Access {
-    uint64_t loads = 0, stores = 0, misses = 0, miss_cycles = 0, local = 0, remote = 0;
-    std::set<uint32_t> threads;
-  };
-  std::map<std::pair<uint32_t, uint64_t>, Access> accesses;  // by process and address
-  for (const hbbp_ibs_line& line : lines) {
-    const uint64_t address = by_page ? line.address / kPageBytes * kPageBytes : line.address;
-    Access& access = accesses[{line.pid, address}];
-    access.loads += line.loads;
-    access.stores += line.stores;
-    access.misses += line.misses;
-    access.miss_cycles += line.miss_cycles;
-    access.local += line.local;
-    access.remote += line.remote;
-    access.threads.insert(line.tid);
-  }
-  std::vector<std::pair<std::pair<uint32_t, uint64_t>, Access>> sorted(accesses.begin(),
-                                                                       accesses.end());
-  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
-    return a.second.loads + a.second.stores > b.second.loads + b.second.stores;
-  });
-  Table table({{"pid", "pid"},
-               {"address", by_page ? "page" : "line", Column::kAddress},
-               {"loads", "loads", Column::kCount},
-               {"stores", "stores", Column::kCount},
-               {"misses", "DC misses", Column::kCount},
-               {"miss_cycles", "miss cycles", Column::kCount},
-               {"local", "local", Column::kCount},
-               {"remote", "remote", Column::kCount},
-               {"threads", "threads", Column::kCount}});
-  const size_t shown = std::min<uint64_t>(rows, sorted.size());
-  for (size_t i = 0; i < shown; ++i) {
-    const auto& [location, access] = sorted[i];
-    table.AddRow({uint64_t{location.first}, location.second, access.loads, access.stores,
-                  access.misses, access.miss_cycles, access.local, access.remote,
-                  uint64_t{access.threads.size()}});
-  }
-  const uint64_t dropped = SumOfCounters(SourcesAsRecorded(profile), "ibs-accesses-dropped");
-  table.AddField("dropped", dropped);
-  table.AddSummary(FormatCount(uint64_t{shown}) + " of " + FormatCount(uint64_t{sorted.size()}) +
-                   (by_page ? " pages" : " lines"));
-  if (dropped != 0) {
-    table.AddNote(FormatCount(dropped) + " accesses to rarely sampled lines were dropped");
-  }
-  return table;
-}
-
 }  // namespace
 
 int RunIbs(int argc, char** argv) {
@@ -232,7 +184,8 @@ int RunIbs(int argc, char** argv) {
                 "--latencies: the histogram of one load, by its address as objdump has it");
   options.Value("--module", &loads.module, "MODULE",
                 "--latencies: of this file, path or last part of it");
-  options.Choice("--data", &data, {"line", "page"}, "accessed memory instead");
+  options.Choice("--data", &data, {"line", "page", kObject},
+                 "accessed memory instead, by address or by data object");
   options.Count("--top", &top, "only the first N; a table has 20 by default");
   printing.AddTo(&options);
   FileOptions moved;
@@ -267,8 +220,8 @@ int RunIbs(int argc, char** argv) {
   how.kernel = &kernel_files;
   moved.SetTo(&how);
   const hbbp::profile profile = LoadProfiles(files);
-  if (!data.empty()) {
-    return printing.Print(kName, DataTable(profile, data == "page", wanted.rows));
+  if (!data.empty() && data != kObject) {
+    return printing.Print(kName, LineTable(profile, data == "page", wanted.rows));
   }
   if (!histogram.empty()) {
     const StatusOr<Table> table = HistogramTable(profile, histogram);
@@ -276,6 +229,7 @@ int RunIbs(int argc, char** argv) {
   }
   loads.instructions = wanted.rows;
   const hbbp::analysis analysis(profile, how);
+  if (data == kObject) return printing.Print(kName, ObjectTable(analysis, wanted.rows));
   const StatusOr<Table> table =
       with_latencies ? LatencyTable(analysis, loads) : EventTable(analysis, wanted);
   if (!table.ok()) return Fail(kName, table.status().message());

@@ -22,6 +22,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "collect/data_attribution.h"
 #include "collect/first_bursts.h"
 #include "preload/image_profile.h"
 #include "preload/options.h"
@@ -89,6 +90,7 @@ ImageSettings SettingsFromEnvironment() {
   settings.session.deadline_ns = deadline;
   settings.session.slice_ns = slice;
   KeepBursts(kept_burst_bytes, &settings.session);
+  KeepData(&settings.session);
   settings.session.kept_kinds = backend.recorded_kinds;
   settings.session.realtime_offset_ns = realtime_offset;
   return settings;

@@ -167,6 +167,7 @@ class CompletenessTest(unittest.TestCase):
                             OF_EVENT | OF_C | {'thread_count'})
         self.assert_options(hbbp.Feed.__init__, 'feed_options', OF_C | {'moved_file_count'})
         self.assert_options(hbbp.Session.add_code, 'code_region')
+        self.assert_options(hbbp.Session.add_data, 'data_region')
         self.assert_options(hbbp.Feed.add_source, 'feed_source',
                             {'perf_attr_size', 'perf_id_count'})
         self.assert_options(hbbp.import_recording, 'import_options',

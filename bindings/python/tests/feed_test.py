@@ -56,6 +56,29 @@ class ProcessTest(unittest.TestCase):
             self.assertEqual(profile.threads()[0].name, name.read().strip())
 
 
+class DataTest(unittest.TestCase):
+
+    def test_blocks_of_data(self):
+        # IBS_OP_CTL, _RIP, _DATA, _DATA2, _DATA3 (a load with an address), _LINADDR
+        def load(time_ns):
+            return hbbp.FeedSample(ip=LOOP, pid=support.PID, tid=7, time_ns=time_ns,
+                                   ibs_registers=[1 << 18, LOOP, 0, 0, 1 << 17 | 1, 0x10020, 0])
+
+        def data(time_ns, name):
+            return hbbp.FeedEvent(hbbp.FeedEventKind.DATA, pid=support.PID, time_ns=time_ns, address=0x10000, size=64,
+                                  name=name)
+
+        feed = hbbp.Feed()
+        source = feed.add_source(hbbp.SourceKind.IBS, hbbp.Event.UOPS, ibs=hbbp.IbsKind.OP, period=1000)
+        feed.add_events([support.generated_code(), data(10, 'first'), data(20, 'second'), data(30, None)])
+        feed.add_samples(source, [load(time_ns) for time_ns in (15, 20, 25, 30)])
+        feed.flush()
+        objects = feed.profile().analysis().ibs_objects()
+        self.assertEqual({row.name: (row.kind, row.loads) for row in objects},
+                         {'first': (hbbp.IbsObjectKind.BLOCK, 1), 'second': (hbbp.IbsObjectKind.BLOCK, 2),
+                          '[other memory]': (hbbp.IbsObjectKind.OTHER, 1)})
+
+
 class OneByOneTest(FeedTest):
 
     def test_any_iterable_is_taken(self):

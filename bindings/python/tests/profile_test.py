@@ -537,6 +537,8 @@ class RecordingTest(support.DirectoryTest):
                          sum(source.samples - source.unmapped for source in profile.sources()))
         load, = profile.analysis().ibs_latencies()
         self.assertEqual(load[2:], ('local-dram', 0xffffffff81143526, 448, 512, 1))
+        other, = profile.analysis().ibs_objects()
+        self.assertEqual(other, (hbbp.IbsObjectKind.OTHER, None, '[other memory]', None, 0, 1, 1, 0, 1, 476, 1, 0))
         for table in (profile.analysis().ibs_sums(), profile.ibs_buckets(), profile.ibs_lines()):
             self.assertEqual(len(list(table)), len(table))
 

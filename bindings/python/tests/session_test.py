@@ -205,6 +205,14 @@ class SessionTest(unittest.TestCase):
         block = running.profile().blocks().top(1, 'count')[0]
         self.assertEqual((block.function_name, block.instruction_count), ('spin', 2))
 
+    def test_blocks_of_data(self):
+        with session() as running:
+            running.add_data(0x10000, 64, name='block')
+            running.add_data(0x10000, 64)
+            for refused in ({'size': 0}, {'size': 64, 'name': ''}):
+                with self.assertRaises(hbbp.InvalidArgumentError):
+                    running.add_data(0x10000, **refused)
+
     def test_log_tells_in_lines(self):
         messages = []
         with session(log=lambda level, message: messages.append((level, message)),

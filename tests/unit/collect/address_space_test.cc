@@ -1,3 +1,5 @@
+// Tests AddressSpace, which knows what was mapped where and when: times, parts of mappings, layers
+// that are delivered late, the nearest mappings, and random ones that a naive search compares.
 #include "collect/address_space.h"
 
 #include <algorithm>
@@ -177,6 +179,52 @@ TEST_CASE("random mappings are found as a naive search finds them") {
     CompareWithNaive(seed, true);
     CompareWithNaive(seed, false);
   }
+}
+
+TEST_CASE("the nearest mappings at a time are found, whatever was mapped later in between") {
+  AddressSpace space;
+  const auto below = [&](uint64_t address, uint64_t time) {
+    const auto placement = space.FindAtOrBelow({address}, time);
+    return placement ? static_cast<int64_t>(placement->module) : -1;
+  };
+  const auto above = [&](uint64_t address, uint64_t time) {
+    const auto placement = space.FindAbove({address}, time);
+    return placement ? static_cast<int64_t>(placement->module) : -1;
+  };
+  CHECK(below(0x1000, 10) == -1);
+  CHECK(above(0x1000, 10) == -1);
+  Map(&space, 0x1000, 0x2000, 5, 1);
+  Map(&space, 0x3000, 0x4000, 20, 2);
+  Map(&space, 0x5000, 0x6000, 5, 3);
+  CHECK(below(0xfff, 10) == -1);
+  CHECK(below(0x1000, 10) == 1);
+  CHECK(below(0x4800, 19) == 1);
+  CHECK(below(0x4800, 20) == 2);
+  CHECK(below(UINT64_MAX, 20) == 3);
+  CHECK(above(0xfff, 10) == 1);
+  CHECK(above(0x1000, 19) == 3);
+  CHECK(above(0x1000, 20) == 2);
+  CHECK(above(0x5000, 20) == -1);
+}
+
+TEST_CASE("what was replaced by a time is dropped, and intervals of nothing with it") {
+  AddressSpace space;
+  const Placement nothing = At(9, 0);
+  Map(&space, 0x1000, 0x2000, 10, 1);
+  Map(&space, 0x1000, 0x2000, 20, 2);
+  Map(&space, 0x1000, 0x2000, 30, 3);
+  Map(&space, 0x3000, 0x4000, 10, 4);
+  space.Add({0x3000}, {0x4000}, 20, nothing);
+  Map(&space, 0x5000, 0x6000, 10, 5);
+  space.Add({0x5000}, {0x6000}, 40, nothing);
+  CHECK(space.DropReplaced(25, nothing) == 4);
+  CHECK(space.intervals() == 2);
+  CHECK(ModuleAt(space, 0x1000, 19) == -1);
+  CHECK(ModuleAt(space, 0x1000, 25) == 2);
+  CHECK(ModuleAt(space, 0x1000, 30) == 3);
+  CHECK(ModuleAt(space, 0x3000, 25) == -1);
+  CHECK(ModuleAt(space, 0x5000, 39) == 5);
+  CHECK(ModuleAt(space, 0x5000, 40) == 9);
 }
 
 }  // namespace

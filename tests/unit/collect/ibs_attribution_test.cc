@@ -155,7 +155,7 @@ TEST_CASE("accesses are by cache line and thread") {
   attribution.Add(kSource, At(0x30), store);
   const ProfileData data = DataOf(&attribution);
   REQUIRE(data.ibs_lines.size() == 3);
-  const IbsLine& line = data.ibs_lines[0];
+  const IbsAccesses& line = data.ibs_lines[0];
   CHECK(line.address == 0x1000);
   CHECK(line.loads == 2);
   CHECK(line.stores == 1);
@@ -200,7 +200,7 @@ TEST_CASE("the lines with the most samples stay, and the number that was dropped
   const ProfileData data = DataOf(&attribution);
   CHECK(data.ibs_lines.size() < 2 * limits.lines);
   uint64_t kept = 0, hot = 0;
-  for (const IbsLine& line : data.ibs_lines) {
+  for (const IbsAccesses& line : data.ibs_lines) {
     kept += line.loads;
     if (line.address >= kHot) hot += line.loads;
   }

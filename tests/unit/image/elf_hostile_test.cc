@@ -55,6 +55,10 @@ uint64_t Exercise(const ElfImage& image) {
     if (range) CHECK(range->Contains(*address));
     sum += image.FunctionName(*address).size();
     sum += image.OffsetOfAddress(*address).has_value();
+    for (const uint64_t bytes : {1, 64}) {
+      const auto object = image.DataAround({*address, *address + bytes});
+      if (object) sum += object->name.size();
+    }
   }
   return sum;
 }

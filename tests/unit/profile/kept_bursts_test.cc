@@ -194,6 +194,7 @@ TEST_CASE("a sum has the bursts of its profiles, by its own indices") {
   other.ibs_counts.clear();
   other.ibs_buckets.clear();
   other.ibs_lines.clear();
+  other.ibs_data.clear();
   RecordedBursts swapped = TwoBursts();
   swapped.sources = {0};
   swapped.threads = {1, 0};

@@ -113,7 +113,7 @@ TEST_CASE("a file or a section of a newer library is refused as such") {
   for (uint32_t type = 1; type <= kIbsSection; ++type) {
     CAPTURE(type);
     ProfileBytes newer_section(FullProfile());
-    constexpr uint32_t kNewer[] = {0, 2, 6, 2, 5, 3, 3, 3};
+    constexpr uint32_t kNewer[] = {0, 2, 6, 2, 5, 3, 3, 4};
     newer_section.SetSectionVersion(type, kNewer[type]);
     CHECK(CodeOf(newer_section.Take()) == StatusCode::kVersion);
   }
@@ -248,6 +248,7 @@ void ClearIbs(ProfileData* data) {
   data->ibs_counts.clear();
   data->ibs_buckets.clear();
   data->ibs_lines.clear();
+  data->ibs_data.clear();
 }
 
 ProfileData ProfileOfOneSource() {
@@ -369,14 +370,30 @@ TEST_CASE("branches of version 1, without entries of their stacks, are read") {
   CHECK(Describe(*parsed) == Describe(data));
 }
 
+constexpr size_t kCountBytes = 8;  // of the elements of a list
+
+TEST_CASE("what IBS counted without data, as in version 2, is read") {
+  ProfileData data = FullProfile();
+  data.ibs_data.clear();
+  ProfileBytes bytes(data);
+  bytes.SetSectionVersion(kIbsSection, 2);
+  std::vector<uint8_t>& section = bytes.Section(kIbsSection);
+  section.resize(section.size() - kCountBytes);
+  const StatusOr<ProfileData> parsed = ParseProfile(bytes.Take());
+  REQUIRE(parsed.ok());
+  CHECK(DescribeIbs(*parsed) == DescribeIbs(data));
+}
+
 TEST_CASE("latencies and lines of version 1, without instructions and nodes, are read") {
   ProfileData data = FullProfile();
   data.ibs_buckets = {{1, 0, kNoModule, 2, 0, 11, 0, 7}};
   data.ibs_lines = {{1, 0, 0x7fff0040, 1, 2, 3, 4, 0, 0}};
+  data.ibs_data.clear();
   ProfileBytes bytes(data);
   bytes.SetSectionVersion(kIbsSection, 1);
   constexpr size_t kLineBytes = 2 * 4 + 7 * 8, kBucketBytes = 6 * 4 + 2 * 8;
   std::vector<uint8_t>& section = bytes.Section(kIbsSection);
+  section.resize(section.size() - kCountBytes);
   const auto bucket = section.end() - static_cast<std::ptrdiff_t>(
                                           data.ibs_lines.size() * kLineBytes + 8 + kBucketBytes);
   const uint32_t fields[] = {1, 0, 2, 7, 11, 0};
@@ -403,12 +420,16 @@ TEST_CASE("what IBS counted of things that are not in the file is refused") {
   };
   CHECK(code_of([](ProfileData* d) { d->ibs_counts[0].source = 3; }) == StatusCode::kBadFormat);
   CHECK(code_of([](ProfileData* d) { d->ibs_counts[0].module = 4; }) == StatusCode::kBadFormat);
-  CHECK(code_of([](ProfileData* d) { d->ibs_counts[0].name = 4; }) == StatusCode::kBadFormat);
-  CHECK(code_of([](ProfileData* d) { d->ibs_buckets[0].name = 4; }) == StatusCode::kBadFormat);
+  CHECK(code_of([](ProfileData* d) { d->ibs_counts[0].name = 5; }) == StatusCode::kBadFormat);
+  CHECK(code_of([](ProfileData* d) { d->ibs_buckets[0].name = 5; }) == StatusCode::kBadFormat);
   CHECK(code_of([](ProfileData* d) { d->ibs_buckets[0].bucket = 60; }) == StatusCode::kBadFormat);
   CHECK(code_of([](ProfileData* d) { d->ibs_buckets[0].level = 15; }) == StatusCode::kBadFormat);
   CHECK(code_of([](ProfileData* d) { d->ibs_buckets[0].module = 4; }) == StatusCode::kBadFormat);
   CHECK(code_of([](ProfileData* d) { d->ibs_lines[0].thread = 2; }) == StatusCode::kBadFormat);
+  CHECK(code_of([](ProfileData* d) { d->ibs_data[0].thread = 2; }) == StatusCode::kBadFormat);
+  CHECK(code_of([](ProfileData* d) { d->ibs_data[0].source = 3; }) == StatusCode::kBadFormat);
+  CHECK(code_of([](ProfileData* d) { d->ibs_data[0].module = 4; }) == StatusCode::kBadFormat);
+  CHECK(code_of([](ProfileData* d) { d->ibs_data[0].name = 5; }) == StatusCode::kBadFormat);
 }
 
 TEST_CASE("a count at an unknown position is refused") {

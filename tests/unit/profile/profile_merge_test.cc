@@ -80,10 +80,10 @@ TEST_CASE("a profile merged with itself has twice the counts and the same lists"
   }
   for (IbsCount& count : expected.ibs_counts) count.sum *= 2;
   for (IbsCount& count : expected.ibs_buckets) count.sum *= 2;
-  for (IbsLine& line : expected.ibs_lines) {
-    for (uint64_t* number :
-         {&line.loads, &line.stores, &line.misses, &line.miss_cycles, &line.local, &line.remote}) {
-      *number *= 2;
+  for (auto* list : {&expected.ibs_lines, &expected.ibs_data}) {
+    for (IbsAccesses& accesses : *list) {
+      const IbsAccesses once = accesses;
+      AddAccesses(once, &accesses);
     }
   }
   CHECK(Describe(merged) == Describe(expected));
@@ -285,7 +285,12 @@ TEST_CASE("lists in another order are matched, not their positions") {
       if (count.name == 0 || count.name == 2) count.name = 2 - count.name;
     }
   }
-  for (IbsLine& line : other.ibs_lines) move(&line);
+  for (auto* list : {&other.ibs_lines, &other.ibs_data}) {
+    for (IbsAccesses& accesses : *list) {
+      move(&accesses);
+      if (accesses.module == 0 || accesses.module == 2) accesses.module = 2 - accesses.module;
+    }
+  }
   const ProfileData merged = Merge({FullProfile(), other});
   const ProfileData expected = Merge({FullProfile(), FullProfile()});
   CHECK(Describe(merged) == Describe(expected));
@@ -307,6 +312,8 @@ TEST_CASE("one thread's part of a profile") {
   expected.ibs_counts = {{1, 0, 0, 1, 0x1000, 3}, {1, 0, 3, 0, 0x2000, 5}};
   expected.ibs_buckets = {{1, 0, 0, 3, 0x1000, 4, 6, 40}, {1, 0, kNoModule, 2, 0, 1, 0, 59}};
   expected.ibs_lines = {{1, 0, 0x7fff0040, 5, 6, 7, 8, 11, 12}};
+  expected.ibs_data = {{1, 0, 0x4010, 5, 6, 7, 8, 11, 12, 2, kNoIbsName, 1},
+                       {1, 0, 0, 3, 0, 1, 1, 0, 0, kNoModule, 4, 0}};
   CHECK(Describe(selected) == Describe(expected));
   CHECK_FALSE(KeepThread(4321, &selected));
   CHECK(Describe(selected) == Describe(expected));

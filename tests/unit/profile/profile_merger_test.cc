@@ -312,7 +312,7 @@ TEST_CASE("memory is bounded by the cache lines of the sum, with and without sli
     }
     const ProfileData merged = merger.Finish(&check);
     REQUIRE(merged.ibs_lines.size() == kLines);
-    for (const IbsLine& line : merged.ibs_lines) REQUIRE(line.loads == kProfiles);
+    for (const IbsAccesses& line : merged.ibs_lines) REQUIRE(line.loads == kProfiles);
   }
 }
 

@@ -157,13 +157,17 @@ ProfileData FullProfile() {
   data.branches[1].oldest = 4;
   data.branches[1].oldest_expected = 0.3125;
   data.branches[4].oldest_expected = 0.125;
-  data.ibs_names = {"op-samples", "op-dc-misses", "tag-to-retire", "load"};
+  data.ibs_names = {"op-samples", "op-dc-misses", "tag-to-retire", "load", "a block"};
   data.ibs_counts = {{1, 0, 0, 0, 0x1000, 2}, {1, 1, 0, 1, 0x1000, 3}, {1, 1, 3, 0, 0x2000, 5}};
   data.ibs_buckets = {{1, 0, 0, 3, 0x1000, 2, 1, 0},
                       {1, 1, 0, 3, 0x1000, 4, 6, 40},
                       {1, 0, kNoModule, 2, 0, 11, 0, 7},
                       {1, 1, kNoModule, 2, 0, 1, 0, 59}};
   data.ibs_lines = {{1, 0, 0x7fff0040, 1, 2, 3, 4, 9, 10}, {1, 1, 0x7fff0040, 5, 6, 7, 8, 11, 12}};
+  data.ibs_data = {{1, 0, 0x4010, 1, 2, 3, 4, 9, 10, 0, kNoIbsName, 8},
+                   {1, 1, 0x4010, 5, 6, 7, 8, 11, 12, 2, kNoIbsName, 1},
+                   {1, 1, 0, 3, 0, 1, 1, 0, 0, kNoModule, 4, 0},
+                   {1, 0, 0, 2, 1, 1, 1, 0, 0, kNoModule, kNoIbsName, 0}};
   return data;
 }
 
@@ -176,10 +180,14 @@ std::string DescribeIbs(const ProfileData& data) {
           << ' ' << count.sum << '\n';
     }
   }
-  for (const IbsLine& line : data.ibs_lines) {
-    out << "line " << line.source << ' ' << line.thread << ' ' << line.address << ' ' << line.loads
-        << ' ' << line.stores << ' ' << line.misses << ' ' << line.miss_cycles << ' ' << line.local
-        << ' ' << line.remote << '\n';
+  for (const auto* list : {&data.ibs_lines, &data.ibs_data}) {
+    for (const IbsAccesses& accesses : *list) {
+      out << "accesses " << accesses.source << ' ' << accesses.thread << ' ' << accesses.module
+          << ' ' << accesses.address << ' ' << accesses.bytes << ' ' << accesses.loads << ' '
+          << accesses.stores << ' ' << accesses.misses << ' ' << accesses.miss_cycles << ' '
+          << accesses.local << ' ' << accesses.remote << ' '
+          << (accesses.name == kNoIbsName ? "" : data.ibs_names[accesses.name]) << '\n';
+    }
   }
   return out.str();
 }

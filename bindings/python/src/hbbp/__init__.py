@@ -14,7 +14,7 @@ from typing import Any
 from . import _rows as rows
 from ._abi import HBBP_VERSION_STRING as __version__
 from ._abi import (CapabilityState, CodeState, EbsMethod, Estimator, Event, FeedEventKind,
-                   FeedOrder, Flow, IbsKind, LabelKind, LogLevel, MixKeys, ModuleKind, Order, PeriodMode,
+                   FeedOrder, Flow, IbsKind, IbsObjectKind, LabelKind, LogLevel, MixKeys, ModuleKind, Order, PeriodMode,
                    ProbeFieldKind, ProbeTableKind, SourceKind, Status, TraceMode, TripBasis, Unit)
 from ._analysis import Analysis, KernelFiles, Loops, Mix, block_feature_names, count_interval
 from ._capabilities import Capabilities, capabilities, find_event
@@ -49,7 +49,7 @@ def load_ipython_extension(shell: Any) -> None:
 __all__ = [
     'Analysis', 'BadFormatError', 'BusyError', 'Cancel', 'CancelledError', 'Capabilities',
     'CapabilityState', 'CodeState', 'Diff', 'EbsMethod', 'Error', 'Estimator', 'Event', 'Feed',
-    'FeedEvent', 'FeedEventKind', 'FeedOrder', 'FeedSample', 'Flow', 'IbsKind', 'InternalError',
+    'FeedEvent', 'FeedEventKind', 'FeedOrder', 'FeedSample', 'Flow', 'IbsKind', 'IbsObjectKind', 'InternalError',
     'InvalidArgumentError', 'InvalidStateError', 'IoError', 'KernelFiles', 'LabelKind',
     'LibraryError', 'LogLevel', 'Loops', 'Merger', 'MismatchError', 'Mix', 'MixKeys', 'ModuleKind',
     'NoMemoryError', 'NotFoundError', 'Order', 'PeriodMode', 'PermissionDeniedError', 'Pivot', 'Probe',

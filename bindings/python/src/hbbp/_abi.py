@@ -13,6 +13,8 @@ HBBP_BIAS_RATIO = 2.0
 HBBP_FEED_ALL = 18446744073709551615
 HBBP_FEED_KERNEL_PID = 4294967295
 HBBP_MAX_BURST_BRANCHES = 65536
+HBBP_MAX_DATA_BLOCKS = 65536
+HBBP_MAX_DATA_NAMES = 16384
 HBBP_MAX_FEED_BRANCHES = 65536
 HBBP_MAX_IBS_REGISTERS = 32
 HBBP_MAX_PROBE_COUNTER = 4611686018427387904
@@ -192,6 +194,14 @@ class FeedEventKind(Choice):
     BUILD_ID = 7
     LOST = 8
     THROTTLED = 9
+    DATA = 10
+
+
+class IbsObjectKind(Choice):
+    SYMBOL = 1
+    SECTION = 2
+    BLOCK = 3
+    OTHER = 4
 
 
 class TripBasis(Choice):
@@ -258,11 +268,11 @@ class hbbp_capabilities(Structure):
     pass
 
 
-class hbbp_feed(Structure):
+class hbbp_session(Structure):
     pass
 
 
-class hbbp_session(Structure):
+class hbbp_feed(Structure):
     pass
 
 
@@ -644,6 +654,73 @@ class hbbp_disassembly(Structure):
     ]
 
 
+class hbbp_session_options(Structure):
+    _fields_ = [
+        ('struct_size', c_uint32),
+        ('source', c_int32),
+        ('event', c_int32),
+        ('period_mode', c_int32),
+        ('period', c_uint64),
+        ('frequency_hz', c_uint64),
+        ('include_kernel', c_uint32),
+        ('buffer_bytes', c_uint32),
+        ('trace_mode', c_int32),
+        ('burst_branches', c_uint32),
+        ('branch_period', c_uint64),
+        ('expected_seconds', c_uint64),
+        ('pid', c_uint64),
+        ('event_name', c_char_p),
+        ('event_type', c_uint64),
+        ('event_config', c_uint64),
+        ('ebs_method', c_int32),
+        ('imprecise', c_uint32),
+        ('slice_ns', c_uint64),
+        ('log', CFUNCTYPE(None, c_int32, c_char_p, c_void_p)),
+        ('log_user_data', c_void_p),
+        ('log_level', c_int32),
+        ('thread_count', c_uint32),
+        ('threads', POINTER(c_uint32)),
+        ('max_overhead', c_double),
+        ('max_memory', c_uint64),
+        ('allocator', POINTER(hbbp_allocator)),
+        ('drained_by_host', c_uint32),
+        ('keep_accesses', c_uint32),
+        ('kept_burst_bytes', c_uint64),
+        ('keep_values', c_uint32),
+        ('reserved', c_uint32),
+    ]
+
+
+class hbbp_session_info(Structure):
+    _fields_ = [
+        ('struct_size', c_uint32),
+        ('running', c_uint32),
+        ('samples', c_uint64),
+        ('lost', c_uint64),
+        ('throttled', c_uint64),
+        ('duration_ns', c_uint64),
+        ('dropped', c_uint64),
+        ('cpu_ns', c_uint64),
+        ('overhead_ns', c_uint64),
+        ('recent_overhead', c_double),
+        ('period_factor', c_double),
+        ('period_changes', c_uint64),
+        ('memory_bytes', c_uint64),
+        ('peak_memory_bytes', c_uint64),
+    ]
+
+
+class hbbp_data_region(Structure):
+    _fields_ = [
+        ('struct_size', c_uint32),
+        ('reserved', c_uint32),
+        ('address', c_uint64),
+        ('size', c_uint64),
+        ('name', c_char_p),
+        ('time_ns', c_uint64),
+    ]
+
+
 class hbbp_feed_options(Structure):
     _fields_ = [
         ('struct_size', c_uint32),
@@ -818,59 +895,21 @@ class hbbp_ibs_line(Structure):
     ]
 
 
-class hbbp_session_options(Structure):
+class hbbp_ibs_object(Structure):
     _fields_ = [
         ('struct_size', c_uint32),
-        ('source', c_int32),
-        ('event', c_int32),
-        ('period_mode', c_int32),
-        ('period', c_uint64),
-        ('frequency_hz', c_uint64),
-        ('include_kernel', c_uint32),
-        ('buffer_bytes', c_uint32),
-        ('trace_mode', c_int32),
-        ('burst_branches', c_uint32),
-        ('branch_period', c_uint64),
-        ('expected_seconds', c_uint64),
-        ('pid', c_uint64),
-        ('event_name', c_char_p),
-        ('event_type', c_uint64),
-        ('event_config', c_uint64),
-        ('ebs_method', c_int32),
-        ('imprecise', c_uint32),
-        ('slice_ns', c_uint64),
-        ('log', CFUNCTYPE(None, c_int32, c_char_p, c_void_p)),
-        ('log_user_data', c_void_p),
-        ('log_level', c_int32),
-        ('thread_count', c_uint32),
-        ('threads', POINTER(c_uint32)),
-        ('max_overhead', c_double),
-        ('max_memory', c_uint64),
-        ('allocator', POINTER(hbbp_allocator)),
-        ('drained_by_host', c_uint32),
-        ('keep_accesses', c_uint32),
-        ('kept_burst_bytes', c_uint64),
-        ('keep_values', c_uint32),
-        ('reserved', c_uint32),
-    ]
-
-
-class hbbp_session_info(Structure):
-    _fields_ = [
-        ('struct_size', c_uint32),
-        ('running', c_uint32),
-        ('samples', c_uint64),
-        ('lost', c_uint64),
-        ('throttled', c_uint64),
-        ('duration_ns', c_uint64),
-        ('dropped', c_uint64),
-        ('cpu_ns', c_uint64),
-        ('overhead_ns', c_uint64),
-        ('recent_overhead', c_double),
-        ('period_factor', c_double),
-        ('period_changes', c_uint64),
-        ('memory_bytes', c_uint64),
-        ('peak_memory_bytes', c_uint64),
+        ('module', c_uint32),
+        ('kind', c_int32),
+        ('threads', c_uint32),
+        ('name', c_char_p),
+        ('address', c_uint64),
+        ('size', c_uint64),
+        ('loads', c_uint64),
+        ('stores', c_uint64),
+        ('misses', c_uint64),
+        ('miss_cycles', c_uint64),
+        ('local', c_uint64),
+        ('remote', c_uint64),
     ]
 
 
@@ -1202,6 +1241,20 @@ FUNCTIONS: Dict[str, Tuple[Any, ...]] = {
     'hbbp_analysis_disassemble': (c_int32, POINTER(hbbp_analysis), c_uint32, c_uint64,
         POINTER(hbbp_disassembly), POINTER(hbbp_error)),
     'hbbp_demangle': (c_size_t, c_char_p, c_char_p, c_size_t),
+    'hbbp_session_create': (c_int32, POINTER(hbbp_session_options), POINTER(POINTER(hbbp_session)),
+        POINTER(hbbp_error)),
+    'hbbp_session_destroy': (None, POINTER(hbbp_session)),
+    'hbbp_session_start': (c_int32, POINTER(hbbp_session), POINTER(hbbp_error)),
+    'hbbp_session_drain': (c_int32, POINTER(hbbp_session), POINTER(c_uint32), POINTER(hbbp_error)),
+    'hbbp_session_stop': (c_int32, POINTER(hbbp_session), POINTER(hbbp_error)),
+    'hbbp_session_snapshot': (c_int32, POINTER(hbbp_session), POINTER(hbbp_work_options),
+        POINTER(POINTER(hbbp_profile)), POINTER(hbbp_error)),
+    'hbbp_session_get_info': (c_int32, POINTER(hbbp_session), POINTER(hbbp_session_info),
+        POINTER(hbbp_error)),
+    'hbbp_profile_call': (c_int32, CFUNCTYPE(None, c_void_p), c_void_p,
+        POINTER(hbbp_session_options), POINTER(POINTER(hbbp_profile)), POINTER(hbbp_error)),
+    'hbbp_session_add_data': (c_int32, POINTER(hbbp_session), POINTER(hbbp_data_region),
+        POINTER(hbbp_error)),
     'hbbp_feed_create': (c_int32, POINTER(hbbp_feed_options), POINTER(POINTER(hbbp_feed)),
         POINTER(hbbp_error)),
     'hbbp_feed_destroy': (None, POINTER(hbbp_feed)),
@@ -1234,24 +1287,15 @@ FUNCTIONS: Dict[str, Tuple[Any, ...]] = {
     'hbbp_analysis_ibs_latency_count': (c_size_t, POINTER(hbbp_analysis)),
     'hbbp_analysis_copy_ibs_latencies': (c_int32, POINTER(hbbp_analysis), c_size_t, c_size_t,
         c_size_t, POINTER(hbbp_ibs_latency), POINTER(c_size_t), POINTER(hbbp_error)),
+    'hbbp_analysis_ibs_object_count': (c_size_t, POINTER(hbbp_analysis)),
+    'hbbp_analysis_copy_ibs_objects': (c_int32, POINTER(hbbp_analysis), c_size_t, c_size_t,
+        c_size_t, POINTER(hbbp_ibs_object), POINTER(c_size_t), POINTER(hbbp_error)),
     'hbbp_profile_ibs_bucket_count': (c_size_t, POINTER(hbbp_profile)),
     'hbbp_profile_copy_ibs_buckets': (c_int32, POINTER(hbbp_profile), c_size_t, c_size_t, c_size_t,
         POINTER(hbbp_ibs_bucket), POINTER(c_size_t), POINTER(hbbp_error)),
     'hbbp_profile_ibs_line_count': (c_size_t, POINTER(hbbp_profile)),
     'hbbp_profile_copy_ibs_lines': (c_int32, POINTER(hbbp_profile), c_size_t, c_size_t, c_size_t,
         POINTER(hbbp_ibs_line), POINTER(c_size_t), POINTER(hbbp_error)),
-    'hbbp_session_create': (c_int32, POINTER(hbbp_session_options), POINTER(POINTER(hbbp_session)),
-        POINTER(hbbp_error)),
-    'hbbp_session_destroy': (None, POINTER(hbbp_session)),
-    'hbbp_session_start': (c_int32, POINTER(hbbp_session), POINTER(hbbp_error)),
-    'hbbp_session_drain': (c_int32, POINTER(hbbp_session), POINTER(c_uint32), POINTER(hbbp_error)),
-    'hbbp_session_stop': (c_int32, POINTER(hbbp_session), POINTER(hbbp_error)),
-    'hbbp_session_snapshot': (c_int32, POINTER(hbbp_session), POINTER(hbbp_work_options),
-        POINTER(POINTER(hbbp_profile)), POINTER(hbbp_error)),
-    'hbbp_session_get_info': (c_int32, POINTER(hbbp_session), POINTER(hbbp_session_info),
-        POINTER(hbbp_error)),
-    'hbbp_profile_call': (c_int32, CFUNCTYPE(None, c_void_p), c_void_p,
-        POINTER(hbbp_session_options), POINTER(POINTER(hbbp_profile)), POINTER(hbbp_error)),
     'hbbp_session_add_code': (c_int32, POINTER(hbbp_session), POINTER(hbbp_code_region),
         POINTER(hbbp_error)),
     'hbbp_loops_create': (c_int32, POINTER(hbbp_analysis), POINTER(hbbp_work_options),

@@ -14,7 +14,7 @@ from ._listing import shown
 from ._lists import copy_list, copy_modules, fetch, module_columns, read_sources, row, table
 from ._pivot import Names, Pivot, Taxonomy, joined
 from ._rows import (AnalysisInfo, AnnotatedLine, Block, Branch, Counter, Disassembly, Function,
-                    IbsLatency, IbsSum, Instruction, IpSum, LineFrame, LineRange, Loop, MixRow, ModuleResult, Ratio,
+                    IbsLatency, IbsObject, IbsSum, Instruction, IpSum, LineFrame, LineRange, Loop, MixRow, ModuleResult, Ratio,
                     SourceResult)
 from ._tables import Table
 
@@ -202,6 +202,13 @@ class Analysis(Owner):
             array = copy_list(pointer, 'hbbp_analysis_ibs_latency_count',
                               'hbbp_analysis_copy_ibs_latencies', _abi.hbbp_ibs_latency)
             return table(IbsLatency, array, 'IBS latencies of loads')
+
+    def ibs_objects(self) -> Table[IbsObject]:
+        """Returns the accesses to data by object, from IBS of AMD: static data, and memory that the process has named."""
+        with self._handle as pointer:
+            array = copy_list(pointer, 'hbbp_analysis_ibs_object_count',
+                              'hbbp_analysis_copy_ibs_objects', _abi.hbbp_ibs_object)
+            return table(IbsObject, array, 'IBS data objects')
 
     def block_features(self) -> 'numpy.ndarray[Any, numpy.dtype[Any]]':
         """Returns the features of each block that a decision tree may test, as a structured array

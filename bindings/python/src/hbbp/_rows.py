@@ -3,8 +3,8 @@ field; addresses are those of the ELF file, as objdump prints them, and indices 
 of the same name, of the profile or of the analysis."""
 from typing import List, NamedTuple, Optional, Tuple, Union
 
-from ._abi import (CapabilityState, CodeState, EbsMethod, Estimator, Event, Flow, ModuleKind,
-                   PeriodMode, ProbeFieldKind, ProbeTableKind, SourceKind, TripBasis, Unit)
+from ._abi import (CapabilityState, CodeState, EbsMethod, Estimator, Event, Flow, IbsObjectKind,
+                   ModuleKind, PeriodMode, ProbeFieldKind, ProbeTableKind, SourceKind, TripBasis, Unit)
 
 
 class Module(NamedTuple):
@@ -238,6 +238,22 @@ class IbsLine(NamedTuple):
     pid: int
     tid: int
     address: int
+    loads: int
+    stores: int
+    misses: int
+    miss_cycles: int
+    local: int  # loads with data from beyond the caches of their core, from its node
+    remote: int
+
+
+class IbsObject(NamedTuple):
+    """Accesses to one data object."""
+    kind: IbsObjectKind
+    module: Optional[int]
+    name: str
+    address: Optional[int]
+    size: int
+    threads: int  # that accessed it
     loads: int
     stores: int
     misses: int

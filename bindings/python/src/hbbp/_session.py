@@ -169,6 +169,13 @@ class Session(Owner):
         with self._handle as pointer:
             check('hbbp_session_add_code', pointer, ctypes.byref(region))
 
+    def add_data(self, address: int, size: int, *, name: Optional[str] = None, time_ns: int = 0) -> None:
+        """Names memory of this process: IBS samples of accesses to it count for the block of that name from now on,
+        or from `time_ns` of CLOCK_MONOTONIC. Without a name it is memory that was freed."""
+        region = sized(_abi.hbbp_data_region, address=address, size=size, name=to_c(name), time_ns=time_ns)
+        with self._handle as pointer:
+            check('hbbp_session_add_data', pointer, ctypes.byref(region))
+
     @property
     def is_running(self) -> bool:
         return not self.is_closed and self.info().running

@@ -1127,6 +1127,54 @@ extern "C" {
     pub fn hbbp_demangle(symbol: *const c_char, buffer: *mut c_char, buffer_size: usize) -> usize;
 }
 
+// data.h ------------------------------------------------------------------------------------------
+
+/// The most blocks that are known at a time, and the most names, of all processes together.
+pub const HBBP_MAX_DATA_BLOCKS: u32 = 65536;
+
+/// The most blocks that are known at a time, and the most names, of all processes together.
+pub const HBBP_MAX_DATA_NAMES: u32 = 16384;
+
+/// `hbbp_data_region` of the C ABI.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hbbp_data_region {
+    /// set by the caller
+    pub struct_size: u32,
+    /// 0
+    pub reserved: u32,
+    /// `uint64_t address` in C.
+    pub address: u64,
+    /// bytes, at least 1
+    pub size: u64,
+    /// of the block, copied, at most 4096 bytes; blocks of one name are one object.
+    /// NULL: the memory was freed
+    pub name: *const c_char,
+    /// of CLOCK_MONOTONIC, since when it is so; 0: now
+    pub time_ns: u64,
+}
+
+sized!(hbbp_data_region);
+
+extern "C" {
+    /// The session counts accesses to this memory, from that time on, for the block of that name, or,
+    /// freed, for what was never reported. It replaces what was there, whose accesses stay its own: a
+    /// block need not be freed before another one is reported, and may be freed in part. May be called
+    /// before the session is started, and whether it runs or not; a child made by fork has to report its
+    /// blocks anew. Without HBBP_SOURCE_IBS it does nothing. Takes a lock that the session's worker also
+    /// takes: not for signal handlers, nor for each of many small allocations. Any thread. Not in
+    /// libhbbp-collect.
+    /// A block whose neighbours replace parts of it counts once for each part, and once more for each
+    /// block that had its memory, until all samples of that time are counted.
+    /// Errors:
+    /// HBBP_ERROR_INVALID_ARGUMENT  NULL; a size of 0; a range that ends beyond the address space; a
+    /// name that is empty or too long
+    /// HBBP_ERROR_BUSY              HBBP_MAX_DATA_BLOCKS blocks or HBBP_MAX_DATA_NAMES names are
+    /// known; this block is not kept, its accesses count as those of memory that was never reported, and
+    /// the counter "data-blocks-refused" has it HBBP_ERROR_VERSION, HBBP_ERROR_NO_MEMORY Since 0.1.
+    pub fn hbbp_session_add_data(session: *mut hbbp_session, region: *const hbbp_data_region, error: *mut hbbp_error) -> hbbp_status;
+}
+
 // estimator.h -------------------------------------------------------------------------------------
 
 /// One of the constants that follow.
@@ -1352,6 +1400,12 @@ pub const HBBP_FEED_BUILD_ID: hbbp_feed_event_kind = 7;
 pub const HBBP_FEED_LOST: hbbp_feed_event_kind = 8;
 /// sampling for \`source\` was held back once
 pub const HBBP_FEED_THROTTLED: hbbp_feed_event_kind = 9;
+/// the process has a block of memory: address, size, and name (of the block);
+/// without a name, the memory was freed. It replaces what was there, whose
+/// accesses stay its own: samples of IBS count for it from then on, as data.h
+/// says. Children have the blocks of their parents; HBBP_FEED_EXEC and
+/// HBBP_FEED_EXIT end them. libhbbp-collect takes and ignores it
+pub const HBBP_FEED_DATA: hbbp_feed_event_kind = 10;
 
 /// \`pid\` of mappings of the kernel.
 pub const HBBP_FEED_KERNEL_PID: u32 = u32::MAX;
@@ -1373,7 +1427,7 @@ pub struct hbbp_feed_event {
     pub parent_tid: u32,
     /// `uint32_t source` in C.
     pub source: u32,
-    /// 0: since ever, of mappings and code; of others: not known
+    /// 0: since ever, of mappings, code and data; of others: not known
     pub time_ns: u64,
     /// `uint64_t address` in C.
     pub address: u64,
@@ -1835,6 +1889,61 @@ pub struct hbbp_ibs_line {
 
 sized!(hbbp_ibs_line);
 
+/// What hbbp_ibs_object is.
+pub type hbbp_ibs_object_kind = i32;
+
+/// static data that a symbol names: a variable, a constant table
+pub const HBBP_IBS_SYMBOL: hbbp_ibs_object_kind = 1;
+/// data of a module that no symbol names, as in stripped files, together by
+/// section: "\[.data\]", "\[.rodata\]"; by segment where the file has no
+/// sections: "\[data\]", "\[read-only data\]"; "\[unknown\]" where the file is
+/// missing or another one by now
+pub const HBBP_IBS_SECTION: hbbp_ibs_object_kind = 2;
+/// memory that the process calls so: data.h, HBBP_FEED_DATA
+pub const HBBP_IBS_BLOCK: hbbp_ibs_object_kind = 3;
+/// all other memory together, "\[other memory\]": heaps, stacks, memory of
+/// threads (thread-local storage), the kernel's
+pub const HBBP_IBS_OTHER: hbbp_ibs_object_kind = 4;
+
+/// Accesses to one object. Modules have their data by their program headers, which are read when the
+/// first sample finds it: their files must be there while a session runs or a recording is imported.
+/// Data is kept by address, at most some tens of thousands of addresses. Of more, the least sampled
+/// ones are kept by 8 bytes, then by 64, then by pages: where several objects share these, their
+/// accesses count for the section. The counter "ibs-data-dropped" of a source has those that found
+/// no room at all.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hbbp_ibs_object {
+    /// set by hbbp_analysis_copy_ibs_objects
+    pub struct_size: u32,
+    /// index of its module, of a symbol or section; else HBBP_NO_INDEX
+    pub module: u32,
+    /// `hbbp_ibs_object_kind kind` in C.
+    pub kind: hbbp_ibs_object_kind,
+    /// that accessed it
+    pub threads: u32,
+    /// never NULL; mangled as in the symbol table
+    pub name: *const c_char,
+    /// in the module; HBBP_NO_ADDRESS: unknown, or not in a module
+    pub address: u64,
+    /// bytes; 0: unknown, or not in a module
+    pub size: u64,
+    /// samples, as the next two
+    pub loads: u64,
+    /// `uint64_t stores` in C.
+    pub stores: u64,
+    /// of the L1 data cache
+    pub misses: u64,
+    /// of loads
+    pub miss_cycles: u64,
+    /// loads with data from beyond the caches of their core, from its node
+    pub local: u64,
+    /// likewise, from another node
+    pub remote: u64,
+}
+
+sized!(hbbp_ibs_object);
+
 extern "C" {
     /// The sums are sorted by module and address. Since 0.1.
     pub fn hbbp_analysis_ibs_sum_count(analysis: *const hbbp_analysis) -> usize;
@@ -1847,6 +1956,13 @@ extern "C" {
 
     /// See ibs.h.
     pub fn hbbp_analysis_copy_ibs_latencies(analysis: *const hbbp_analysis, first: usize, count: usize, size: usize, latencies: *mut hbbp_ibs_latency, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
+
+    /// The objects are sorted by module and address; then come blocks, by name, and other memory.
+    /// Since 0.1.
+    pub fn hbbp_analysis_ibs_object_count(analysis: *const hbbp_analysis) -> usize;
+
+    /// See ibs.h.
+    pub fn hbbp_analysis_copy_ibs_objects(analysis: *const hbbp_analysis, first: usize, count: usize, size: usize, objects: *mut hbbp_ibs_object, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
 
     /// The buckets are sorted by latency and cycles. Since 0.1.
     pub fn hbbp_profile_ibs_bucket_count(profile: *const hbbp_profile) -> usize;

@@ -352,6 +352,15 @@ impl Analysis {
         )
     }
 
+    /// Returns accesses to data by object, as IBS of AMD reported them, by module and address; then
+    /// come blocks that processes have named, and other memory.
+    pub fn ibs_objects(&self) -> Result<Vec<IbsObject<'_>>> {
+        self.list(
+            sys::hbbp_analysis_ibs_object_count,
+            sys::hbbp_analysis_copy_ibs_objects,
+        )
+    }
+
     pub(crate) fn block_count(&self) -> usize {
         // SAFETY: as above.
         unsafe { sys::hbbp_analysis_block_count(self.raw()) }

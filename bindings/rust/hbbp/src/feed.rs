@@ -372,6 +372,15 @@ impl<'a> FeedEvent<'a> {
         event
     }
 
+    /// The process has a block of memory, whose name is [`name`](FeedEvent::name); without a name
+    /// the memory was freed.
+    pub fn data(pid: u32, address: u64, size: u64) -> Self {
+        let mut event = Self::new(sys::HBBP_FEED_DATA, pid);
+        event.raw.address = address;
+        event.raw.size = size;
+        event
+    }
+
     /// The process runs another program, and nothing is mapped. [`name`](FeedEvent::name) is the
     /// name of the thread `tid`.
     pub fn exec(pid: u32, tid: u32) -> Self {

@@ -53,6 +53,7 @@ mod analysis;
 mod callback;
 mod capabilities;
 mod code;
+mod data;
 mod error;
 mod estimator;
 mod export;
@@ -84,6 +85,7 @@ use hbbp_sys as sys;
 pub use analysis::{Analysis, AnalysisOptions, Order};
 pub use capabilities::{Capabilities, Capability, CapabilityState, EventCode};
 pub use code::{demangle, Disassembly, Flow};
+pub use data::DataRegion;
 pub use error::{Error, Result, Status};
 pub use estimator::{block_feature_names, count_interval, Estimator};
 pub use export::{export_formats, ExportFormat};
@@ -107,8 +109,8 @@ pub use profile::{Profile, Selection};
 pub use ratios::{Ratio, Ratios};
 pub use records::{
     AnalysisInfo, Block, Branch, CodeState, Counter, Function, IbsBucket, IbsLatency, IbsLine,
-    IbsSum, Instruction, IpSum, Loop, Module, ModuleKind, ModuleResult, ProfileInfo, Slice,
-    SourceInfo, SourceResult, Thread, TripBasis,
+    IbsObject, IbsObjectKind, IbsSum, Instruction, IpSum, Loop, Module, ModuleKind, ModuleResult,
+    ProfileInfo, Slice, SourceInfo, SourceResult, Thread, TripBasis,
 };
 pub use samples::{EbsMethod, Event, PeriodMode, SourceKind, TraceMode, Unit};
 pub use session::{profile_call, BurstValue, Session, SessionInfo, SessionOptions, MIN_MEMORY};
@@ -123,6 +125,7 @@ const _: () = {
     is_send_and_sync::<Cancel>();
     is_send_and_sync::<Capabilities>();
     is_send_and_sync::<CodeRegion<'static>>();
+    is_send_and_sync::<DataRegion>();
     is_send_and_sync::<DebugOptions>();
     is_send_and_sync::<Error>();
     is_send_and_sync::<EventCode>();

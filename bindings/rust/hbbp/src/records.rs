@@ -51,6 +51,20 @@ values! {
     }
 }
 
+values! {
+    /// The kind of a data object.
+    IbsObjectKind: i32 {
+        /// Static data that a symbol names.
+        Symbol = HBBP_IBS_SYMBOL,
+        /// Data of a module that no symbol names, together by section.
+        Section = HBBP_IBS_SECTION,
+        /// Memory that the process has named.
+        Block = HBBP_IBS_BLOCK,
+        /// All other memory together.
+        Other = HBBP_IBS_OTHER,
+    }
+}
+
 records! {
     /// The process and the totals of a profile.
     ProfileInfo<'p>(raw: hbbp_profile_info) {
@@ -395,6 +409,34 @@ records! {
         end_cycles: u64 = raw.end_cycles,
         /// Number of samples, never 0.
         samples: u64 = raw.samples,
+    }
+
+    /// Accesses to one data object, as IBS of AMD reports them.
+    IbsObject<'p>(raw: hbbp_ibs_object) {
+        /// Its kind.
+        kind: IbsObjectKind = IbsObjectKind::from_raw(raw.kind),
+        /// Index of its module; none: it is not of a file.
+        module: Option<usize> = index(raw.module),
+        /// Name: of its symbol, its section or its block.
+        name: Cow<'p, str> = text(raw.name),
+        /// Address in the module.
+        address: Option<u64> = address(raw.address),
+        /// Bytes; 0: unknown.
+        size: u64 = raw.size,
+        /// Number of threads that accessed it.
+        threads: u32 = raw.threads,
+        /// Samples of loads, like the next two.
+        loads: u64 = raw.loads,
+        /// Samples of stores.
+        stores: u64 = raw.stores,
+        /// Misses of the L1 data cache.
+        misses: u64 = raw.misses,
+        /// Cycles of these misses, of loads.
+        miss_cycles: u64 = raw.miss_cycles,
+        /// Loads with data from beyond the caches of their core, from its node.
+        local: u64 = raw.local,
+        /// Likewise, from another node.
+        remote: u64 = raw.remote,
     }
 
     /// IBS samples whose latency was in one range.

@@ -1,6 +1,7 @@
 //! Profiles of the calling process, or of another one.
 
 use crate::capabilities::EventCode;
+use crate::data::DataRegion;
 use crate::error::{call, Result};
 use crate::handle::Handle;
 use crate::host::{Host, LogLevel, Work};
@@ -386,6 +387,12 @@ impl Session {
     /// Counts samples at these addresses for this code from now on, whether the session runs or
     /// not. It replaces earlier code; freed code need not be reported.
     pub fn add_code(&self, region: &CodeRegion<'_>) -> Result<()> {
+        region.add_to(&self.parts.handle)
+    }
+
+    /// Counts accesses to this memory for a block from now on, whether the session runs or not, or,
+    /// without a name, for freed memory. It replaces earlier blocks.
+    pub fn add_data(&self, region: &DataRegion) -> Result<()> {
         region.add_to(&self.parts.handle)
     }
 

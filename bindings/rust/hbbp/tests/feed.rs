@@ -2,7 +2,7 @@
 
 use hbbp::{
     BranchEntry, Cancel, Event, Feed, FeedEvent, FeedOptions, FeedOrder, FeedSample, FeedSource,
-    LogLevel, SourceKind, Status, Work, MIN_MEMORY,
+    IbsKind, IbsObjectKind, LogLevel, SourceKind, Status, Work, MIN_MEMORY,
 };
 use std::ffi::CString;
 use std::sync::{Arc, Mutex};
@@ -156,6 +156,59 @@ fn any_thread_adds() {
     let profile = feed.snapshot().unwrap();
     assert_eq!(profile.info().unwrap().samples, 4000);
     assert_eq!(profile.threads().unwrap().len(), 4);
+}
+
+#[test]
+fn blocks_of_data_have_the_accesses_of_their_time() {
+    const BLOCK: u64 = 0x10000;
+    // IBS_OP_CTL, _RIP, _DATA, _DATA2, _DATA3 of a load with an address, _LINADDR, _PHYSADDR
+    let registers = [1 << 18, BASE, 0, 0, 1 << 17 | 1, BLOCK + 8, 0];
+    let feed = Feed::new().unwrap();
+    let source = feed
+        .add_source(
+            &FeedSource::of_samples(SourceKind::Ibs, Event::Uops)
+                .ibs(IbsKind::Op)
+                .period(1000),
+        )
+        .unwrap();
+    let (first, second) = (
+        CString::new("first").unwrap(),
+        CString::new("second").unwrap(),
+    );
+    let block = |time| FeedEvent::data(PID, BLOCK, 64).time_ns(time);
+    feed.add_events(&[
+        code(),
+        block(10).name(&first),
+        block(20).name(&second),
+        block(30),
+    ])
+    .unwrap();
+    let samples: Vec<_> = [15, 20, 25, 35]
+        .iter()
+        .map(|&time| {
+            FeedSample::new(PID, PID)
+                .ip(BASE)
+                .time_ns(time)
+                .ibs_registers(0, &registers)
+        })
+        .collect();
+    feed.add_samples(source, &samples).unwrap();
+    feed.flush().unwrap();
+    let analysis = feed.snapshot().unwrap().analyze().unwrap();
+    let objects: Vec<_> = analysis
+        .ibs_objects()
+        .unwrap()
+        .iter()
+        .map(|object| (object.kind, object.name.to_string(), object.loads))
+        .collect();
+    assert_eq!(
+        objects,
+        [
+            (IbsObjectKind::Block, "first".to_string(), 1),
+            (IbsObjectKind::Block, "second".to_string(), 2),
+            (IbsObjectKind::Other, "[other memory]".to_string(), 1),
+        ]
+    );
 }
 
 #[test]

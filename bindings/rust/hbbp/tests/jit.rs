@@ -3,7 +3,7 @@
 mod common;
 
 use common::started;
-use hbbp::{CodeRegion, Event, ModuleKind, SessionOptions, SourceKind, Status};
+use hbbp::{CodeRegion, DataRegion, Event, ModuleKind, SessionOptions, SourceKind, Status};
 use std::os::raw::{c_int, c_long, c_void};
 
 extern "C" {
@@ -94,6 +94,12 @@ fn generated_code_has_blocks_and_a_name() {
 #[test]
 fn regions_that_cannot_be_are_refused() {
     let session = hbbp::Session::new().unwrap();
+    let table = [0u64; 16];
+    let block = DataRegion::of(&table).name("table");
+    session.add_data(&block).unwrap();
+    session.add_data(&DataRegion::of(&table)).unwrap();
+    let nothing = session.add_data(&DataRegion::new(8, 0)).unwrap_err();
+    assert_eq!(nothing.status(), Status::InvalidArgument);
     let empty = session.add_code(&CodeRegion::of(&[])).unwrap_err();
     assert_eq!(empty.status(), Status::InvalidArgument);
     let unreadable = session.add_code(&CodeRegion::new(8, 100)).unwrap_err();

@@ -23,6 +23,7 @@ declared! {
         hbbp_event_code { struct_size, event, type_, config }
         hbbp_instruction { struct_size, length, address, mnemonic }
         hbbp_disassembly { struct_size, length, address, target, flow, reserved, text }
+        hbbp_data_region { struct_size, reserved, address, size, name, time_ns }
         hbbp_feed_options { struct_size, order, max_waiting_bytes, command, host, cpu_id, root, moved_files, moved_file_count, slice_ns, log, log_user_data, log_level, reserved, max_memory, allocator, kept_burst_bytes }
         hbbp_feed_source { struct_size, perf_attr_size, perf_attr, perf_ids, perf_id_count, event_name, kind, event, ibs, include_kernel, period, frequency_hz }
         hbbp_branch_entry { from, to, flags }
@@ -37,6 +38,7 @@ declared! {
         hbbp_ibs_bucket { struct_size, reserved, latency, first_cycles, end_cycles, samples }
         hbbp_ibs_latency { struct_size, module, function, reserved, level, address, first_cycles, end_cycles, samples }
         hbbp_ibs_line { struct_size, pid, tid, reserved, address, loads, stores, misses, miss_cycles, local, remote }
+        hbbp_ibs_object { struct_size, module, kind, threads, name, address, size, loads, stores, misses, miss_cycles, local, remote }
         hbbp_moved_file { recorded, here }
         hbbp_import_options { struct_size, moved_file_count, root, moved_files, binary, ebs_method, reserved, slice_ns, log, log_user_data, log_level, reserved2, max_memory, allocator, kept_burst_bytes }
         hbbp_code_region { struct_size, reserved, address, size, code, name, time_ns }
@@ -169,6 +171,8 @@ declared! {
         HBBP_FLOW_RETURN
         HBBP_FLOW_SYSTEM
         HBBP_FLOW_TRAP
+        HBBP_MAX_DATA_BLOCKS
+        HBBP_MAX_DATA_NAMES
         HBBP_ESTIMATOR_AUTO
         HBBP_ESTIMATOR_EBS
         HBBP_ESTIMATOR_STREAMS
@@ -191,6 +195,7 @@ declared! {
         HBBP_FEED_BUILD_ID
         HBBP_FEED_LOST
         HBBP_FEED_THROTTLED
+        HBBP_FEED_DATA
         HBBP_FEED_KERNEL_PID
         HBBP_FEED_ALL
         HBBP_LOG_ERROR
@@ -199,6 +204,10 @@ declared! {
         HBBP_LOG_DEBUG
         HBBP_MIN_MEMORY
         HBBP_MIN_KEPT_BURST_BYTES
+        HBBP_IBS_SYMBOL
+        HBBP_IBS_SECTION
+        HBBP_IBS_BLOCK
+        HBBP_IBS_OTHER
         HBBP_DEBUG_USE_DEBUGINFOD
         HBBP_LOOP_IRREDUCIBLE
         HBBP_TRIPS_UNKNOWN
@@ -295,6 +304,7 @@ declared! {
         hbbp_analysis_decode(_, _, _, _, _)
         hbbp_analysis_disassemble(_, _, _, _, _)
         hbbp_demangle(_, _, _)
+        hbbp_session_add_data(_, _, _)
         hbbp_feed_create(_, _, _)
         hbbp_feed_destroy(_)
         hbbp_feed_add_source(_, _, _, _)
@@ -318,6 +328,8 @@ declared! {
         hbbp_analysis_copy_ibs_sums(_, _, _, _, _, _, _)
         hbbp_analysis_ibs_latency_count(_)
         hbbp_analysis_copy_ibs_latencies(_, _, _, _, _, _, _)
+        hbbp_analysis_ibs_object_count(_)
+        hbbp_analysis_copy_ibs_objects(_, _, _, _, _, _, _)
         hbbp_profile_ibs_bucket_count(_)
         hbbp_profile_copy_ibs_buckets(_, _, _, _, _, _, _)
         hbbp_profile_ibs_line_count(_)

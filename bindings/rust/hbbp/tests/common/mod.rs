@@ -152,6 +152,7 @@ pub fn read_analysis(analysis: &Analysis) -> hbbp::Result<usize> {
         }
     }
     items += analysis.ibs_sums()?.len() + analysis.ibs_latencies()?.len();
+    items += analysis.ibs_objects()?.len();
     items += analysis
         .mix(hbbp::MixKeys::MNEMONIC | hbbp::MixKeys::FUNCTION)?
         .rows()
