@@ -50,8 +50,11 @@ typedef struct hbbp_data_region {
  *   HBBP_ERROR_INVALID_ARGUMENT  NULL; a size of 0; a range that ends beyond the address space; a
  *                                name that is empty or too long
  *   HBBP_ERROR_BUSY              HBBP_MAX_DATA_BLOCKS blocks or HBBP_MAX_DATA_NAMES names are
- * known; this block is not kept, its accesses count as those of memory that was never reported, and
- * the counter "data-blocks-refused" has it HBBP_ERROR_VERSION, HBBP_ERROR_NO_MEMORY Since 0.1. */
+ *                                known; this block is not kept, its accesses count as those of
+ *                                memory that was never reported, and the counter
+ *                                "data-blocks-refused" has it
+ *   HBBP_ERROR_VERSION, HBBP_ERROR_NO_MEMORY
+ * Since 0.1. */
 HBBP_API hbbp_status hbbp_session_add_data(hbbp_session *session, const hbbp_data_region *region,
                                            hbbp_error *error);
 

@@ -105,6 +105,7 @@ void CloseDescriptor(int descriptor) {
 }  // namespace
 
 int Breakpoint::Arm(uint64_t address, uint64_t signal_data, int signal) {
+  earlier_address_ = address_;
   address_ = address;
   if (!armed()) return Open(address, signal_data, signal);
   perf_event_attr attr = MakeAttr(address, signal_data, signal);

@@ -37,12 +37,15 @@ class Breakpoint {
 
   bool armed() const { return descriptor_plus_one_ != 0; }
   uint64_t address() const { return address_; }
+  // Returns whether it is there now, or was the last time before.
+  bool WasAt(uint64_t address) const { return address == address_ || address == earlier_address_; }
 
  private:
   int Open(uint64_t address, uint64_t signal_data, int signal);
 
   int descriptor_plus_one_;
   uint64_t address_;
+  uint64_t earlier_address_;
 };
 
 // DeferredDescriptors holds descriptors of breakpoints whose threads have ended. Handlers close

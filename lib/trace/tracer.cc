@@ -429,10 +429,11 @@ bool Tracer::OnStrayTrap(const siginfo_t& info, ucontext_t* context) {
   ThreadSlot* slot = FindSlot();
   if (slot == nullptr) return false;
   const bool is_the_awaited_one = slot->is_waiting && slot->breakpoint.address() == ip;
-  // Many other instructions end with that byte, for example `xor %esi, %ecx`.
+  // Many other instructions end with that byte, for example `cmp %esi, %ecx` in front of a branch.
+  // An exception may be delivered again after its handler has moved the breakpoint on.
   uint8_t before = 0;
   const bool may_be_int1 = ReadProgramMemory(ip - 1, &before, 1) && before == kInt1;
-  if (!is_the_awaited_one && may_be_int1) return false;
+  if (!slot->breakpoint.WasAt(ip) && may_be_int1) return false;
   slot->Add(Counter::kStrayTraps);
   PassBreakpointOnce(context);
   if (is_the_awaited_one) Handle(slot, {SignalKind::kBreakpointHit}, context);

@@ -176,7 +176,7 @@ class RecordOutsideTest(record_support.RecordTest):
 
     def test_code_between_short_system_calls_is_said_to_be_seen_too_rarely(self):
         result = self.run_tool('record', '--outside', '--source', 'swbt', '-c', '1000000', '-o', self.file, '--', 'dd',
-                               'if=/dev/zero', 'of=/dev/null', 'bs=1', 'count=400000')
+                               'if=/dev/zero', 'of=/dev/null', 'bs=1', 'count=3000000')
         self.assertEqual(result.returncode, 0, result)
         self.assertRegex(result.stderr, 'stops found a thread in a system call, and [0-9,]+ began a burst')
 

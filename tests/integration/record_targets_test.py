@@ -87,17 +87,18 @@ class RecordTargetsTest(record_support.RecordTest):
         for options in (), ('--outside',):
             for source in 'swbt', 'ebs,swbt':
                 message = self.refused('record', *options, '--source', source, '-o', self.file, built, 'return', '10', '5')
-                self.assertIn('ASAN_OPTIONS=detect_leaks=0', message)
+                self.assertIn('LSAN_OPTIONS=detect_leaks=0', message)
                 self.assertIn('--source ebs', message)
-        without = {**os.environ, 'ASAN_OPTIONS': 'detect_leaks=0'}
-        for environment, status in (os.environ, 2), (without, 0):
+        without = {**os.environ, 'LSAN_OPTIONS': 'detect_leaks=0'}
+        without_in_others = {**os.environ, 'ASAN_OPTIONS': 'detect_leaks=0'}
+        for environment, status in (os.environ, 2), (without_in_others, 2), (without, 0):
             process = subprocess.Popen([built, 'return', '20000', '5'], stdout=subprocess.DEVNULL, env=environment)
             self.addCleanup(process.wait)
             self.addCleanup(process.kill)
             time.sleep(0.1)
             result = self.run_tool('record', '--source', 'swbt', '-o', self.file, '--pid', process.pid, '--duration', '0.5')
             self.assertEqual(result.returncode, status, result)
-            self.assertEqual('ASAN_OPTIONS=detect_leaks=0' in result.stderr, status == 2)
+            self.assertEqual('LSAN_OPTIONS=detect_leaks=0' in result.stderr, status == 2)
         self.check_both_sources(built, environment=without)
 
     def test_undefined_behaviour_sanitizer_is_no_obstacle(self):
@@ -135,16 +136,16 @@ class RecordTargetsTest(record_support.RecordTest):
                                  text=True).stdout.strip() if shutil.which('gcc') else ''
         if not os.path.isabs(library):
             self.skipTest('no libasan.so')
-        environment = {**os.environ, 'LD_PRELOAD': library, 'ASAN_OPTIONS': 'detect_leaks=0'}
+        environment = {**os.environ, 'LD_PRELOAD': library, 'LSAN_OPTIONS': 'detect_leaks=0'}
         command = [TOOL, 'record', '-o', self.file, program('ends'), 'return', '50', '5']
         result = subprocess.run(['env', *command], env=environment, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, text=True, timeout=50)
         self.assertEqual(result.returncode, 5, result)
         self.assertIn('observed from outside', result.stderr)
-        environment['ASAN_OPTIONS'] = ''
+        environment['LSAN_OPTIONS'] = ''
         result = subprocess.run(['env', *command[:2], '--source', 'swbt', *command[2:]], env=environment, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, text=True, timeout=50)
-        self.assertIn('ASAN_OPTIONS=detect_leaks=0', result.stderr)
+        self.assertIn('LSAN_OPTIONS=detect_leaks=0', result.stderr)
 
     # Emulators and other launchers ------------------------------------------------------------
 

@@ -12,8 +12,9 @@
 namespace hbbp::tools {
 namespace {
 
+// A program that has LeakSanitizer alone does not read ASAN_OPTIONS.
 bool IsSwitchedOff(std::string_view entry) {
-  if (!entry.starts_with("ASAN_OPTIONS=") && !entry.starts_with("LSAN_OPTIONS=")) return false;
+  if (!entry.starts_with("LSAN_OPTIONS=")) return false;
   return entry.find("detect_leaks=0") != std::string_view::npos ||
          entry.find("detect_leaks=false") != std::string_view::npos;
 }
@@ -27,7 +28,7 @@ Status CheckLeakDetection(const std::string& name, std::string_view environment)
   }
   return MakeStatus(StatusCode::kUnsupported,
                     "%s is built with a sanitizer, and LeakSanitizer fails in a program whose "
-                    "branches are traced from outside (ptrace): set ASAN_OPTIONS=detect_leaks=0 "
+                    "branches are traced from outside (ptrace): set LSAN_OPTIONS=detect_leaks=0 "
                     "for it, or take --source ebs",
                     name.c_str());
 }

@@ -1170,8 +1170,11 @@ extern "C" {
     /// HBBP_ERROR_INVALID_ARGUMENT  NULL; a size of 0; a range that ends beyond the address space; a
     /// name that is empty or too long
     /// HBBP_ERROR_BUSY              HBBP_MAX_DATA_BLOCKS blocks or HBBP_MAX_DATA_NAMES names are
-    /// known; this block is not kept, its accesses count as those of memory that was never reported, and
-    /// the counter "data-blocks-refused" has it HBBP_ERROR_VERSION, HBBP_ERROR_NO_MEMORY Since 0.1.
+    /// known; this block is not kept, its accesses count as those of
+    /// memory that was never reported, and the counter
+    /// "data-blocks-refused" has it
+    /// HBBP_ERROR_VERSION, HBBP_ERROR_NO_MEMORY
+    /// Since 0.1.
     pub fn hbbp_session_add_data(session: *mut hbbp_session, region: *const hbbp_data_region, error: *mut hbbp_error) -> hbbp_status;
 }
 
