@@ -92,7 +92,8 @@ constexpr uint64_t kMinFirstNs = 250'000;
 // So long after the last thread was born, no other one is waited for.
 constexpr uint64_t kNoBirthsNs = 200'000'000;
 // Threads that live at a draw are not sampled in what is left of their first period.
-constexpr uint64_t kFirstDrawIntervalNs = 100'000'000;
+constexpr uint64_t kMinFirstDrawNs = 100'000'000;
+constexpr uint64_t kPeriodsOfFirstDraw = 16;
 // The process is scanned for new threads at this interval, if they do not inherit a sampler,
 constexpr int kThreadsIntervalMs = 20;
 // and at this one if there were no new threads for a while.
@@ -302,7 +303,8 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   drawn_periods_.clear();
   inherited_periods_.clear();
   first_period_ends_.clear();
-  divides_first_periods_ = false;
+  divides_first_periods_ = draws_periods_ && trigger_.IsClock() && attr_.sigtrap &&
+                           period_ >= kMinDividedNs && config.max_overhead == 0;
   next_first_draw_ns_ = 0;
   Status status = AttachThreads();
   periods_with_draws_ = 0;
@@ -501,41 +503,42 @@ Status SwbtBackend::AttachNewThreads(size_t* found) {
 // Every moment of a thread's first period is sampled equally often, so that programs which all
 // begin the same way are not sampled at the same code, and a thread that ends within a period is
 // seen as often as it lasts. An event has one period from its start on, so that another event does
-// this; of a PMU, which has few counters, none does.
+// this; of a PMU, which has few counters, none does, nor where signals have an overhead to keep.
 void SwbtBackend::DivideFirstPeriods(pid_t tid, ThreadSampler* sampler) {
   const bool has_descriptors = samplers_.size() < max_events_ / 2;
-  const bool may_divide = draws_periods_ && trigger_.IsClock() && attr_.sigtrap && has_descriptors;
-  if (!may_divide || !sampler->HasEvent() || period_ < kMinDividedNs) return;
+  if (!divides_first_periods_ || !has_descriptors || !sampler->HasEvent()) return;
   const uint64_t shortest = std::max(period_ / kMaxDivision, kMinFirstNs);
   sampler->DivideFirstPeriods(attr_, draw_.Between(shortest, period_), tid);
-  divides_first_periods_ = true;
 }
 
-// Those of threads at the start of the session end with a burst. Where samples begin none, time
-// ends them. As long as threads are born, these inherit events with a period that is drawn anew now
-// and then. A new event is needed for that: if a thread switches to one with the same inherited
-// events, the kernel exchanges the two sets and not their contents, so that the events which the
-// session opened are with any of the threads, and end with it.
-void SwbtBackend::DrawFirstPeriods() {
-  const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
-  std::erase_if(first_period_ends_, [&](const auto& thread) {
-    return now_ns >= thread.second || sampled_threads_.contains(thread.first);
+// Those of threads at the start of the session end with a burst, or after some CPU time.
+void SwbtBackend::EndFirstPeriods() {
+  std::erase_if(first_period_ends_, [this](const auto& thread) {
+    const auto& [tid, end_ns] = thread;
+    const uint64_t cpu_ns = CpuNsOf(tid);
+    if (cpu_ns != 0 && cpu_ns < end_ns && !sampled_threads_.contains(tid)) return false;
+    const auto sampler = samplers_.find(tid);
+    if (sampler != samplers_.end()) sampler->second.EndFirstPeriods();
+    return true;
   });
+}
+
+// As long as threads are born, they inherit an event from the first thread, whose number no other
+// thread or process has meanwhile; its period is drawn anew now and then. A new event is needed for
+// that: if a thread switches to one with the same inherited events, the kernel exchanges the two
+// sets and not their contents, so that the events which the session opened are with any of the
+// threads, and end with it.
+void SwbtBackend::DrawFirstPeriods() {
+  const pid_t first_thread = ::getpid();
+  const auto sampler = samplers_.find(first_thread);
+  const bool is_inherited = sampler != samplers_.end() && sampler->second.IsInherited();
+  if (!is_inherited || first_period_ends_.contains(first_thread)) return;
+  const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
   const bool has_births = last_birth_ns_ != 0 && now_ns - last_birth_ns_ < kNoBirthsNs;
-  const bool may_be_inherited = has_births && threads_inherit_;
-  if (!may_be_inherited && !divides_first_periods_) return;
-  if (may_be_inherited && now_ns < next_first_draw_ns_) return;
-  next_first_draw_ns_ = now_ns + kFirstDrawIntervalNs;
-  divides_first_periods_ = false;
-  for (auto& [tid, sampler] : samplers_) {
-    if (first_period_ends_.contains(tid)) {
-      divides_first_periods_ = true;
-    } else if (may_be_inherited) {
-      DivideFirstPeriods(tid, &sampler);
-    } else {
-      sampler.EndFirstPeriods();
-    }
-  }
+  if (!has_births || !threads_inherit_) return sampler->second.EndFirstPeriods();
+  if (now_ns < next_first_draw_ns_) return;
+  next_first_draw_ns_ = now_ns + std::max(kMinFirstDrawNs, kPeriodsOfFirstDraw * period_);
+  DivideFirstPeriods(first_thread, &sampler->second);
 }
 
 StatusOr<ThreadSampler> SwbtBackend::OpenTimer(pid_t tid, uint64_t period, uint64_t signal_data) {
@@ -563,7 +566,7 @@ Status SwbtBackend::AttachThread(pid_t tid) {
   ++last_sampler_;
   if (draws_periods_) drawn_periods_[tid] = period;
   DivideFirstPeriods(tid, &*sampler);
-  first_period_ends_[tid] = ClockNs(CLOCK_MONOTONIC) + 2 * period_;
+  first_period_ends_[tid] = CpuNsOf(tid) + 2 * period_;
   if (!sampler->IsInherited() && only_threads_.empty()) threads_inherit_ = false;
   samplers_.emplace(tid, *std::move(sampler));
   return OkStatus();
@@ -573,13 +576,14 @@ Status SwbtBackend::AttachThread(pid_t tid) {
 bool SwbtBackend::ThreadsMayHaveChanged() {
   const uint64_t now = ClockNs(CLOCK_MONOTONIC);
   struct stat tasks = {};
-  const bool differs = ::stat("/proc/self/task", &tasks) != 0 ||
-                       std::exchange(last_thread_count_, tasks.st_nlink) != tasks.st_nlink ||
-                       (observer_ != nullptr && observer_->TakeNewThreads());
+  const bool is_known = ::stat("/proc/self/task", &tasks) == 0;  // not after chroot
+  const bool has_others = std::exchange(last_thread_count_, tasks.st_nlink) != tasks.st_nlink ||
+                          (observer_ != nullptr && observer_->TakeNewThreads());
+  const bool differs = !is_known || has_others;
   const nlink_t own_links = excluded_ != 0 ? 3 : 2;  // ".", "..", the worker
   if (tasks.st_nlink > own_links + 1) trace::Tracer::Get().SetOthersStore();
   const bool is_first = last_listing_ns_ < start_ns_;
-  if (differs && !is_first) last_birth_ns_ = now;
+  if (has_others && !is_first) last_birth_ns_ = now;
   if (!differs && now - last_listing_ns_ < kListingIntervalNs) return false;
   last_listing_ns_ = now;
   return true;
@@ -702,7 +706,10 @@ void SwbtBackend::Drain(EventSink* sink) {
   }
   const bool take_unfinished = !tracer.is_enabled() && all_handlers_ended_;
   tracer.Drain(take_unfinished, [&](const trace::BurstView& view) { DeliverBurst(view, sink); });
-  if (tracer.is_enabled()) DrawFirstPeriods();
+  if (tracer.is_enabled()) {
+    EndFirstPeriods();
+    DrawFirstPeriods();
+  }
   DropEndedThreads();
   if (tracer.code_cache()->FlushIfFull()) weights_.ResetCode();
   DeliverStatistics(sink);

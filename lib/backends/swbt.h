@@ -90,6 +90,7 @@ class SwbtBackend : public Backend {
   Status AttachThread(pid_t tid);
   StatusOr<ThreadSampler> OpenTimer(pid_t tid, uint64_t period, uint64_t signal_data);
   void DivideFirstPeriods(pid_t tid, ThreadSampler* sampler);
+  void EndFirstPeriods();
   void DrawFirstPeriods();
   bool ThreadsMayHaveChanged();
   void ReplaceEventsIfSwitchesAreExpensive(EventSink* sink);
@@ -139,9 +140,9 @@ class SwbtBackend : public Backend {
   size_t max_events_ = 0;                    // limit for descriptors
   std::map<pid_t, ThreadSampler> samplers_;  // by the thread that they were opened for
   uint32_t last_sampler_ = 0;
-  // Of threads that had a sampler opened: CLOCK_MONOTONIC, at the latest.
+  bool divides_first_periods_ = false;
+  // CPU times of threads that had a sampler opened, at the latest.
   std::map<pid_t, uint64_t> first_period_ends_;
-  bool divides_first_periods_ = false;  // events that do may be open
   uint64_t next_first_draw_ns_ = 0;
   // New threads inherit a sampler; if false, each needs one of its own.
   bool threads_inherit_ = false;

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/clock.h"
 #include "perf/perf_event.h"
 #include "trace/signal_data.h"
 
@@ -32,9 +33,10 @@ void SetTimer(int timer, uint64_t period_ns, uint64_t first_ns) {
   ::syscall(SYS_timer_settime, timer, 0, &setting, nullptr);
 }
 
-// The program may have closed it, and have another one there.
+// The program may have closed it, and have another file there, which the ioctl then refuses.
 void CloseEvent(UniqueFd* event) {
-  if (event->valid() && !IsPerfEvent(event->get())) (void)event->Release();
+  if (!event->valid()) return;
+  if (::ioctl(event->get(), PERF_EVENT_IOC_DISABLE, 0) != 0) (void)event->Release();
   event->Reset();
 }
 
@@ -61,6 +63,8 @@ perf_event_attr MakeSigtrapAttr(uint32_t type, uint64_t config, uint64_t period)
   attr.inherit_thread = 1;
   return attr;
 }
+
+uint64_t CpuNsOf(pid_t tid) { return ClockNs(CpuClockOf(tid)); }
 
 StatusOr<ThreadSampler> ThreadSampler::OpenEvent(perf_event_attr attr, pid_t tid,
                                                  uint64_t signal_data, int signal) {

@@ -60,6 +60,9 @@ class ThreadSampler {
   uint64_t signal_data_ = 0;
 };
 
+// Returns the CPU time of a thread of this process, or 0 if it has ended.
+uint64_t CpuNsOf(pid_t tid);
+
 // Returns an attr for ThreadSampler::OpenEvent that counts user code only, of the thread and of
 // those that it starts.
 perf_event_attr MakeSigtrapAttr(uint32_t type, uint64_t config, uint64_t period);

@@ -35,6 +35,9 @@ class Breakpoint {
   // Call it in the child after fork: another thread may have been moving a descriptor.
   static void ResetInChild();
 
+  // For a thread or session that has not had it yet.
+  void ForgetAddresses() { address_ = earlier_address_ = 0; }
+
   bool armed() const { return descriptor_plus_one_ != 0; }
   uint64_t address() const { return address_; }
   // Returns whether it is there now, or was the last time before.

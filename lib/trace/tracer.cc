@@ -151,12 +151,16 @@ HBBP_SIGNAL_EDGE bool IsOwnSample(ThreadSlot* slot, uint32_t sampler) {
   return true;
 }
 
-// Draws from 0 to count - 1. The CPU time of a sample, in nanoseconds, is as good as random, once
-// its bits are mixed.
+// The CPU time of a sample, in nanoseconds, is as good as random, once its bits are mixed.
+constexpr uint64_t kMixer = 0x9e3779b97f4a7c15;
+
+// Draws from 0 to count - 1.
 uint32_t DrawBelow(uint32_t count, uint64_t cpu_ns) {
-  constexpr uint64_t kMixer = 0x9e3779b97f4a7c15;
   return static_cast<uint32_t>(cpu_ns * kMixer >> 32) % count;
 }
+
+// Is not correlated with what DrawBelow draws of the same time below a small count.
+bool DrawBit(uint64_t cpu_ns) { return (cpu_ns * kMixer >> 63) != 0; }
 
 // Draws from mean - mean / 4 to mean + mean / 4.
 uint32_t DrawAround(uint32_t mean, uint64_t cpu_ns) {
@@ -413,7 +417,7 @@ HBBP_SIGNAL_EDGE ThreadSlot* Tracer::SlotOfSample(SignalKind kind, uint32_t samp
   // The first sample of all stands for the period that ends here. In half of the threads this one
   // stands for the next period, and in the others that one's end does.
   slot->had_first_sample = false;
-  return DrawBelow(2, slot->handler_begin_ns) == 0 ? slot : nullptr;
+  return DrawBit(slot->handler_begin_ns) ? slot : nullptr;
 }
 
 // Hypervisors sometimes deliver a debug exception without the bits that say what caused it. The
