@@ -89,6 +89,12 @@ StatusOr<std::string> ReadTextFile(const std::string& path, uint64_t limit) {
   return ReadWhole<std::string>(path, limit);
 }
 
+UniqueFd OpenRegularFile(const std::string& path) {
+  struct stat status;
+  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return UniqueFd();
+  return UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+}
+
 StatusOr<UniqueFd> OpenOwnFile(const std::string& path) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid()) return ErrnoStatus(errno, path);

@@ -22,6 +22,10 @@ StatusOr<std::string> ReadTextFile(const std::string& path, uint64_t limit = 1ul
 // Returns the path from the root, which leads to the file from any directory.
 std::string AbsolutePath(const std::string& path);
 
+// Opens a regular file for reading; devices and FIFOs may do something when they are opened, and
+// are not. Returns an invalid descriptor if there is none.
+UniqueFd OpenRegularFile(const std::string& path);
+
 // Opens a regular file of this user or of root for reading; any other file, such as one that
 // another user wrote to /tmp, is kPermission.
 StatusOr<UniqueFd> OpenOwnFile(const std::string& path);

@@ -3,13 +3,13 @@
 // for snapshots, exchanges the numbers of blocks for those of names in the profile.
 #include "collect/data_attribution.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <memory>
 #include <string>
 
+#include "base/files.h"
 #include "base/linux_constants.h"
 #include "base/unique_fd.h"
 #include "image/build_id.h"
@@ -21,18 +21,29 @@ namespace {
 constexpr uint64_t kWordBytes = 8;
 constexpr uint64_t kLineBytes = 64;
 
+// Files of compilers have some four. A file may have 65,535, which all are kept.
+constexpr size_t kMaxSegments = 64;
+
 std::vector<Elf64_Phdr> SegmentsOfFd(int fd, const ModuleRecord& module) {
-  struct stat status;
-  if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) return {};
   if (!module.build_id.empty() && !SameBuildId(ReadBuildIdOfFd(fd), module.build_id)) return {};
-  return ReadProgramHeaders(ReaderOfFd(fd));
+  std::vector<Elf64_Phdr> segments = ReadProgramHeaders(ReaderOfFd(fd));
+  std::erase_if(segments, [](const Elf64_Phdr& segment) { return segment.p_type != PT_LOAD; });
+  segments.resize(std::min(segments.size(), kMaxSegments));
+  segments.shrink_to_fit();
+  return segments;
+}
+
+// The program may have closed all descriptors, and have another file there.
+bool IsStillPinned(const ModuleRecord& module) {
+  struct stat status;
+  return module.pinned_file != nullptr && ::fstat(module.pinned_file->get(), &status) == 0 &&
+         S_ISREG(status.st_mode) && status.st_ino == module.inode && status.st_dev == module.device;
 }
 
 // Returns none of a file that is not there, or is another one.
 std::vector<Elf64_Phdr> ReadSegments(const ModuleRecord& module) {
-  if (module.pinned_file != nullptr) return SegmentsOfFd(module.pinned_file->get(), module);
-  const UniqueFd fd(
-      ::open(LocalPath(module).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (IsStillPinned(module)) return SegmentsOfFd(module.pinned_file->get(), module);
+  const UniqueFd fd = OpenRegularFile(LocalPath(module));
   if (!fd.valid()) return {};
   return SegmentsOfFd(fd.get(), module);
 }
@@ -42,7 +53,7 @@ std::vector<Elf64_Phdr> ReadSegments(const ModuleRecord& module) {
 std::optional<ModuleAddress> AddressOfCode(const std::vector<Elf64_Phdr>& segments,
                                            FileOffset offset) {
   for (const Elf64_Phdr& segment : segments) {
-    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
+    if ((segment.p_flags & PF_X) == 0) continue;
     const uint64_t first = segment.p_offset / kPageBytes * kPageBytes;
     const uint64_t end = segment.p_offset + segment.p_filesz;
     if (first <= offset.value && offset.value < end) {
@@ -54,8 +65,7 @@ std::optional<ModuleAddress> AddressOfCode(const std::vector<Elf64_Phdr>& segmen
 
 bool IsLoaded(const std::vector<Elf64_Phdr>& segments, ModuleAddress address) {
   return std::any_of(segments.begin(), segments.end(), [address](const Elf64_Phdr& segment) {
-    return segment.p_type == PT_LOAD && address.value >= segment.p_vaddr &&
-           address.value - segment.p_vaddr < segment.p_memsz;
+    return address.value >= segment.p_vaddr && address.value - segment.p_vaddr < segment.p_memsz;
   });
 }
 
@@ -114,16 +124,16 @@ std::optional<DataAttribution::DataAddress> DataAttribution::FindInModules(Locat
   for (const auto& code :
        {space.FindAtOrBelow(address, sample.time_ns), space.FindAbove(address, sample.time_ns)}) {
     if (!code) continue;
-    const std::optional<ModuleAddress> found = FindInModule(*locator, *code, address);
+    const std::optional<ModuleAddress> found = FindInModule(locator, *code, address);
     if (found) return DataAddress{code->module, *found};
   }
   return std::nullopt;
 }
 
-std::optional<ModuleAddress> DataAttribution::FindInModule(const Locator& locator,
+std::optional<ModuleAddress> DataAttribution::FindInModule(Locator* locator,
                                                            const AddressSpace::Placement& code,
                                                            RuntimeAddress address) {
-  if (locator.module(code.module).kind != ModuleKind::kFile) return std::nullopt;
+  if (locator->module(code.module).kind != ModuleKind::kFile) return std::nullopt;
   const std::vector<Elf64_Phdr>& segments = FindSegments(locator, code.module);
   const std::optional<ModuleAddress> start = AddressOfCode(segments, code.offset);
   if (!start) return std::nullopt;
@@ -131,11 +141,11 @@ std::optional<ModuleAddress> DataAttribution::FindInModule(const Locator& locato
   return IsLoaded(segments, found) ? std::optional(found) : std::nullopt;
 }
 
-const std::vector<Elf64_Phdr>& DataAttribution::FindSegments(const Locator& locator,
-                                                             uint32_t module) {
+const std::vector<Elf64_Phdr>& DataAttribution::FindSegments(Locator* locator, uint32_t module) {
   const auto known = state_->segments.find(module);
   if (known != state_->segments.end()) return known->second;
-  return state_->segments.emplace(module, ReadSegments(locator.module(module))).first->second;
+  locator->IdentifyModule(module);
+  return state_->segments.emplace(module, ReadSegments(locator->module(module))).first->second;
 }
 
 void DataAttribution::AppendLosses(uint32_t source, Counters* counters) const {

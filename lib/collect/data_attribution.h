@@ -59,7 +59,7 @@ class DataAttribution : public DataKeeper {
     DataBlocks blocks;
     AccessTable<CoarserData> accesses;
     MemoryCharge charge;
-    std::map<uint32_t, std::vector<Elf64_Phdr>> segments;  // by module
+    std::map<uint32_t, std::vector<Elf64_Phdr>> segments;  // loaded, by module
     std::map<uint32_t, uint64_t> without_memory;           // accesses by source
     uint64_t newest_ns = 0;
   };
@@ -70,10 +70,9 @@ class DataAttribution : public DataKeeper {
 
   std::optional<DataAddress> FindInModules(Locator* locator, const IpSample& sample,
                                            RuntimeAddress address);
-  std::optional<ModuleAddress> FindInModule(const Locator& locator,
-                                            const AddressSpace::Placement& code,
+  std::optional<ModuleAddress> FindInModule(Locator* locator, const AddressSpace::Placement& code,
                                             RuntimeAddress address);
-  const std::vector<Elf64_Phdr>& FindSegments(const Locator& locator, uint32_t module);
+  const std::vector<Elf64_Phdr>& FindSegments(Locator* locator, uint32_t module);
 
   CountedMemory* const memory_;
   const Limits limits_;

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "base/files.h"
 #include "base/linux_constants.h"
@@ -233,7 +234,7 @@ uint64_t LiveLocator::FindUserLocation(uint64_t address, uint64_t time_ns) {
   if (is_copied) {
     CopyCode({address}, time_ns);
   } else if (!module_states_[placement->module].is_identified) {
-    Identify(placement->module);
+    IdentifyModule(placement->module);
   }
   return recent_locations_.Resolve(address_space_, address, time_ns, /*keeps=*/!is_copied);
 }
@@ -264,8 +265,8 @@ void LiveLocator::CopyCode(RuntimeAddress address, uint64_t time_ns) {
                [this](const AddressSpace::Placement& known) { return !IsCopied(known.module); });
 }
 
-void LiveLocator::Identify(uint32_t module) {
-  module_states_[module].is_identified = true;
+void LiveLocator::IdentifyModule(uint32_t module) {
+  if (std::exchange(module_states_[module].is_identified, true)) return;
   ModuleRecord& record = modules_[module];
   if (record.kind == ModuleKind::kVdso) {
     CopyMapping(pid_, module_states_[module].header, &record);

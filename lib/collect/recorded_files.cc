@@ -14,6 +14,7 @@
 #include <memory>
 #include <set>
 
+#include "base/files.h"
 #include "base/unique_fd.h"
 #include "collect/memory_note.h"
 #include "image/build_id.h"
@@ -26,13 +27,6 @@ constexpr size_t kKeyBytes = 4;
 
 std::string KeyOf(std::span<const uint8_t> build_id) {
   return BuildIdText(build_id.first(std::min(build_id.size(), kKeyBytes)));
-}
-
-UniqueFd OpenRegularFile(const std::string& path) {
-  // Devices and FIFOs may do something when they are opened.
-  struct stat status;
-  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return UniqueFd();
-  return UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
 }
 
 std::vector<uint8_t> BuildIdAt(const std::string& path) {
