@@ -5,40 +5,41 @@
 
 namespace hbbp {
 
-bool AddressSpace::SplitAt(RuntimeAddress address) {
+size_t AddressSpace::SplitAt(RuntimeAddress address) {
   auto next = intervals_.upper_bound(address);
-  if (next == intervals_.begin()) return false;
+  if (next == intervals_.begin()) return 0;
   auto found = std::prev(next);
-  if (found->first == address || found->second.end <= address) return false;
+  if (found->first == address || found->second.end <= address) return 0;
   Interval upper = found->second;
   found->second.end = address;
   intervals_.emplace_hint(next, address, std::move(upper));
-  return true;
+  return found->second.layers.size();
 }
 
-bool AddressSpace::AddLayer(uint64_t time_ns, const Placement& placement,
-                            std::vector<Layer>* layers) {
+size_t AddressSpace::AddLayer(uint64_t time_ns, const Placement& placement,
+                              std::vector<Layer>* layers) {
   auto position =
       std::upper_bound(layers->begin(), layers->end(), time_ns,
                        [](uint64_t time, const Layer& layer) { return time < layer.time_ns; });
   if (position == layers->begin()) {
     layers->insert(position, {time_ns, time_ns, placement});
-    return true;
+    return 1;
   }
   Layer& below = *std::prev(position);
   if (below.placement == placement) {
     // An mprotect, or a library that is loaded twice, must not add layers without end.
     below.last_time_ns = std::max(below.last_time_ns, time_ns);
-    return false;
+    return 0;
   }
   std::vector<Layer> added = {{time_ns, time_ns, placement}};
-  if (below.last_time_ns > time_ns) {
+  const bool is_late = below.last_time_ns > time_ns;
+  if (is_late) {
     // This mapping was delivered late: the one below has already been mapped again since.
     added.push_back({below.last_time_ns, below.last_time_ns, below.placement});
     below.last_time_ns = below.time_ns;
   }
   layers->insert(position, added.begin(), added.end());
-  return true;
+  return is_late ? 2 : 1;
 }
 
 size_t AddressSpace::Add(RuntimeAddress start, RuntimeAddress end, uint64_t time_ns,
@@ -46,7 +47,7 @@ size_t AddressSpace::Add(RuntimeAddress start, RuntimeAddress end, uint64_t time
   if (end <= start) return 0;
   newest_ns_ = std::max(newest_ns_, time_ns);
   size_t added = 0;
-  for (const RuntimeAddress bound : {start, end}) added += SplitAt(bound) ? 1 : 0;
+  for (const RuntimeAddress bound : {start, end}) added += SplitAt(bound);
   RuntimeAddress position = start;
   auto next = intervals_.lower_bound(start);
   while (position < end) {
@@ -56,12 +57,38 @@ size_t AddressSpace::Add(RuntimeAddress start, RuntimeAddress end, uint64_t time
     }
     const Placement* before = stays ? PlacementAt(next->second, time_ns) : nullptr;
     if (before == nullptr || !stays(*before)) {
-      added += AddLayer(time_ns, placement, &next->second.layers) ? 1 : 0;
+      added += AddLayer(time_ns, placement, &next->second.layers);
     }
     position = next->second.end;
     ++next;
   }
   return added;
+}
+
+AddressSpace::Intervals::const_iterator AddressSpace::FirstAbove(RuntimeAddress address) const {
+  const auto next = intervals_.upper_bound(address);
+  if (next == intervals_.begin()) return next;
+  const auto found = std::prev(next);
+  return found->second.end > address ? found : next;
+}
+
+size_t AddressSpace::LayersToSplit(RuntimeAddress address) const {
+  const auto found = FirstAbove(address);
+  if (found == intervals_.end() || found->first >= address) return 0;
+  return found->second.layers.size();
+}
+
+size_t AddressSpace::MaxAdded(RuntimeAddress start, RuntimeAddress end, uint64_t time_ns) const {
+  if (end <= start) return 0;
+  size_t added = LayersToSplit(start) + LayersToSplit(end);
+  RuntimeAddress position = start;
+  for (auto next = FirstAbove(start); next != intervals_.end() && next->first < end; ++next) {
+    if (next->first > position) ++added;
+    // One that is delivered late has the one below it above it as well.
+    added += next->second.layers.back().last_time_ns > time_ns ? 2 : 1;
+    position = next->second.end;
+  }
+  return position < end ? added + 1 : added;
 }
 
 std::optional<AddressSpace::PlacedRange> AddressSpace::FindRange(RuntimeAddress address,
@@ -105,6 +132,8 @@ size_t AddressSpace::DropReplaced(uint64_t time_ns, const Placement& nothing) {
       next = intervals_.erase(next);
       continue;
     }
+    // Capacity that is not counted must not add up over the intervals.
+    if (layers.capacity() > 2 * layers.size()) layers.shrink_to_fit();
     left += layers.size();
     ++next;
   }

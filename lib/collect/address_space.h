@@ -26,10 +26,12 @@ class AddressSpace {
     bool operator==(const Placement&) const = default;
   };
 
-  // Returns the number of pieces that were added: intervals, and layers within them. Nothing
-  // changes where `stays` is true of the placement at that time.
+  // Returns the number of layers that were added, with those that both parts of an interval have
+  // after it was split. Nothing changes where `stays` is true of the placement at that time.
   size_t Add(RuntimeAddress start, RuntimeAddress end, uint64_t time_ns, Placement placement,
              const std::function<bool(const Placement&)>& stays = {});
+  // Returns the most layers that such an Add may add.
+  size_t MaxAdded(RuntimeAddress start, RuntimeAddress end, uint64_t time_ns) const;
   size_t intervals() const { return intervals_.size(); }
   // Returns the latest time of a mapping that was added.
   uint64_t newest_ns() const { return newest_ns_; }
@@ -51,7 +53,7 @@ class AddressSpace {
   std::optional<Placement> FindAbove(RuntimeAddress address, uint64_t time_ns) const;
 
   // Drops what was replaced by that time, and intervals that have held nothing but `nothing` since
-  // then. Returns the number of pieces that are left.
+  // then. Returns the number of layers that are left.
   size_t DropReplaced(uint64_t time_ns, const Placement& nothing);
 
  private:
@@ -66,13 +68,20 @@ class AddressSpace {
   };
 
   static const Placement* PlacementAt(const Interval& interval, uint64_t time_ns);
-  // Returns false if the layer is known already.
-  static bool AddLayer(uint64_t time_ns, const Placement& placement, std::vector<Layer>* layers);
+  // Returns the number of layers that were added: none if the layer is known already.
+  static size_t AddLayer(uint64_t time_ns, const Placement& placement, std::vector<Layer>* layers);
 
-  // Makes `address` the bound of an interval if it lies inside one; returns false if it does not.
-  bool SplitAt(RuntimeAddress address);
+  using Intervals = std::map<RuntimeAddress, Interval>;
 
-  std::map<RuntimeAddress, Interval> intervals_;  // by start; no overlaps
+  // Returns the first interval that ends above an address.
+  Intervals::const_iterator FirstAbove(RuntimeAddress address) const;
+  // Returns the number of layers that SplitAt copies.
+  size_t LayersToSplit(RuntimeAddress address) const;
+  // Makes `address` the bound of an interval if it lies inside one. Returns the number of layers
+  // that were copied.
+  size_t SplitAt(RuntimeAddress address);
+
+  Intervals intervals_;  // by start; no overlaps
   uint64_t newest_ns_ = 0;
 };
 

@@ -102,7 +102,7 @@ void Aggregator::OnExit(uint32_t pid) {
 
 void Aggregator::OnData(const DataEvent& data) {
   if (keepers_.data == nullptr) return;
-  (void)HasMemoryFor([&] { (void)keepers_.data->AddBlock(data); });
+  (void)HasMemoryFor([&] { (void)keepers_.data->AddBlock(data); });  // counts what it refuses
 }
 
 void Aggregator::OnThreadName(uint32_t pid, uint32_t tid, const std::string& name) {

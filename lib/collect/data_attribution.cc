@@ -88,6 +88,24 @@ DataAttribution::DataAttribution(CountedMemory* memory, const Limits& limits)
   Clear();
 }
 
+bool DataAttribution::AddBlock(const DataEvent& data) {
+  if (!has_rounds_) state_->blocks.SetSettled(data.time_ns);
+  return state_->blocks.Add(data);
+}
+
+void DataAttribution::DropBlocks(uint32_t pid) {
+  if (has_rounds_) {
+    state_->blocks.Retire(pid);
+  } else {
+    state_->blocks.Drop(pid);
+  }
+}
+
+void DataAttribution::EndRound(uint64_t complete_ns) {
+  state_->blocks.SetSettled(complete_ns);
+  state_->blocks.DropRetired(complete_ns);
+}
+
 void DataAttribution::OnFork(const ForkEvent& fork) {
   if (!fork.has_own_mappings) state_->blocks.Share(fork.parent_pid, fork.pid);
 }
@@ -95,8 +113,7 @@ void DataAttribution::OnFork(const ForkEvent& fork) {
 void DataAttribution::AddAccess(Locator* locator, const IpSample& sample, uint32_t thread,
                                 const IbsOp& op) {
   State& state = *state_;
-  constexpr uint64_t kUnknownTime = UINT64_MAX;
-  if (sample.time_ns != kUnknownTime) state.newest_ns = std::max(state.newest_ns, sample.time_ns);
+  if (!has_rounds_) state.blocks.SetSettled(sample.time_ns);
   const bool has_memory = HasMemoryFor([&] {
     const RuntimeAddress address{op.linear_address};
     IbsAccesses range;

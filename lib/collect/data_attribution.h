@@ -42,12 +42,13 @@ class DataAttribution : public DataKeeper {
   DataAttribution(CountedMemory* memory, const Limits& limits);
   explicit DataAttribution(CountedMemory* memory) : DataAttribution(memory, Limits()) {}
 
-  bool AddBlock(const DataEvent& data) override { return state_->blocks.Add(data); }
+  bool AddBlock(const DataEvent& data) override;
   void OnFork(const ForkEvent& fork) override;
-  void DropBlocks(uint32_t pid) override { state_->blocks.Drop(pid); }
+  void DropBlocks(uint32_t pid) override;
   void AddAccess(Locator* locator, const IpSample& sample, uint32_t thread,
                  const IbsOp& op) override;
-  void EndRound() override { state_->blocks.SetSettled(state_->newest_ns); }
+  void BeginRounds() noexcept override { has_rounds_ = true; }
+  void EndRound(uint64_t complete_ns) override;
   void AppendLosses(uint32_t source, Counters* counters) const override;
   void CopyTo(ProfileData* data, CancelCheck* check) const override;
   void Clear() override { state_.emplace(memory_, limits_); }
@@ -61,7 +62,6 @@ class DataAttribution : public DataKeeper {
     MemoryCharge charge;
     std::map<uint32_t, std::vector<Elf64_Phdr>> segments;  // loaded, by module
     std::map<uint32_t, uint64_t> without_memory;           // accesses by source
-    uint64_t newest_ns = 0;
   };
   struct DataAddress {
     uint32_t module;
@@ -76,6 +76,7 @@ class DataAttribution : public DataKeeper {
 
   CountedMemory* const memory_;
   const Limits limits_;
+  bool has_rounds_ = false;
   std::optional<State> state_;
 };
 

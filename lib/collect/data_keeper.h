@@ -21,17 +21,23 @@ class DataKeeper {
   virtual ~DataKeeper() = default;
 
   // Adds a block, or frees memory. Returns false if there is no room; then the memory has no block.
-  // Throws std::bad_alloc without memory for it.
+  // Throws std::bad_alloc without memory for it; then the process has no blocks, and they are
+  // counted as refused.
   virtual bool AddBlock(const DataEvent& data) = 0;
   // The child has the blocks of the parent.
   virtual void OnFork(const ForkEvent& fork) = 0;
+  // The process became another program, or ended.
   virtual void DropBlocks(uint32_t pid) = 0;
 
   // Adds the access of an op that has a linear address, or counts it if there is no memory.
   virtual void AddAccess(Locator* locator, const IpSample& sample, uint32_t thread,
                          const IbsOp& op) = 0;
-  // Says that samples that come from here on are later than those that were added.
-  virtual void EndRound() = 0;
+  // Says that accesses come in rounds, later than other events of their time; without it, all come
+  // in the order of time.
+  virtual void BeginRounds() noexcept = 0;
+  // Says that all accesses up to `complete_ns` were added. The last that were taken before it may
+  // come in the next round.
+  virtual void EndRound(uint64_t complete_ns) = 0;
 
   // Appends a counter for what was dropped of the source.
   virtual void AppendLosses(uint32_t source, Counters* counters) const = 0;

@@ -52,7 +52,6 @@ void Importer::OnBurst(const BurstSample& burst) {
 
 void Importer::OnIbsOp(const IpSample& sample, const IbsOp& op) {
   aggregator_.OnIbsOp(sample, op);
-  if (DataKeeper* const keeper = aggregator_.data_keeper()) keeper->EndRound();
   KeepMemory();
 }
 

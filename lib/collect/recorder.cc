@@ -35,7 +35,9 @@ Recorder::Recorder(pid_t pid, const KeptDetail& detail, CountedMemory* memory)
       waiting_(memory_),
       waiting_ops_(memory_),
       waiting_fetches_(memory_),
-      bursts_(memory_) {}
+      bursts_(memory_) {
+  if (DataKeeper* const keeper = aggregator_.data_keeper()) keeper->BeginRounds();
+}
 
 void Recorder::BeginRun(uint32_t owner) {
   for (SourceState& state : source_states_) {
@@ -145,7 +147,7 @@ void Recorder::Commit(uint64_t complete_ns) {
   CommitSamples(complete_ns, &waiting_fetches_, [this](const auto& sample) {
     aggregator_.OnIbsFetch(sample.first, sample.second);
   });
-  if (DataKeeper* const keeper = aggregator_.data_keeper()) keeper->EndRound();
+  if (DataKeeper* const keeper = aggregator_.data_keeper()) keeper->EndRound(complete_ns);
   bursts_.TakeUpTo(complete_ns, [this](const BurstSample& burst) { CountBurst(burst); });
 }
 

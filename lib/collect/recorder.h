@@ -68,7 +68,6 @@ class Recorder : public ForwardingSink {
   void OnIbsFetch(const IpSample& sample, const IbsFetch& fetch) override;
   // `statistics` are those of this run.
   void OnTraceStatistics(uint32_t source, const TraceStatistics& statistics) override;
-  void OnExec(uint32_t pid) override { locator_.OnExec(pid); }
   void OnThreadName(uint32_t pid, uint32_t tid, const std::string& name) override;
 
   // Counts the waiting samples and bursts that were taken up to `complete_ns`; all mappings before

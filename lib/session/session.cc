@@ -376,9 +376,18 @@ Status Session::AddData(DataEvent data) {
   ClearAfterFork();
   data.pid = static_cast<uint32_t>(pid() != 0 ? pid() : ::getpid());
   DataKeeper* const keeper = recorder_.aggregator().data_keeper();
-  if (keeper == nullptr || keeper->AddBlock(data)) return OkStatus();
+  if (keeper == nullptr) return OkStatus();
+  if (!running_ || !HasIbsSource()) keeper->EndRound(ClockNs(CLOCK_MONOTONIC));
+  if (keeper->AddBlock(data)) return OkStatus();
   return MakeStatus(StatusCode::kBusy,
                     "the session has no room for more blocks of data: this one is not kept");
+}
+
+// Without one there are no ops that wait for Commit.
+bool Session::HasIbsSource() const {
+  const std::span<const SourceRecord> sources = recorder_.aggregator().sources();
+  return std::any_of(sources.begin(), sources.end(),
+                     [](const SourceRecord& source) { return source.kind == SourceKind::kIbs; });
 }
 
 void Session::DrainLocked() {

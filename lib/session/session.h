@@ -146,6 +146,7 @@ class Session : private ForkParticipant {
   Status StartExternalSources();
   Status EndRun();
   std::vector<uint32_t> AllSources() const;
+  bool HasIbsSource() const;
   void WaitUntilSettled(std::unique_lock<std::mutex>* control);
   Status BeginRun();
   void BeginStop(std::unique_lock<std::mutex>* control);

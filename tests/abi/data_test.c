@@ -68,6 +68,22 @@ static void test_limit(void) {
   hbbp_session_destroy(session);
 }
 
+/* Blocks that come and go make room without a run, and so without samples. */
+static void test_churn(void) {
+  hbbp_session *session = NULL;
+  CHECK_OK(hbbp_session_create(NULL, &session, &error));
+  HBBP_INIT(hbbp_data_region, region);
+  region.address = BLOCK;
+  region.size = 16;
+  int refused = 0;
+  for (int i = 0; i < 3 * HBBP_MAX_DATA_BLOCKS; ++i) {
+    region.name = i % 2 == 0 ? "comes and goes" : NULL;
+    if (hbbp_session_add_data(session, &region, NULL) != HBBP_OK) ++refused;
+  }
+  CHECK(refused == 0);
+  hbbp_session_destroy(session);
+}
+
 static void add_access(hbbp_feed *feed, uint32_t source, uint32_t pid, uint64_t ip, uint32_t kind,
                        uint64_t address, uint64_t time_ns) {
   /* IBS_OP_CTL with Val, _RIP, _DATA, _DATA2, _DATA3 with a valid address, _LINADDR, _PHYSADDR */
@@ -179,6 +195,7 @@ static void test_blocks(void) {
 int main(void) {
   test_refusals();
   test_limit();
+  test_churn();
   test_static_data();
   test_blocks();
   return end_of_checks();

@@ -207,6 +207,25 @@ TEST_CASE("the nearest mappings at a time are found, whatever was mapped later i
   CHECK(above(0x5000, 20) == -1);
 }
 
+TEST_CASE("layers that a split copies are counted, and foreseen") {
+  AddressSpace space;
+  size_t layers = 0;
+  const auto add = [&](uint64_t start, uint64_t end, uint64_t time, uint32_t module) {
+    const size_t limit = space.MaxAdded({start}, {end}, time);
+    const size_t added = space.Add({start}, {end}, time, At(module, start));
+    CHECK(added <= limit);
+    layers += added;
+    return added;
+  };
+  for (uint32_t i = 0; i < 100; ++i) CHECK(add(0x1000, 0x9000, 10 * (i + 1), i) == 1);
+  CHECK(add(0x2000, 0x3000, 2000, 200) == 201);
+  CHECK(add(0x2000, 0x3000, 2500, 200) == 0);
+  CHECK(add(0x0, 0xa000, 2200, 300) == 6);  // late in the middle
+  CHECK(add(0x8000, 0xb000, 3000, 400) == 104);
+  CHECK(space.DropReplaced(0, At(9, 0)) == layers);
+  CHECK(space.DropReplaced(4000, At(9, 0)) == space.intervals());
+}
+
 TEST_CASE("what was replaced by a time is dropped, and intervals of nothing with it") {
   AddressSpace space;
   const Placement nothing = At(9, 0);

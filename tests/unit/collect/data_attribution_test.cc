@@ -95,6 +95,13 @@ IbsOp LoadOf(uint64_t address) {
   return op;
 }
 
+uint64_t Counter(const ProfileData& data, const std::string& name) {
+  for (const auto& counter : data.sources.at(0).trace.counters) {
+    if (counter.first == name) return counter.second;
+  }
+  return 0;
+}
+
 class Recording {
  public:
   using NewKeeper = std::unique_ptr<DataKeeper> (*)(CountedMemory*);
@@ -338,6 +345,90 @@ TEST_CASE("a session finds data of its own process, and forgets blocks in a chil
   REQUIRE(recorder.locator().AddCurrentMappings(1).ok());
   sample.source = recorder.AddSource(source);
   CHECK(loads() == Loads{{"counters", 1}, {"[other memory]", 1}});
+}
+
+// A recorder with a source of IBS, whose samples are of code in this program.
+class LiveRecording {
+ public:
+  LiveRecording() : recorder_(0, Detail()) {
+    REQUIRE(recorder_.locator().AddCurrentMappings(1).ok());
+    SourceRecord source;
+    source.kind = SourceKind::kIbs;
+    sample_.source = recorder_.AddSource(source);
+    sample_.ip = {reinterpret_cast<uint64_t>(&ObjectsOf)};
+    sample_.pid = pid();
+    sample_.tid = pid();
+    sample_.period = 1000;
+  }
+
+  static uint32_t pid() { return static_cast<uint32_t>(::getpid()); }
+  Recorder& recorder() { return recorder_; }
+
+  void Access(uint64_t address, uint64_t time_ns) {
+    sample_.time_ns = time_ns;
+    recorder_.OnIbsOp(sample_, LoadOf(address));
+  }
+  uint64_t LoadsOf(const std::string& name) {
+    const ResolvedModules modules(std::make_shared<const ProfileData>(recorder_.Snapshot()));
+    uint64_t loads = 0;
+    for (const IbsObjectRecord& object : ListIbsObjects(modules)) {
+      if (object.name == name) loads += object.accesses.loads;
+    }
+    return loads;
+  }
+
+ private:
+  static KeptDetail Detail() {
+    KeptDetail detail;
+    KeepData(&detail);
+    return detail;
+  }
+
+  Recorder recorder_;
+  IpSample sample_;
+};
+
+TEST_CASE("blocks end with exec and exit, once the ops that were before it are counted") {
+  constexpr uint64_t kHeap = 0x10000;
+  const bool is_exec = GENERATE(false, true);
+  LiveRecording live;
+  Recorder& recorder = live.recorder();
+  recorder.OnData({live.pid(), {kHeap}, 64, "block", 5});
+  live.Access(kHeap, 10);
+  live.Access(kHeap, 30);
+  if (is_exec) {
+    recorder.OnExec(live.pid());
+  } else {
+    recorder.OnExit(live.pid());
+  }
+  REQUIRE(recorder.locator().AddCurrentMappings(1).ok());
+  recorder.Commit(20);
+  CHECK(live.LoadsOf("block") == 1);
+  recorder.Commit(40);
+  CHECK(live.LoadsOf("block") == 2);
+  live.Access(kHeap, 50);
+  recorder.Commit(60);
+  CHECK(live.LoadsOf("block") == 2);
+}
+
+TEST_CASE("blocks that come and go make room with each round, also without accesses") {
+  constexpr uint64_t kHeap = 0x10000;
+  LiveRecording live;
+  for (uint64_t time = 10; time < 400'000; time += 2) {
+    live.recorder().OnData({live.pid(), {kHeap}, 64, "block", time});
+    live.recorder().OnData({live.pid(), {kHeap}, 64, "", time + 1});
+    if (time % 10'000 == 0) live.recorder().Commit(time);
+  }
+  CHECK(Counter(live.recorder().Snapshot(), "data-blocks-refused") == 0);
+}
+
+TEST_CASE("blocks of a recording that come and go make room without accesses") {
+  Recording recording;
+  for (uint64_t time = 10; time < 400'000; time += 2) {
+    recording.importer().OnData({kPid, {0x10000}, 64, "block", time});
+    recording.importer().OnData({kPid, {0x10000}, 64, "", time + 1});
+  }
+  CHECK(Counter(recording.importer().Snapshot(), "data-blocks-refused") == 0);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // accesses: times, parts of blocks, processes and their children, and limits.
 #include "collect/data_blocks.h"
 
+#include <new>
 #include <string>
 #include <string_view>
 
@@ -105,6 +106,100 @@ TEST_CASE("a block without room is refused, and no other block has its memory") 
   CHECK(refused > 1);
   CHECK(blocks.refused() >= refused);
   CHECK(memory.used() < 64 * 1024);
+}
+
+TEST_CASE("what a split copies counts, so that parts of much replaced memory stay in the limit") {
+  CountedMemory memory;
+  constexpr size_t kPieces = 1024;
+  DataBlocks blocks(&memory, {kPieces, 4});
+  for (uint64_t time = 1; time < 500; ++time) {
+    CHECK(blocks.Add(time % 2 == 1 ? Block("arena", 0, 0x100000, time) : Freed(0, 0x100000, time)));
+  }
+  CHECK(blocks.refused() == 0);
+  CHECK_FALSE(blocks.Add(Block("part", 0x1000, 0x100, 501)));
+  CHECK(NameAt(blocks, 0x1000, 501).empty());
+  for (uint64_t i = 2; i < 200; ++i) {
+    (void)blocks.Add(Block("part", 0x1000 * i, 0x100, 500 + i));
+    CHECK(memory.used() <= 2 * kPieces * 128 + 4 * 512);
+  }
+  CHECK(blocks.refused() > 100);
+}
+
+TEST_CASE("a child that changes the blocks of its parent takes as many more") {
+  CountedMemory memory;
+  DataBlocks blocks(&memory, {64, 2});
+  for (uint64_t i = 0; i < 40; ++i) CHECK(blocks.Add(Block("block", 0x1000 * i, 0x100, 1)));
+  blocks.Share(kPid, kPid + 1);
+  CHECK_FALSE(blocks.Add(Block("block", 0x100000, 0x100, 2, kPid + 1)));
+  CHECK(blocks.refused() == 1);
+}
+
+TEST_CASE("replaced blocks make room as soon as they are settled, without new names") {
+  CountedMemory memory;
+  DataBlocks blocks(&memory, {64, 2});
+  uint64_t time = 0;
+  while (blocks.refused() == 0) {
+    ++time;
+    (void)blocks.Add(time % 2 == 1 ? Block("block", 0x1000, 0x100, time)
+                                   : Freed(0x1000, 0x100, time));
+  }
+  CHECK(time == 65);
+  blocks.SetSettled(1'000'000'000);
+  for (uint64_t later = 0; later < 1000; ++later) {
+    CHECK(blocks.Add(Block("block", 0x1000, 0x100, 2'000 + later)));
+    CHECK(blocks.Add(Freed(0x1000, 0x100, 2'000 + later)));
+  }
+  CHECK(blocks.refused() == 1);
+}
+
+TEST_CASE("without memory a process has no blocks rather than old ones, and they are counted") {
+  CountedMemory memory({}, 1 << 16);
+  DataBlocks blocks(&memory);
+  CHECK(blocks.Add(Block("old", 0x1000, 0x100, 1)));
+  CHECK(blocks.Add(Block("old", 0x2000, 0x100, 1)));
+  const bool is_freed = GENERATE(false, true);
+  const uint64_t left = memory.limit() - memory.used();
+  memory.AddOthers(left);
+  const std::string name = is_freed ? "" : "new";
+  CHECK_THROWS_AS(blocks.Add(Block(name, 0x1000, 0x80, 2)), std::bad_alloc);
+  CHECK(NameAt(blocks, 0x1000, 2).empty());
+  CHECK(NameAt(blocks, 0x2000, 2).empty());
+  CHECK(blocks.refused() == (is_freed ? 2 : 3));
+  memory.SubtractOthers(left);
+  CHECK(blocks.Add(Block("new", 0x1000, 0x80, 3)));
+  CHECK(NameAt(blocks, 0x1000, 3) == "new");
+}
+
+TEST_CASE("a name that found no memory is charged once it does") {
+  CountedMemory memory({}, 1 << 16);
+  DataBlocks blocks(&memory);
+  const std::string name(40'000, 'x');
+  memory.AddOthers(40'000);
+  for (int i = 0; i < 3; ++i) CHECK_THROWS_AS(blocks.Add(Block(name, 0, 1, 1)), std::bad_alloc);
+  memory.SubtractOthers(40'000);
+  CHECK(blocks.Add(Block(name, 0, 1, 1)));
+  CHECK(memory.used() < 42'000);
+}
+
+TEST_CASE("retired blocks have the accesses that still come, but no memory of newer blocks") {
+  CountedMemory memory;
+  DataBlocks blocks(&memory);
+  CHECK(blocks.Add(Block("old", 0x1000, 0x200, 1)));
+  blocks.Retire(kPid);
+  CHECK(blocks.Add(Block("new", 0x1000, 0x100, 5)));
+  CHECK(NameAt(blocks, 0x1000, 4) == "old");
+  CHECK(NameAt(blocks, 0x1000, 5) == "new");
+  CHECK(NameAt(blocks, 0x1100, 5) == "old");
+  blocks.DropRetired(10);
+  CHECK(NameAt(blocks, 0x1100, 5) == "old");
+  const bool is_last = GENERATE(false, true);
+  blocks.DropRetired(is_last ? UINT64_MAX : 20);
+  CHECK(NameAt(blocks, 0x1100, 5).empty());
+  CHECK(NameAt(blocks, 0x1000, 4).empty());
+  CHECK(NameAt(blocks, 0x1000, 5) == "new");
+  blocks.Retire(kPid);
+  blocks.Drop(kPid);
+  CHECK(NameAt(blocks, 0x1000, 5).empty());
 }
 
 IbsAccesses Range(uint64_t address, uint64_t bytes) {
