@@ -141,28 +141,32 @@ std::optional<DataAttribution::DataAddress> DataAttribution::FindInModules(Locat
   for (const auto& code :
        {space.FindAtOrBelow(address, sample.time_ns), space.FindAbove(address, sample.time_ns)}) {
     if (!code) continue;
-    const std::optional<ModuleAddress> found = FindInModule(locator, *code, address);
+    const std::optional<ModuleAddress> found = FindInModule(locator, sample, *code, address);
     if (found) return DataAddress{code->module, *found};
   }
   return std::nullopt;
 }
 
-std::optional<ModuleAddress> DataAttribution::FindInModule(Locator* locator,
+std::optional<ModuleAddress> DataAttribution::FindInModule(Locator* locator, const IpSample& sample,
                                                            const AddressSpace::Placement& code,
                                                            RuntimeAddress address) {
   if (locator->module(code.module).kind != ModuleKind::kFile) return std::nullopt;
-  const std::vector<Elf64_Phdr>& segments = FindSegments(locator, code.module);
+  const std::vector<Elf64_Phdr>& segments = FindSegments(locator, sample, code);
   const std::optional<ModuleAddress> start = AddressOfCode(segments, code.offset);
   if (!start) return std::nullopt;
   const ModuleAddress found = *start + (address - code.start);  // modulo 2^64
   return IsLoaded(segments, found) ? std::optional(found) : std::nullopt;
 }
 
-const std::vector<Elf64_Phdr>& DataAttribution::FindSegments(Locator* locator, uint32_t module) {
-  const auto known = state_->segments.find(module);
+const std::vector<Elf64_Phdr>& DataAttribution::FindSegments(Locator* locator,
+                                                             const IpSample& sample,
+                                                             const AddressSpace::Placement& code) {
+  const auto known = state_->segments.find(code.module);
   if (known != state_->segments.end()) return known->second;
-  locator->IdentifyModule(module);
-  return state_->segments.emplace(module, ReadSegments(locator->module(module))).first->second;
+  // Which file a module is, a locator finds out when a location in it is looked up.
+  (void)locator->FindLocation(sample.pid, code.start, sample.time_ns);
+  return state_->segments.emplace(code.module, ReadSegments(locator->module(code.module)))
+      .first->second;
 }
 
 void DataAttribution::AppendLosses(uint32_t source, Counters* counters) const {

@@ -70,9 +70,11 @@ class DataAttribution : public DataKeeper {
 
   std::optional<DataAddress> FindInModules(Locator* locator, const IpSample& sample,
                                            RuntimeAddress address);
-  std::optional<ModuleAddress> FindInModule(Locator* locator, const AddressSpace::Placement& code,
+  std::optional<ModuleAddress> FindInModule(Locator* locator, const IpSample& sample,
+                                            const AddressSpace::Placement& code,
                                             RuntimeAddress address);
-  const std::vector<Elf64_Phdr>& FindSegments(Locator* locator, uint32_t module);
+  const std::vector<Elf64_Phdr>& FindSegments(Locator* locator, const IpSample& sample,
+                                              const AddressSpace::Placement& code);
 
   CountedMemory* const memory_;
   const Limits limits_;

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <utility>
 
 #include "base/files.h"
 #include "base/linux_constants.h"
@@ -234,7 +233,7 @@ uint64_t LiveLocator::FindUserLocation(uint64_t address, uint64_t time_ns) {
   if (is_copied) {
     CopyCode({address}, time_ns);
   } else if (!module_states_[placement->module].is_identified) {
-    IdentifyModule(placement->module);
+    Identify(placement->module);
   }
   return recent_locations_.Resolve(address_space_, address, time_ns, /*keeps=*/!is_copied);
 }
@@ -265,8 +264,8 @@ void LiveLocator::CopyCode(RuntimeAddress address, uint64_t time_ns) {
                [this](const AddressSpace::Placement& known) { return !IsCopied(known.module); });
 }
 
-void LiveLocator::IdentifyModule(uint32_t module) {
-  if (std::exchange(module_states_[module].is_identified, true)) return;
+void LiveLocator::Identify(uint32_t module) {
+  module_states_[module].is_identified = true;
   ModuleRecord& record = modules_[module];
   if (record.kind == ModuleKind::kVdso) {
     CopyMapping(pid_, module_states_[module].header, &record);

@@ -73,7 +73,6 @@ class LiveLocator : public Locator {
   std::string NameOfThread(uint32_t pid, uint32_t tid) override;
   const AddressSpace& SpaceOf(uint32_t pid) override;
   const ModuleRecord& module(uint32_t index) const override { return modules_[index]; }
-  void IdentifyModule(uint32_t module) override;
   std::vector<ModuleRecord> Modules() const override;
 
  private:
@@ -93,6 +92,7 @@ class LiveLocator : public Locator {
   uint64_t FindUserLocation(uint64_t address, uint64_t time_ns);
   bool IsCopied(uint32_t module) const;
   void CopyCode(RuntimeAddress address, uint64_t time_ns);
+  void Identify(uint32_t module);
   uint32_t AddModule(ModuleRecord record);
   uint32_t ModuleFor(const MappingEvent& mapping);
   uint32_t SpecialModule(ModuleKind kind, const std::string& path);

@@ -36,8 +36,6 @@ class Locator : public EventSink {
   virtual const AddressSpace& SpaceOf(uint32_t pid) = 0;
   // Returns a module by the number that locations and placements have.
   virtual const ModuleRecord& module(uint32_t index) const = 0;
-  // Finds out which file a module is that no sample was in yet. May throw std::bad_alloc.
-  virtual void IdentifyModule(uint32_t /*index*/) {}
   // Returns the modules that are known now, each with its code by rising offset.
   virtual std::vector<ModuleRecord> Modules() const = 0;
 };
