@@ -36,7 +36,7 @@ class Breakpoint {
   static void ResetInChild();
 
   // For a thread or session that has not had it yet.
-  void ForgetAddresses() { address_ = earlier_address_ = 0; }
+  void ResetAddresses() { address_ = earlier_address_ = 0; }
 
   bool armed() const { return descriptor_plus_one_ != 0; }
   uint64_t address() const { return address_; }

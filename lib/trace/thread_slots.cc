@@ -122,7 +122,7 @@ void ThreadSlots::Free(uint32_t index, bool has_bursts) {
   slot.sampler = 0;
   slot.foreign_samples = 0;
   slot.had_first_sample = false;
-  slot.breakpoint.ForgetAddresses();
+  slot.breakpoint.ResetAddresses();
   slot.is_warm = false;
   slot.budget_ns = 0;
   slot.budget_until_ns = 0;
@@ -168,7 +168,7 @@ void ThreadSlots::StartSession() {
     ThreadSlot& slot = slots_[i];
     slot.sampler = 0;
     slot.had_first_sample = false;
-    slot.breakpoint.ForgetAddresses();
+    slot.breakpoint.ResetAddresses();
     slot.budget_ns = 0;
     slot.budget_until_ns = 0;
     slot.handlers_ns = slot.earlier_handlers_ns = 0;
