@@ -409,8 +409,8 @@ class RecordSwbtTest(record_support.RecordTest):
 
     def test_processes_that_end_within_a_period_are_sampled(self):
         runs = 60
-        script = f'for i in $(seq {runs}); do "$0" return 10; done'
-        result = self.run_tool('record', '--source', 'swbt', '-e', 'task-clock', '-c', 20_000_000, '-o', self.file, '--',
+        script = f'for i in $(seq {runs}); do "$0" return 30; done'
+        result = self.run_tool('record', '--source', 'swbt', '-e', 'task-clock', '-c', 60_000_000, '-o', self.file, '--',
                                'sh', '-c', script, program('ends'))
         self.assertEqual(result.returncode, 0, result)
         sampled = sum(source['bursts'] for file in self.children().values() for source in self.info(file)['sources'])
