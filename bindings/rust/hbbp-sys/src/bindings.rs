@@ -1161,11 +1161,12 @@ extern "C" {
     /// freed, for what was never reported. It replaces what was there, whose accesses stay its own: a
     /// block need not be freed before another one is reported, and may be freed in part. May be called
     /// before the session is started, and whether it runs or not; a child made by fork has to report its
-    /// blocks anew. Without HBBP_SOURCE_IBS it does nothing. Takes a lock that the session's worker also
-    /// takes: not for signal handlers, nor for each of many small allocations. Any thread. Not in
-    /// libhbbp-collect.
-    /// A block whose neighbours replace parts of it counts once for each part, and once more for each
-    /// block that had its memory, until all samples of that time are counted.
+    /// blocks anew. Without HBBP_SOURCE_IBS nothing is counted for them. Takes a lock that the session's
+    /// worker also takes: not for signal handlers, nor for each of many small allocations. Any thread.
+    /// Not in libhbbp-collect. A block whose neighbours replace parts of it counts once for each part,
+    /// and each part once more for each block that had its memory, until all samples of that time are
+    /// counted; without a run, or without HBBP_SOURCE_IBS, none are to come. What replaced memory needs
+    /// counts as well: parts of memory that many blocks had are many.
     /// Errors:
     /// HBBP_ERROR_INVALID_ARGUMENT  NULL; a size of 0; a range that ends beyond the address space; a
     /// name that is empty or too long
@@ -1173,8 +1174,8 @@ extern "C" {
     /// known; this block is not kept, its accesses count as those of
     /// memory that was never reported, and the counter
     /// "data-blocks-refused" has it
-    /// HBBP_ERROR_VERSION, HBBP_ERROR_NO_MEMORY
-    /// Since 0.1.
+    /// HBBP_ERROR_NO_MEMORY         so that no older block has its accesses, no block of the process
+    /// is known any more; "data-blocks-refused" has this one, and theirs HBBP_ERROR_VERSION Since 0.1.
     pub fn hbbp_session_add_data(session: *mut hbbp_session, region: *const hbbp_data_region, error: *mut hbbp_error) -> hbbp_status;
 }
 
