@@ -566,7 +566,7 @@ Status SwbtBackend::AttachThread(pid_t tid) {
   ++last_sampler_;
   if (draws_periods_) drawn_periods_[tid] = period;
   DivideFirstPeriods(tid, &*sampler);
-  first_period_ends_[tid] = CpuNsOf(tid) + 2 * period_;
+  if (divides_first_periods_) first_period_ends_[tid] = CpuNsOf(tid) + 2 * period_;
   if (!sampler->IsInherited() && only_threads_.empty()) threads_inherit_ = false;
   samplers_.emplace(tid, *std::move(sampler));
   return OkStatus();
