@@ -33,10 +33,9 @@ void SetTimer(int timer, uint64_t period_ns, uint64_t first_ns) {
   ::syscall(SYS_timer_settime, timer, 0, &setting, nullptr);
 }
 
-// The program may have closed it, and have another file there, which the ioctl then refuses.
+// The program may have closed it, and have another file there.
 void CloseEvent(UniqueFd* event) {
-  if (!event->valid()) return;
-  if (::ioctl(event->get(), PERF_EVENT_IOC_DISABLE, 0) != 0) (void)event->Release();
+  if (event->valid() && !IsPerfEvent(event->get())) (void)event->Release();
   event->Reset();
 }
 

@@ -1,13 +1,12 @@
 #include "perf/perf_event.h"
 
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <string_view>
 
 #include "base/files.h"
 
@@ -55,13 +54,10 @@ StatusOr<UniqueFd> OpenPerfEvent(const perf_event_attr& attr, pid_t tid, int cpu
   return UniqueFd(fd);
 }
 
+// This works without /proc, and changes nothing of an event that a child shares with its parent.
 bool IsPerfEvent(int fd) {
-  char link[64];
-  std::snprintf(link, sizeof(link), "/proc/thread-self/fd/%d", fd);
-  char target[64];
-  const ssize_t length = ::readlink(link, target, sizeof(target));
-  return length > 0 &&
-         std::string_view(target, static_cast<size_t>(length)) == "anon_inode:[perf_event]";
+  uint64_t id = 0;
+  return ::ioctl(fd, PERF_EVENT_IOC_ID, &id) == 0;
 }
 
 Status PerfEventOpenStatus(int error_number, const std::string& event_name) {

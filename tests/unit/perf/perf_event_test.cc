@@ -37,6 +37,16 @@ TEST_CASE("why an event could not be opened is reported with a code and with wha
   }
 }
 
+TEST_CASE("a number that the program uses for another file is not that of an event") {
+  const UniqueFd file(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  CHECK_FALSE(IsPerfEvent(file.get()));
+  CHECK_FALSE(IsPerfEvent(-1));
+  const perf_event_attr attr = MakePerfEventAttr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK);
+  const UniqueFd event(RawPerfEventOpen(attr, 0, -1));
+  if (!event.valid()) HBBP_SKIP("perf events are refused here");
+  CHECK(IsPerfEvent(event.get()));
+}
+
 TEST_CASE("an event can be reported from other descriptors") {
   const perf_event_attr attr = MakePerfEventAttr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY);
   StatusOr<UniqueFd> fd = OpenPerfEvent(attr, 0, -1, "dummy");
