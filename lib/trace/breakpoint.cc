@@ -95,11 +95,11 @@ long DuplicateHigh(long descriptor) {
   return Duplicate(descriptor, limit.rlim_cur - limit.rlim_cur / 8);
 }
 
-void CloseDescriptor(int descriptor) {
-  // The ioctl fails if the descriptor is no longer a perf event.
-  if (RawSyscall(SYS_ioctl, descriptor, PERF_EVENT_IOC_DISABLE, 0) == 0) {
-    RawSyscall(SYS_close, descriptor);
-  }
+// Returns 0 if it is no perf event.
+uint64_t EventOf(long descriptor) {
+  uint64_t event = 0;
+  RawSyscall(SYS_ioctl, descriptor, PERF_EVENT_IOC_ID, reinterpret_cast<long>(&event));
+  return event;
 }
 
 }  // namespace
@@ -128,44 +128,34 @@ int Breakpoint::Open(uint64_t address, uint64_t signal_data, int signal) {
   RawSyscall(SYS_close, opened);
   if (descriptor < 0) return EMFILE;
   descriptor_plus_one_ = static_cast<int>(descriptor) + 1;
+  event_ = EventOf(descriptor);
   return signal == 0 ? 0 : SendSignalAtHits(descriptor, signal);
 }
 
 void Breakpoint::Disarm() {
-  if (armed()) CloseDescriptor(TakeDescriptor());
+  if (!armed()) return;
+  (void)CloseEvent();
+  descriptor_plus_one_ = 0;
 }
 
-int Breakpoint::TakeDescriptor() {
-  const int descriptor = descriptor_plus_one_ - 1;
+bool Breakpoint::DisarmFromOutside() {
+  if (armed() && !CloseEvent()) return false;
   descriptor_plus_one_ = 0;
-  return descriptor;
+  return true;
+}
+
+bool Breakpoint::CloseEvent() const {
+  const long descriptor = descriptor_plus_one_ - 1;
+  if (EventOf(descriptor) != event_) return false;
+  // A child of fork may have the event, too, so that it outlives its descriptor here.
+  RawSyscall(SYS_ioctl, descriptor, PERF_EVENT_IOC_DISABLE, 0);
+  RawSyscall(SYS_close, descriptor);
+  return true;
 }
 
 void Breakpoint::ResetInChild() {
   if (limit_is_raised) SetLimit(limit_before, nullptr);
   limit_is_raised = false;
-}
-
-void DeferredDescriptors::Add(int descriptor) {
-  for (std::atomic<int>& plus_one : plus_one_) {
-    int none = 0;
-    if (!plus_one.compare_exchange_strong(none, descriptor + 1)) continue;
-    has_any_ = true;
-    return;
-  }
-}
-
-void DeferredDescriptors::CloseAll() {
-  has_any_ = false;
-  for (std::atomic<int>& plus_one : plus_one_) {
-    const int descriptor_plus_one = plus_one.exchange(0);
-    if (descriptor_plus_one != 0) CloseDescriptor(descriptor_plus_one - 1);
-  }
-}
-
-void DeferredDescriptors::ResetInChild() {
-  for (std::atomic<int>& plus_one : plus_one_) plus_one = 0;
-  has_any_ = false;
 }
 
 }  // namespace hbbp::trace

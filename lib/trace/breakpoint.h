@@ -10,11 +10,11 @@
 // more; in a smaller table no breakpoint is opened. While the descriptor moves, for a microsecond,
 // the lowest free number is taken, which other threads may see.
 //
-// Contract: async-signal-safe; only the thread that is to hit it uses it.
+// Contract: async-signal-safe; only the thread that is to hit it uses it. Another one may call
+// DisarmFromOutside while the thread is in none of its handlers.
 #ifndef HBBP_LIB_TRACE_BREAKPOINT_H_
 #define HBBP_LIB_TRACE_BREAKPOINT_H_
 
-#include <atomic>
 #include <cstdint>
 
 namespace hbbp::trace {
@@ -29,8 +29,9 @@ class Breakpoint {
 
   void Disarm();
 
-  // Returns the descriptor of a thread that ended, or -1. See DeferredDescriptors.
-  int TakeDescriptor();
+  // Disarms the breakpoint of another thread, also of one that has ended. Returns false if that
+  // thread has a table of descriptors of its own.
+  bool DisarmFromOutside();
 
   // Call it in the child after fork: another thread may have been moving a descriptor.
   static void ResetInChild();
@@ -45,30 +46,14 @@ class Breakpoint {
 
  private:
   int Open(uint64_t address, uint64_t signal_data, int signal);
+  // Returns whether the descriptor was that of the event: the program may have closed it, and its
+  // number may be that of another file.
+  bool CloseEvent() const;
 
   int descriptor_plus_one_;
+  uint64_t event_;  // by PERF_EVENT_IOC_ID
   uint64_t address_;
   uint64_t earlier_address_;
-};
-
-// DeferredDescriptors holds descriptors of breakpoints whose threads have ended. Handlers close
-// them, because only handlers certainly run with the program's table of descriptors.
-//
-// Contract: the worker calls Add; CloseAll is async-signal-safe; both may be called at any time.
-class DeferredDescriptors {
- public:
-  // A descriptor that does not fit stays open until the process ends.
-  void Add(int descriptor);
-  bool has_any() const { return has_any_.load(std::memory_order_relaxed); }
-  void CloseAll();
-  // Call it in the child after fork: the descriptors are the parent's.
-  void ResetInChild();
-
- private:
-  static constexpr int kMaxDescriptors = 16;
-
-  std::atomic<int> plus_one_[kMaxDescriptors] = {};
-  std::atomic<bool> has_any_{false};
 };
 
 }  // namespace hbbp::trace

@@ -122,7 +122,7 @@ void ThreadSlots::Free(uint32_t index, bool has_bursts) {
   slot.sampler = 0;
   slot.foreign_samples = 0;
   slot.had_first_sample = false;
-  slot.breakpoint.ResetAddresses();
+  slot.breakpoint = Breakpoint();
   slot.is_warm = false;
   slot.budget_ns = 0;
   slot.budget_until_ns = 0;

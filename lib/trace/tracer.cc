@@ -247,7 +247,7 @@ void Tracer::FreeSlotsOfEnded() {
 
 void Tracer::RemoveThread(uint32_t index) {
   ThreadSlot* slot = slots_.at(index);
-  if (slot->breakpoint.armed()) deferred_descriptors_.Add(slot->breakpoint.TakeDescriptor());
+  (void)slot->breakpoint.DisarmFromOutside();
   if (slot->is_waiting) {
     slot->Add(Counter::kBreakpointLost);
     FinishBurst(slot);
@@ -319,22 +319,30 @@ bool Tracer::Disable(int timeout_ms) {
   const uint64_t deadline_ns =
       ClockNs(CLOCK_MONOTONIC) + static_cast<uint64_t>(timeout_ms) * 1'000'000;
   const uint32_t used = slots_.used();
-  bool must_close_deferred = deferred_descriptors_.has_any();
   for (uint32_t i = 0; i < used; ++i) {
-    const bool has_breakpoint = slots_.at(i)->has_breakpoint.load() != 0;
-    if (!slots_.IsInUse(i) || (!has_breakpoint && !must_close_deferred)) continue;
-    if (Send(SIGTRAP, SignalKind::kCleanUp, i)) must_close_deferred = false;
-  }
-  for (uint32_t i = 0; i < used; ++i) {
-    const ThreadSlot& slot = *slots_.at(i);
-    while (slots_.IsInUse(i) && (slot.in_handler.load() != 0 || slot.has_breakpoint.load() != 0)) {
-      if (slots_.HasEnded(i)) break;
+    bool was_asked = false;
+    while (slots_.IsInUse(i) && !EndFromOutside(i, &was_asked) && !slots_.HasEnded(i)) {
       if (ClockNs(CLOCK_MONOTONIC) >= deadline_ns) return false;
       (void)InterruptBlockedReads();
       Pause();
     }
   }
   return true;
+}
+
+// Ends the burst of a thread and disarms its breakpoint. Returns false if the thread is in a
+// handler, or has to disarm it itself. That it is asked to do by a signal, which ends a poll() in
+// which it sleeps (EINTR) although the program may have no handlers and not expect that.
+bool Tracer::EndFromOutside(uint32_t index, bool* was_asked) {
+  ThreadSlot* slot = slots_.at(index);
+  uint32_t none = 0;
+  if (!slot->in_handler.compare_exchange_strong(none, 1)) return false;
+  const bool is_disarmed = slot->breakpoint.DisarmFromOutside();
+  if (is_disarmed) slot->has_breakpoint.store(0);
+  if (is_disarmed && slot->is_waiting) FinishBurst(slot);
+  slot->in_handler.store(0);
+  if (!is_disarmed && !*was_asked) *was_asked = Send(SIGTRAP, SignalKind::kCleanUp, index);
+  return is_disarmed;
 }
 
 void Tracer::DrainInto(bool take_unfinished, BurstRecorder::Visitor visit, void* visitor) {
@@ -354,7 +362,6 @@ void Tracer::ResetInChild() {
   is_open_ = false;
   slots_.ResetInChild();
   config_.keeps_handler_times = false;
-  deferred_descriptors_.ResetInChild();
   is_faster_ = false;
   verify_walk_.SetOthersStore(false);
   Breakpoint::ResetInChild();
@@ -482,15 +489,15 @@ HBBP_SIGNAL_EDGE ThreadSlot* Tracer::ClaimSlot() {
 }
 
 HBBP_SIGNAL_EDGE void Tracer::Handle(ThreadSlot* slot, Arrival arrival, ucontext_t* context) {
-  // A fault in this very handler let in a signal that was blocked; see signal_chain.cc.
-  if (slot->in_handler.load() != 0) {
+  // A fault in this very handler let in a signal that was blocked (see signal_chain.cc), or the
+  // worker is ending the burst.
+  if (slot->in_handler.exchange(1) != 0) {
     if (arrival.kind != SignalKind::kSample) return;
     slot->Add(Counter::kSamples);
     slot->Add(Counter::kSignalWasBlocked);
     CarryLateSample(slot, arrival.periods);
     return;
   }
-  slot->in_handler.store(1);
   TakeProtectionKeys(*context);
   HandlerTimes* const times = config_.keeps_handler_times ? slots_.handler_times(slot) : nullptr;
   if (times != nullptr) times->Begin(RawClockNs(CLOCK_MONOTONIC));
@@ -518,7 +525,6 @@ HBBP_SIGNAL_EDGE void Tracer::Handle(ThreadSlot* slot, Arrival arrival, ucontext
       default:
         if (slot->is_waiting) EndBurst(slot);
         ResumeBreakpoints::Disarm(slot);
-        if (deferred_descriptors_.has_any()) deferred_descriptors_.CloseAll();
         break;
     }
   }
@@ -528,7 +534,6 @@ HBBP_SIGNAL_EDGE void Tracer::Handle(ThreadSlot* slot, Arrival arrival, ucontext
 
 void Tracer::OnSample(ThreadSlot* slot, uint32_t periods, ucontext_t* context) {
   slots_.InstallAlternateStack(slot, context);
-  if (deferred_descriptors_.has_any()) deferred_descriptors_.CloseAll();
   if (slot->is_waiting) {
     if (slot->makes_progress) {
       slot->makes_progress = false;

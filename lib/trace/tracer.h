@@ -197,6 +197,7 @@ class Tracer {
   void GrowAhead();
   void DrainInto(bool take_unfinished, BurstRecorder::Visitor visit, void* visitor);
   void RemoveThread(uint32_t index);
+  bool EndFromOutside(uint32_t index, bool* was_asked);
   bool Send(int signal, SignalKind kind, uint32_t slot);
 
   TracerConfig config_;
@@ -211,7 +212,6 @@ class Tracer {
   bool has_native_region_ = false;
   bool is_faster_ = false;
   uint32_t interrupted_reads_ = 0;
-  DeferredDescriptors deferred_descriptors_;
   ThreadSlots slots_;
   BurstRecorder recorder_{&slots_};
   ResumeBreakpoints breakpoints_{&slots_};

@@ -361,6 +361,37 @@ TEST_CASE("by default, a process that switches often is sampled by timers") {
   }
 }
 
+// A burst waits behind a system call, so that threads sleep with breakpoints.
+TEST_CASE("the end of a session interrupts no thread that sleeps") {
+  if (!HasBreakpointsForTracing()) HBBP_SKIP("no debug registers with sigtrap here");
+  for (const TraceMode mode : {TraceMode::kLookAhead, TraceMode::kBreakpoint, TraceMode::kVerify}) {
+    std::atomic<bool> is_over = false;
+    std::atomic<uint64_t> interrupted = 0;
+    std::vector<std::thread> sleepers;
+    for (int i = 0; i < 16; ++i) {
+      sleepers.emplace_back([&] {
+        while (!is_over) {
+          WorkFor(1);
+          if (::poll(nullptr, 0, 30) < 0) ++interrupted;
+        }
+      });
+    }
+    BackendConfig config = BranchConfig(mode);
+    config.period = 100'000;
+    uint64_t breakpoints = 0;
+    for (int i = 0; i < 10; ++i) {
+      const Sink sink = Trace(config, [] { ::usleep(100'000); });
+      breakpoints += sink.statistics.breakpoints;
+      CHECK(sink.statistics.bursts > 0);
+    }
+    is_over = true;
+    for (std::thread& sleeper : sleepers) sleeper.join();
+    CAPTURE(mode, breakpoints);
+    CHECK(breakpoints > 0);
+    CHECK(interrupted == 0);
+  }
+}
+
 TEST_CASE("threads that start after events were replaced by timers are found") {
   PingPong game;
   const Sink sink = Trace(BackendConfig(), [&] {
