@@ -95,7 +95,7 @@ long DuplicateHigh(long descriptor) {
   return Duplicate(descriptor, limit.rlim_cur - limit.rlim_cur / 8);
 }
 
-// Returns 0 if it is no perf event.
+// Returns 0 if it is another kind of file.
 uint64_t EventOf(long descriptor) {
   uint64_t event = 0;
   RawSyscall(SYS_ioctl, descriptor, PERF_EVENT_IOC_ID, reinterpret_cast<long>(&event));
