@@ -65,6 +65,7 @@ class AttachBackend : public Backend {
 
   Status CheckOptions(const BackendConfig& config) const;
   void ObserveMappings();
+  void EndObserverIfSwitchesAreMany(EventSink* sink);
   void ScanThreads();
   // Stops each thread that the scan found to run for a burst, or some of them.
   void StopThreads(EventSink* sink);
@@ -94,8 +95,8 @@ class AttachBackend : public Backend {
   // stopped.
   std::list<ThreadStop> late_;
 
-  // Of mappings and new threads: the first if there are perf events, neither if another backend
-  // reports them.
+  // Of mappings: the first if there are perf events and threads seldom switch, neither if another
+  // backend reports them.
   std::unique_ptr<PerfBackend> observer_;
   std::optional<MappingWatch> mapping_watch_;
   uint64_t last_mappings_ns_ = 0;

@@ -97,6 +97,14 @@ void LoadGeneral(const void* thread, trace::MachineState* state) {
   state->has_vector_state = 0;
 }
 
+// Such a thread is refused like one of another user. proc(5): "7 (name) Z ...".
+bool IsZombie(pid_t pid, pid_t tid) {
+  const StatusOr<std::string> stat = ReadTextFile(ProcPath(pid, tid, "stat"));
+  if (!stat.ok()) return true;
+  const size_t end = stat->rfind(')');
+  return end != std::string::npos && end + 2 < stat->size() && (*stat)[end + 2] == 'Z';
+}
+
 }  // namespace
 
 void ThreadStop::LetGo() {
@@ -108,7 +116,8 @@ void ThreadStop::LetGo() {
 
 StopOutcome ThreadStop::Stop() {
   if (::ptrace(PTRACE_SEIZE, tid_, nullptr, nullptr) != 0) {
-    return errno == ESRCH ? StopOutcome::kGone : StopOutcome::kRefused;
+    const bool is_gone = errno == ESRCH || IsZombie(pid_, tid_);
+    return is_gone ? StopOutcome::kGone : StopOutcome::kRefused;
   }
   is_traced_ = true;
   tracer_ = ::gettid();

@@ -56,11 +56,18 @@ UniqueFd ThreadTimes::OpenFile(pid_t tid, const char* name) const {
   return UniqueFd(::open(ProcPath(pid_, tid, name).c_str(), O_RDONLY | O_CLOEXEC));
 }
 
-uint64_t ThreadTimes::ReadTime(pid_t tid, const Thread& thread) const {
+// "CPU-time waiting-time slices", in nanoseconds.
+ThreadTimes::Usage ThreadTimes::ReadUsage(pid_t tid, const Thread& thread) const {
   char text[128];
   const size_t length = thread.times.valid() ? ReadNow(thread.times, text, sizeof(text))
                                              : ReadNow(OpenFile(tid, kTimes), text, sizeof(text));
-  return length == 0 ? 0 : std::strtoull(text, nullptr, 10);
+  Usage usage;
+  if (length == 0) return usage;
+  char* end = nullptr;
+  usage.ns = std::strtoull(text, &end, 10);
+  (void)std::strtoull(end, &end, 10);
+  usage.slices = std::strtoull(end, nullptr, 10);
+  return usage;
 }
 
 // proc(5): "7 (name) R ...", where the name may have parentheses and spaces.
@@ -78,8 +85,8 @@ void ThreadTimes::AddThread(pid_t tid) {
     thread.state = OpenFile(tid, kState);
     thread.times = OpenFile(tid, kTimes);
   }
-  thread.taken_ns = ReadTime(tid, thread);
-  accounted_ns_ += thread.taken_ns;
+  thread.taken = ReadUsage(tid, thread);
+  accounted_ns_ += thread.taken.ns;
   threads_.emplace(tid, std::move(thread));
 }
 
@@ -94,8 +101,8 @@ void ThreadTimes::ListThreadsNow() {
   for (const pid_t tid : *alive) {
     if (!threads_.contains(tid)) AddThread(tid);
   }
-  next_listing_ns_ = ClockNs(CLOCK_MONOTONIC) +
-                     std::min(listing_ns * kListingDivisor, kMaxListingIntervalNs);
+  next_listing_ns_ =
+      ClockNs(CLOCK_MONOTONIC) + std::min(listing_ns * kListingDivisor, kMaxListingIntervalNs);
 }
 
 std::vector<pid_t> ThreadTimes::ListRunning() {
@@ -114,14 +121,21 @@ uint64_t ThreadTimes::TakeTime(pid_t tid) {
   const auto found = threads_.find(tid);
   if (found == threads_.end()) return 0;
   Thread& thread = found->second;
-  const uint64_t now_ns = ReadTime(tid, thread);
-  const uint64_t used_ns = now_ns - std::min(now_ns, thread.taken_ns);
-  thread.taken_ns = now_ns;
+  const Usage now = ReadUsage(tid, thread);
+  const uint64_t used_ns = now.ns - std::min(now.ns, thread.taken.ns);
+  seen_.ns += used_ns;
+  seen_.slices += now.slices - std::min(now.slices, thread.taken.slices);
+  thread.taken = now;
   const uint64_t of_process_ns = ClockNs(clock_);
   if (of_process_ns == 0) return used_ns;
   const uint64_t remaining_ns = of_process_ns - std::min(of_process_ns, accounted_ns_);
   accounted_ns_ += std::min(used_ns, remaining_ns);
   return std::min(used_ns, remaining_ns);
+}
+
+uint64_t ThreadTimes::MeanSliceNs() const {
+  constexpr uint64_t kMinSeenNs = 20'000'000;
+  return seen_.ns < kMinSeenNs ? 0 : seen_.ns / std::max<uint64_t>(seen_.slices, 1);
 }
 
 }  // namespace hbbp

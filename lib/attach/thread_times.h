@@ -39,19 +39,27 @@ class ThreadTimes {
   // Returns the nanoseconds of CPU time that the thread has used since the last call for it.
   uint64_t TakeTime(pid_t tid);
 
+  // Returns the nanoseconds for which threads ran until they were switched, on average of what
+  // TakeTime() saw, or 0 if that is too little to say.
+  uint64_t MeanSliceNs() const;
+
  private:
   // Without descriptors, of which a process may have a thousand, its files are opened each time.
+  struct Usage {
+    uint64_t ns = 0;      // CPU time
+    uint64_t slices = 0;  // in so many pieces
+  };
   struct Thread {
     UniqueFd state;  // /proc/PID/task/TID/stat
     UniqueFd times;  // /proc/PID/task/TID/schedstat
-    uint64_t taken_ns = 0;
+    Usage taken;
   };
 
   ThreadTimes(pid_t pid, std::vector<pid_t> only);
   void ListThreadsNow();
   void AddThread(pid_t tid);
   UniqueFd OpenFile(pid_t tid, const char* name) const;
-  uint64_t ReadTime(pid_t tid, const Thread& thread) const;
+  Usage ReadUsage(pid_t tid, const Thread& thread) const;
   char ReadState(pid_t tid, const Thread& thread) const;
 
   pid_t pid_;
@@ -60,6 +68,7 @@ class ThreadTimes {
   uint64_t last_ns_ = 0;
   // CPU time of the process that was taken, or was used by threads before they were found.
   uint64_t accounted_ns_ = 0;
+  Usage seen_;  // by TakeTime()
   uint64_t next_listing_ns_ = 0;
   std::map<pid_t, Thread> threads_;
 };

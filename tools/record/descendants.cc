@@ -1,17 +1,27 @@
-// FindNew lists all processes, forgets those that have ended, reads the parents of those that are
-// new (ReadParent), and moves those of the family to it until there are no more.
+// Unless no process was born (MayHaveNew), FindNew lists all processes, forgets those that have
+// ended, reads the parents of those that are new (ReadParent), and moves those of the family to it
+// until there are no more.
 #include "record/descendants.h"
 
 #include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <ctime>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 
+#include "base/clock.h"
 #include "base/files.h"
 
 namespace hbbp::tools {
 namespace {
+
+constexpr uint64_t kMaxListingIntervalNs = 500'000'000;
 
 struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
@@ -43,7 +53,29 @@ pid_t ReadParent(pid_t pid) {
 
 }  // namespace
 
+void Descendants::AddAncestor(pid_t pid) {
+  family_.insert(pid);
+  next_listing_ns_ = 0;
+}
+
+// proc(5): "0.20 0.18 0.12 1/80 11206", where the last is the number of the newest thread of all.
+bool Descendants::MayHaveNew() {
+  if (!newest_.valid()) newest_ = UniqueFd(::open("/proc/loadavg", O_RDONLY | O_CLOEXEC));
+  char text[128];
+  const ssize_t length = ::pread(newest_.get(), text, sizeof(text), 0);
+  const std::string_view line(text, static_cast<size_t>(std::max<ssize_t>(length, 0)));
+  const std::string_view newest = line.substr(line.rfind(' ') + 1);
+  const bool is_same = std::exchange(newest_process_, newest) == newest && length > 0;
+  const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
+  if (is_same && now_ns < next_listing_ns_) return false;
+  // The newest one may not be listed yet. In a container the file may be made by a program, which
+  // is late.
+  next_listing_ns_ = is_same ? now_ns + kMaxListingIntervalNs : 0;
+  return true;
+}
+
 std::vector<pid_t> Descendants::FindNew() {
+  if (!MayHaveNew()) return {};
   const std::set<pid_t> alive = ListProcesses();
   std::erase_if(parents_, [&](const auto& process) { return !alive.contains(process.first); });
   std::set<pid_t> family;

@@ -23,6 +23,9 @@ namespace {
 
 constexpr char kName[] = "record";
 constexpr uint64_t kSearchIntervalNs = 20'000'000;
+// Where none was found for so long, searches are fewer: each takes a CPU from the processes.
+constexpr uint64_t kQuietNs = 1'000'000'000;
+constexpr uint64_t kQuietIntervalNs = 100'000'000;
 // Searches take at most this part of the time.
 constexpr uint64_t kSearchDivisor = 200;
 constexpr size_t kShownRefusals = 5;
@@ -74,7 +77,11 @@ Status ObservedProcesses::AddGroup(Cgroup group) {
 
 void ObservedProcesses::Wait(int timeout_ms) {
   const bool searches = record_.children || group_.has_value();
-  if (searches) timeout_ms = std::min<int>(timeout_ms, kSearchIntervalNs / 1'000'000);
+  const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
+  if (searches) {
+    const uint64_t left_ns = next_search_ns_ - std::min(next_search_ns_, now_ns);
+    timeout_ms = std::min(timeout_ms, static_cast<int>((left_ns + 999'999) / 1'000'000));
+  }
   std::vector<pid_t> pids;
   std::vector<pollfd> waits;
   for (const auto& [pid, process] : running_) {
@@ -92,8 +99,11 @@ void ObservedProcesses::Wait(int timeout_ms) {
   const uint64_t begin_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID);
   const std::vector<pid_t> found = FindNew();
   const uint64_t searched_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
-  next_search_ns_ =
-      ClockNs(CLOCK_MONOTONIC) + std::max(kSearchIntervalNs, searched_ns * kSearchDivisor);
+  const uint64_t end_ns = ClockNs(CLOCK_MONOTONIC);
+  if (!found.empty() || last_found_ns_ == 0) last_found_ns_ = end_ns;
+  const uint64_t interval_ns =
+      end_ns - last_found_ns_ < kQuietNs ? kSearchIntervalNs : kQuietIntervalNs;
+  next_search_ns_ = end_ns + std::max(interval_ns, searched_ns * kSearchDivisor);
   for (const pid_t pid : found) AddFound(pid);
 }
 

@@ -66,6 +66,7 @@ class ObservedProcesses {
   std::vector<pid_t> members_;            // of the group, when they were last listed; sorted
   std::set<std::string> refusals_;        // that were printed
   uint64_t next_search_ns_ = 0;
+  uint64_t last_found_ns_ = 0;  // when a search last found processes, or began
 };
 
 }  // namespace hbbp::tools

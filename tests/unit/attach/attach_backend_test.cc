@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <system_error>
 
 #include "attach/attach_check.h"
 #include "support/branch_tracing.h"
@@ -92,6 +94,42 @@ TEST_CASE("without perf events, a thread is traced from outside all the same") {
   CHECK(sink.bursts.size() == at_end);
   CHECK(child.State() == 'R');
   backend.Close();
+}
+
+size_t CountPerfEvents() {
+  size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code error;
+    const auto target = std::filesystem::read_symlink(entry, error);
+    if (!error && target == "anon_inode:[perf_event]") ++count;
+  }
+  return count;
+}
+
+TEST_CASE("a process that switches often has no perf events for long") {
+  bool had_events = true;
+  const auto has_events_after = [&had_events](void (*run)(), int rounds) {
+    const Child child(run);
+    AttachBackend backend;
+    BackendChoice choice;
+    REQUIRE(backend.Start(ConfigOf(child), 0, &choice).ok());
+    had_events = had_events && CountPerfEvents() > 0;
+    BranchSink sink;
+    for (int i = 0; i < rounds && CountPerfEvents() > 0; ++i) {
+      SleepMs(1);
+      backend.Drain(&sink);
+    }
+    const bool has_events = CountPerfEvents() > 0;
+    backend.Disable();
+    backend.Close();
+    return has_events;
+  };
+  const Child child(&Sleep);
+  if (CheckAttach(child.pid()).code() == StatusCode::kPermission) HBBP_SKIP("ptrace is refused");
+  const bool has_of_spinning = has_events_after(&Spin, 200);
+  if (!had_events) HBBP_SKIP("no perf events here");
+  CHECK(has_of_spinning);
+  CHECK_FALSE(has_events_after(&Nap, 60'000));
 }
 
 TEST_CASE("a child of the tracing process does not trace on") {

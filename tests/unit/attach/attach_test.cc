@@ -149,6 +149,9 @@ TEST_CASE("a process that is stopped by a signal stays so") {
 
 TEST_CASE("stops are of threads that there are, and that no other traces") {
   CHECK(ThreadStop(INT32_MAX, INT32_MAX, false).Stop() == StopOutcome::kGone);
+  const Child ended([] {});
+  ended.WaitForState('Z');
+  CHECK(ThreadStop(ended.pid(), ended.pid(), true).Stop() == StopOutcome::kGone);
   const Child child(&Spin);
   ThreadStop first(child.pid(), child.pid(), true);
   if (!StopsAtOnce(&first)) HBBP_SKIP("ptrace is refused");
@@ -321,6 +324,19 @@ TEST_CASE("running threads are listed, and sleeping ones are not; CPU time is co
   CHECK(of_sleeping->ListRunning().empty());
   CHECK(of_sleeping->TakeTime(sleeps.pid()) == 0);
   CHECK(ThreadTimes::Open(spins.pid(), {sleeps.pid()}).status().code() == StatusCode::kNotFound);
+}
+
+TEST_CASE("the length of slices is known once there are enough of them") {
+  const Child naps(&Nap);
+  auto times = ThreadTimes::Open(naps.pid(), {});
+  REQUIRE(times.ok());
+  CHECK(times->MeanSliceNs() == 0);
+  for (int i = 0; times->MeanSliceNs() == 0; ++i) {
+    REQUIRE(i < 20'000);
+    ::usleep(1000);
+    (void)times->TakeTime(naps.pid());
+  }
+  CHECK(times->MeanSliceNs() < 60'000);
 }
 
 TEST_CASE("what cannot be attached to is refused with its reason") {

@@ -65,6 +65,11 @@ inline void Spin() {
   }
 }
 
+// Runs for some microseconds at a time.
+inline void Nap() {
+  for (;;) ::usleep(10);
+}
+
 inline void Sleep() {
   for (;;) ::pause();
 }
