@@ -20,6 +20,17 @@ int main(void) {
   return 0;
 }
 '''
+# Chromium's zygote does so, and ends if there are two.
+COUNTS_THREADS = '''
+#include <stdio.h>
+#include <sys/stat.h>
+int main(void) {
+  struct stat tasks;
+  if (stat("/proc/self/task", &tasks) != 0) return 1;
+  printf("threads: %d\\n", (int)tasks.st_nlink - 2);
+  return 0;
+}
+'''
 SANITIZED = [('gcc', '-fsanitize=address'), ('gcc', '-fsanitize=thread'), ('gcc', '-fsanitize=leak'),
              ('clang-14', '-fsanitize=address'), ('clang-14', '-fsanitize=thread'),
              ('clang-14', '-fsanitize=memory')]
@@ -118,6 +129,38 @@ class RecordTargetsTest(record_support.RecordTest):
         script.chmod(0o755)
         result = self.run_tool('record', '-o', self.file, script)
         self.assertIn('static', result.stderr)
+
+    def test_zygote_has_one_thread(self):
+        source = self.directory / 'zygote.c'
+        source.write_text(COUNTS_THREADS)
+        zygote = self.build('gcc', source=source)
+        for mode in ('--source', 'ebs'), ('--source', 'swbt'):
+            with self.subTest(mode):
+                result = self.run_tool('record', *mode, '-o', self.file, 'sh', '-c', f'{zygote} && {zygote} --type=zygote')
+                self.assertEqual(result.stdout, 'threads: 2\nthreads: 1\n', result)
+                self.assertIn(f'not profiled: {zygote.name} (a zygote', result.stderr)
+
+    def test_what_is_not_profiled_is_named(self):
+        names = ['one', 'two', 'three', 'four']
+        for name in names:
+            shutil.copy(program('ends_static'), self.directory / name)
+        script = '; '.join(f'./{name} return 1 0' for name in names for _ in range(3))
+        result = subprocess.run([TOOL, 'record', '-o', self.file, 'sh', '-c', f'{script}; exit 3'], cwd=self.directory,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=record_support.TIMEOUT_S)
+        self.assertEqual(result.returncode, 3, result)
+        self.assertIn('not profiled: four, one, three and 1 more (static), and what these start', result.stderr)
+        self.assertEqual(result.stderr.count('not profiled'), 1)
+        result = self.run_tool('record', '-o', self.file, 'sh', '-c', 'exit 3')
+        self.assertNotIn('not profiled', result.stderr)
+
+    def test_list_of_what_is_not_profiled_may_be_hostile(self):
+        lines = r'\033[31m\n1 /\033[2J\n99 x\n-1 y\n1\n1 \n'
+        for script in (f'printf "{lines}" > $HBBP_PRELOAD_DIRECTORY/unprofiled', 'mkfifo $HBBP_PRELOAD_DIRECTORY/unprofiled',
+                       'ln -s /dev/zero $HBBP_PRELOAD_DIRECTORY/unprofiled', 'mkdir $HBBP_PRELOAD_DIRECTORY/unprofiled'):
+            with self.subTest(script):
+                result = self.run_tool('record', '-o', self.file, 'sh', '-c', script)
+                self.assertEqual(result.returncode, 0, result)
+                self.assertNotIn('\033', result.stderr)
 
     def test_32_bit_program(self):
         try:

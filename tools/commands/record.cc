@@ -26,6 +26,7 @@
 #include "record/record_options.h"
 #include "record/summary.h"
 #include "record/target.h"
+#include "record/unprofiled.h"
 
 namespace hbbp::tools {
 namespace {
@@ -180,6 +181,7 @@ void FinishForRunningProcesses(const std::string& output, const std::string& pat
 // Returns the exit status of hbbp record, which is that of the program if it was run.
 int StoreAndReport(const RecordOptions& record, const ProgramEnd& end,
                    const std::vector<pid_t>& running, PartsDirectory* directory) {
+  const std::string unprofiled = DescribeUnprofiled(ReadUnprofiled(directory->path()));
   std::map<pid_t, ProcessParts> parts;
   const StatusOr<RunProfiles> stored =
       StoreAll(record, *directory, end.pid, {running.begin(), running.end()}, &parts);
@@ -193,6 +195,7 @@ int StoreAndReport(const RecordOptions& record, const ProgramEnd& end,
     Note(kName, "process " + std::to_string(pid) + ": " + process.errors.front());
   }
   for (const std::string& message : stored->kept_apart) Note(kName, message);
+  if (!unprofiled.empty()) Note(kName, unprofiled);
   const std::vector<ProcessProfile>& processes = stored->processes;
   if (processes.empty() || processes.front().pid != end.pid) {
     const ProcessParts& root = parts[end.pid];

@@ -234,6 +234,34 @@ ExecTarget ClassifyFile(int fd, const char* name) {
   return target;
 }
 
+ExecTarget WithArguments(ExecTarget target, char* const* arguments) {
+  if (target != ExecTarget::kOrdinary || arguments == nullptr) return target;
+  for (; *arguments != nullptr; ++arguments) {
+    if (::strcmp(*arguments, "--type=zygote") == 0) return ExecTarget::kZygote;
+  }
+  return target;
+}
+
+const char* Describe(ExecTarget target) {
+  switch (target) {
+    case ExecTarget::kOrdinary:
+      break;
+    case ExecTarget::kStatic:
+      return "static";
+    case ExecTarget::kOtherMachine:
+      return "32-bit or of another architecture";
+    case ExecTarget::kOtherLibc:
+      return "linked with another C library than that of hbbp";
+    case ExecTarget::kSanitizer:
+      return "built with a sanitizer";
+    case ExecTarget::kEmulator:
+      return "an emulator, whose program would get it too";
+    case ExecTarget::kZygote:
+      return "a zygote, which must not have a second thread";
+  }
+  return "";
+}
+
 bool IsHarmedByPreload(ExecTarget target) {
   return target != ExecTarget::kOrdinary && target != ExecTarget::kStatic;
 }

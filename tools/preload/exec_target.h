@@ -1,4 +1,4 @@
-// Classifies the file of a program: whether libhbbp-preload.so can be loaded into it.
+// Classifies a program: whether libhbbp-preload.so can be loaded into it.
 //
 // The functions are async-signal-safe and allocate nothing, because exec functions call them, also
 // in a child of vfork.
@@ -16,6 +16,7 @@ enum class ExecTarget {
   kOtherLibc,     // musl, or a glibc of its own: its loader refuses to run it
   kSanitizer,     // its runtime has to be loaded first, or does what the library does
   kEmulator,      // valgrind, qemu: the programs that they run would get the library too
+  kZygote,        // it ends if there is a second thread, as the worker is
 };
 
 // Classifies the file that execve(path) would run; follows "#!".
@@ -23,11 +24,18 @@ ExecTarget ClassifyProgram(const char* path);
 // Classifies an open file; `name` is the name by which it was opened, or nullptr.
 ExecTarget ClassifyFile(int fd, const char* name);
 
+// Returns kZygote for the arguments of that process of Chromium (and Electron, CEF, Qt WebEngine)
+// which forks those of pages; otherwise `target`.
+ExecTarget WithArguments(ExecTarget target, char* const* arguments);
+
 // Returns whether it is the runtime of a sanitizer; `name` has no directory.
 bool IsSanitizerLibrary(const char* name);
 
 // Returns whether LD_PRELOAD with the library makes it fail, or changes its output.
 bool IsHarmedByPreload(ExecTarget target);
+
+// Returns what such a program is, as in "it is static".
+const char* Describe(ExecTarget target);
 
 // Finds the file that execvp(name) would run. Returns false if there is none, or its path is too
 // long.

@@ -28,6 +28,7 @@
 #include "preload/preload_variable.h"
 #include "preload/seccomp_filter.h"
 #include "preload/signals.h"
+#include "preload/unprofiled.h"
 
 #define HBBP_INTERPOSE __attribute__((visibility("default")))
 
@@ -171,8 +172,10 @@ size_t CountArguments(va_list list) {
 
 // Puts the library into `environment` or removes it, depending on the target. The copy is on the
 // stack of the caller.
-#define HBBP_ADJUST_ENVIRONMENT(environment, target)                                    \
+#define HBBP_ADJUST_ENVIRONMENT(environment, target_of_file, arguments, path)           \
   if (hbbp::preload::MayChangeLibrary(environment)) {                                   \
+    const auto target = hbbp::preload::WithArguments(target_of_file, arguments);        \
+    hbbp::preload::NoteUnprofiled(target, path);                                        \
     const auto change = hbbp::preload::FindLibraryChange(environment, target);          \
     if (change != hbbp::preload::LibraryChange::kNone) {                                \
       char** const copy = static_cast<char**>(                                          \
@@ -215,7 +218,7 @@ HBBP_INTERPOSE void quick_exit(int status) {
 }
 
 HBBP_INTERPOSE int execve(const char* path, Arguments arguments, Arguments environment) {
-  HBBP_ADJUST_ENVIRONMENT(environment, hbbp::preload::ClassifyProgram(path));
+  HBBP_ADJUST_ENVIRONMENT(environment, hbbp::preload::ClassifyProgram(path), arguments, path);
   return Prepare()->execve(path, arguments, environment);
 }
 
@@ -228,18 +231,19 @@ HBBP_INTERPOSE int execvp(const char* file, Arguments arguments) {
 }
 
 HBBP_INTERPOSE int execvpe(const char* file, Arguments arguments, Arguments environment) {
-  HBBP_ADJUST_ENVIRONMENT(environment, TargetInPath(file));
+  HBBP_ADJUST_ENVIRONMENT(environment, TargetInPath(file), arguments, file);
   return Prepare()->execvpe(file, arguments, environment);
 }
 
 HBBP_INTERPOSE int fexecve(int fd, Arguments arguments, Arguments environment) {
-  HBBP_ADJUST_ENVIRONMENT(environment, hbbp::preload::ClassifyFile(fd, nullptr));
+  HBBP_ADJUST_ENVIRONMENT(environment, hbbp::preload::ClassifyFile(fd, nullptr), arguments,
+                          nullptr);
   return Prepare()->fexecve(fd, arguments, environment);
 }
 
 HBBP_INTERPOSE int execveat(int directory, const char* path, Arguments arguments,
                             Arguments environment, int flags) {
-  HBBP_ADJUST_ENVIRONMENT(environment, TargetAt(directory, path, flags));
+  HBBP_ADJUST_ENVIRONMENT(environment, TargetAt(directory, path, flags), arguments, path);
   return Prepare()->execveat(directory, path, arguments, environment, flags);
 }
 
@@ -247,7 +251,7 @@ HBBP_INTERPOSE int posix_spawn(pid_t* pid, const char* path,
                                const posix_spawn_file_actions_t* actions,
                                const posix_spawnattr_t* attributes, Arguments arguments,
                                Arguments environment) {
-  HBBP_ADJUST_ENVIRONMENT(environment, hbbp::preload::ClassifyProgram(path));
+  HBBP_ADJUST_ENVIRONMENT(environment, hbbp::preload::ClassifyProgram(path), arguments, path);
   HBBP_TELL_IGNORED(environment, attributes);
   return PrepareSpawn()->posix_spawn(pid, path, actions, attributes, arguments, environment);
 }
@@ -256,7 +260,7 @@ HBBP_INTERPOSE int posix_spawnp(pid_t* pid, const char* file,
                                 const posix_spawn_file_actions_t* actions,
                                 const posix_spawnattr_t* attributes, Arguments arguments,
                                 Arguments environment) {
-  HBBP_ADJUST_ENVIRONMENT(environment, TargetInPath(file));
+  HBBP_ADJUST_ENVIRONMENT(environment, TargetInPath(file), arguments, file);
   HBBP_TELL_IGNORED(environment, attributes);
   return PrepareSpawn()->posix_spawnp(pid, file, actions, attributes, arguments, environment);
 }

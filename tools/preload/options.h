@@ -45,6 +45,11 @@ inline constexpr char kLiveFifo[] = "live";
 // profiled.
 inline constexpr char kForkedMark[] = "forked";
 
+// A file in the directory, of programs that run without the library: a line "TARGET PATH" each, by
+// ExecTarget. It gets no longer than so many bytes.
+inline constexpr char kUnprofiledFile[] = "unprofiled";
+inline constexpr long kMaxUnprofiledBytes = 64 * 1024;
+
 inline constexpr char kProfileSuffix[] = ".hbbp";
 inline constexpr char kPartialSuffix[] = ".partial";
 inline constexpr char kErrorSuffix[] = ".error";

@@ -55,24 +55,6 @@ bool PreloadsSanitizer() {
   return false;
 }
 
-const char* Describe(ExecTarget target) {
-  switch (target) {
-    case ExecTarget::kOrdinary:
-      break;
-    case ExecTarget::kStatic:
-      return "static";
-    case ExecTarget::kOtherMachine:
-      return "32-bit or of another architecture";
-    case ExecTarget::kOtherLibc:
-      return "linked with another C library than that of hbbp";
-    case ExecTarget::kSanitizer:
-      return "built with a sanitizer";
-    case ExecTarget::kEmulator:
-      return "an emulator, whose program would get it too";
-  }
-  return "";
-}
-
 }  // namespace
 
 Status ChooseSide(RecordOptions* record, std::string* note) {
@@ -92,8 +74,8 @@ Status ChooseSide(RecordOptions* record, std::string* note) {
     HBBP_RETURN_IF_ERROR(CheckLeakDetectionOfProgram(name));
   }
   if (record->is_outside || target == ExecTarget::kOrdinary) return OkStatus();
-  const std::string why =
-      name + " is " + Describe(target) + ", so that libhbbp-preload.so cannot be loaded into it";
+  const std::string why = name + " is " + preload::Describe(target) +
+                          ", so that libhbbp-preload.so cannot be loaded into it";
   if (TracesBranches(*record) && target == ExecTarget::kOtherMachine) {
     return MakeStatus(StatusCode::kUnsupported,
                       "%s, and --source %s cannot observe it from outside: take --source ebs",
