@@ -22,6 +22,8 @@ def small(name, *arguments, suffix='', **options):
     return Batch(name=name + suffix, command=command, is_fast=True, **options)
 
 
+NO_STACK = 'an alternate signal stack is for the host to give'
+
 SMALL = [
     small('changing_code', 3000),
     small('churn_processes', 300, forks=True),
@@ -43,6 +45,7 @@ SMALL = [
     small('overflows', 'die', suffix=' die', status=139, may_lack_samples=True),
     small('own_handlers', 1000),
     small('protection_keys', 600),
+    small('shares_stack', 16, 4000000, why_no_restart=NO_STACK),
     small('steady', 400),
     small('tiles', 12000),
     small('user_faults', 120),
@@ -59,8 +62,6 @@ def of_integration(name, *arguments, suffix='', **options):
     command = ['{integration}/' + name, *map(str, arguments)]
     return Batch(name=name + suffix, command=command, is_fast=True, **options)
 
-
-NO_STACK = 'an alternate signal stack is for the host to give'
 
 SMALL += [
     of_integration('coroutines', 64, 6000, 2048, why_no_restart=NO_STACK),

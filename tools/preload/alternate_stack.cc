@@ -6,6 +6,10 @@
 // The main thread gets one at once, and other threads before they run anything of the program
 // (thread_start.cc), because the first sample may arrive on the stack of a coroutine. sigaltstack
 // says to the latter that they have none.
+//
+// A stack that several threads have set (Varnish does so, whose handlers only end the program)
+// would be used by handlers of samples in all of them at once. So only the first of them has it in
+// truth.
 #include "preload/alternate_stack.h"
 
 #include <elf.h>
@@ -17,6 +21,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 
@@ -35,7 +40,8 @@ constexpr size_t kBytesOfHandlers = 16 * 1024;
 
 struct Replacement {
   void* memory;
-  stack_t wanted;  // the stack that the program set, if it did
+  stack_t wanted;       // the stack that the program set, if it did
+  size_t own_plus_one;  // 1 + index of the stack of the program that only this thread has
 };
 
 [[gnu::tls_model("initial-exec")]] constinit thread_local Replacement replacement = {};
@@ -43,6 +49,16 @@ struct Replacement {
 // Those of threads that have ended, for others: to map and unmap one takes as long as a fourth of
 // the start of a thread.
 constinit std::atomic<void*> spare_stacks[8] = {};
+
+// The stacks of the program that the kernel knows, and the threads that have them. It is found by
+// its address; one that finds no room is taken to be that of one thread.
+struct OwnedStack {
+  std::atomic<uintptr_t> start;
+  std::atomic<pid_t> thread;
+};
+constexpr size_t kOwnedStacks = 4096;
+constexpr size_t kMaxProbes = 64;
+constinit OwnedStack owned_stacks[kOwnedStacks] = {};
 
 pthread_key_t end_of_thread;
 bool has_end_of_thread = false;
@@ -60,6 +76,41 @@ bool IsSmall(const stack_t& stack) {
          stack.ss_size < ::getauxval(AT_MINSIGSTKSZ) + kBytesOfHandlers;
 }
 
+bool IsAlive(pid_t thread) {
+  return ::syscall(SYS_tgkill, ::getpid(), thread, 0) == 0 || errno != ESRCH;
+}
+
+void ReleaseOwnedStack() {
+  if (replacement.own_plus_one == 0) return;
+  OwnedStack& owned = owned_stacks[replacement.own_plus_one - 1];
+  pid_t self = ::gettid();
+  (void)owned.thread.compare_exchange_strong(self, 0);
+  replacement.own_plus_one = 0;
+}
+
+// Returns whether no other thread has set the stack. An entry keeps its address for ever, so that
+// threads which end and begin find it again.
+bool OwnStack(const void* stack) {
+  const int saved_errno = errno;
+  ReleaseOwnedStack();
+  const auto start = reinterpret_cast<uintptr_t>(stack);
+  const pid_t self = ::gettid();
+  bool is_own = true;
+  for (size_t probe = 0; probe < kMaxProbes; ++probe) {
+    const size_t index = (start / 4096 + start / 16 + probe) % kOwnedStacks;
+    OwnedStack& owned = owned_stacks[index];
+    uintptr_t found = 0;
+    if (!owned.start.compare_exchange_strong(found, start) && found != start) continue;
+    pid_t owner = 0;
+    is_own = owned.thread.compare_exchange_strong(owner, self) || owner == self ||
+             (!IsAlive(owner) && owned.thread.compare_exchange_strong(owner, self));
+    if (is_own) replacement.own_plus_one = index + 1;
+    break;
+  }
+  errno = saved_errno;
+  return is_own;
+}
+
 bool RunsOnReplacement() {
   const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
   return here - reinterpret_cast<uintptr_t>(replacement.memory) < kBytes;
@@ -67,11 +118,13 @@ bool RunsOnReplacement() {
 
 // Threads need not restore the stack that they set, since it is theirs to free.
 void UnmapAtEndOfThread(void*) {
+  const stack_t none = {nullptr, SS_DISABLE, 0};
+  // Another thread may set the stack at once, and a sample may still come here.
+  if (replacement.own_plus_one != 0 && SetInKernel(&none, nullptr) == 0) ReleaseOwnedStack();
   if (replacement.memory == nullptr || RunsOnReplacement()) return;
   stack_t current;
   const bool is_in_use = SetInKernel(nullptr, &current) != 0 ||
                          (!IsDisabled(current) && current.ss_sp == replacement.memory);
-  const stack_t none = {nullptr, SS_DISABLE, 0};
   if (is_in_use && SetInKernel(&none, nullptr) != 0) return;
   hbbp::preload::UnmapAlternateStack(replacement.memory);
   replacement.memory = nullptr;
@@ -164,7 +217,10 @@ extern "C" HBBP_INTERPOSE int sigaltstack(const stack_t* stack, stack_t* previou
   if (stack != nullptr) {
     const stack_t wanted = *stack;
     const bool is_ours_to_give = IsDisabled(wanted) && replacement.memory != nullptr;
-    result = IsSmall(wanted) || is_ours_to_give ? Replace(wanted) : SetInKernel(&wanted, nullptr);
+    const bool is_shared = !IsDisabled(wanted) && !IsSmall(wanted) && !OwnStack(wanted.ss_sp);
+    if (IsDisabled(wanted)) ReleaseOwnedStack();
+    const bool replaces = IsSmall(wanted) || is_ours_to_give || is_shared;
+    result = replaces ? Replace(wanted) : SetInKernel(&wanted, nullptr);
   }
   if (result == 0 && previous != nullptr) *previous = before;
   return result;

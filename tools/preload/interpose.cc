@@ -175,7 +175,7 @@ size_t CountArguments(va_list list) {
 #define HBBP_ADJUST_ENVIRONMENT(environment, target_of_file, arguments, path)           \
   if (hbbp::preload::MayChangeLibrary(environment)) {                                   \
     const auto target = hbbp::preload::WithArguments(target_of_file, arguments);        \
-    hbbp::preload::NoteUnprofiled(target, path);                                        \
+    hbbp::preload::RecordUnprofiled(target, path);                                      \
     const auto change = hbbp::preload::FindLibraryChange(environment, target);          \
     if (change != hbbp::preload::LibraryChange::kNone) {                                \
       char** const copy = static_cast<char**>(                                          \

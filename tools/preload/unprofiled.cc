@@ -13,7 +13,7 @@
 
 namespace hbbp::preload {
 
-void NoteUnprofiled(ExecTarget target, const char* path) {
+void RecordUnprofiled(ExecTarget target, const char* path) {
   const char* const directory = ::getenv(kDirectoryVariable);
   if (target == ExecTarget::kOrdinary || directory == nullptr || HasFilter()) return;
   const int saved_errno = errno;

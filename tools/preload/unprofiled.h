@@ -1,4 +1,4 @@
-// Tells `hbbp record` of programs that run without the library.
+// A file by which `hbbp record` knows of programs that run without the library.
 #ifndef HBBP_TOOLS_PRELOAD_UNPROFILED_H_
 #define HBBP_TOOLS_PRELOAD_UNPROFILED_H_
 
@@ -8,7 +8,7 @@ namespace hbbp::preload {
 
 // Does nothing if the target is ordinary, or the file cannot be written. `path` may be nullptr. It
 // is async-signal-safe and preserves errno.
-void NoteUnprofiled(ExecTarget target, const char* path);
+void RecordUnprofiled(ExecTarget target, const char* path);
 
 }  // namespace hbbp::preload
 

@@ -79,8 +79,8 @@ void ObservedProcesses::Wait(int timeout_ms) {
   const bool searches = record_.children || group_.has_value();
   const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
   if (searches) {
-    const uint64_t left_ns = next_search_ns_ - std::min(next_search_ns_, now_ns);
-    timeout_ms = std::min(timeout_ms, static_cast<int>((left_ns + 999'999) / 1'000'000));
+    const uint64_t remaining_ns = next_search_ns_ - std::min(next_search_ns_, now_ns);
+    timeout_ms = std::min(timeout_ms, static_cast<int>((remaining_ns + 999'999) / 1'000'000));
   }
   std::vector<pid_t> pids;
   std::vector<pollfd> waits;
