@@ -21,7 +21,6 @@ struct alignas(64) ThreadSlot {
   std::atomic<uint32_t> buffer;  // index + 1 of the buffer that the thread fills
   std::atomic<uint32_t> in_handler;
   std::atomic<uint32_t> has_breakpoint;
-  std::atomic<uintptr_t> alternate_stack;  // of the program, of this thread alone; 0: none seen
 
   // These describe the burst that is being recorded.
   bool is_waiting;               // the burst waits for the breakpoint

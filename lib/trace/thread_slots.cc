@@ -95,27 +95,13 @@ HBBP_SIGNAL_EDGE ThreadSlot* ThreadSlots::Claim(uint32_t tid, bool* is_new) {
   return nullptr;
 }
 
-void ThreadSlots::InstallAlternateStack(ThreadSlot* slot, ucontext_t* context) {
+void ThreadSlots::InstallAlternateStack(const ThreadSlot* slot, ucontext_t* context) {
   const size_t offset = IndexOf(slot) * kAlternateStackBytes;
-  const bool has_stack = (context->uc_stack.ss_flags & SS_DISABLE) == 0;
-  const auto stack = reinterpret_cast<uintptr_t>(context->uc_stack.ss_sp);
-  if (has_stack && !IsOfAnotherThread(slot, stack)) return;
+  if ((context->uc_stack.ss_flags & SS_DISABLE) == 0) return;
   if (!alternate_stacks_.Use(offset + kAlternateStackBytes)) return;
   context->uc_stack.ss_sp = alternate_stacks_.start() + offset;
   context->uc_stack.ss_size = kAlternateStackBytes;
   context->uc_stack.ss_flags = 0;
-}
-
-bool ThreadSlots::IsOfAnotherThread(ThreadSlot* slot, uintptr_t stack) {
-  if (slot->alternate_stack.load(std::memory_order_relaxed) == stack) return false;
-  const uint32_t used = used_;
-  for (uint32_t i = 0; i < used; ++i) {
-    if (IsInUse(i) && slots_[i].alternate_stack.load(std::memory_order_relaxed) == stack) {
-      return true;
-    }
-  }
-  slot->alternate_stack.store(stack, std::memory_order_relaxed);
-  return false;
 }
 
 bool ThreadSlots::HasEnded(uint32_t index) const {
@@ -137,7 +123,6 @@ void ThreadSlots::Free(uint32_t index, bool has_bursts) {
   slot.foreign_samples = 0;
   slot.had_first_sample = false;
   slot.breakpoint = Breakpoint();
-  slot.alternate_stack = 0;
   slot.is_warm = false;
   slot.budget_ns = 0;
   slot.budget_until_ns = 0;

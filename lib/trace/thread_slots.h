@@ -63,9 +63,9 @@ class ThreadSlots {
   // Returns the slot of the thread, or a free one, or nullptr, which is counted. `is_new` is true
   // if the slot was never used before.
   ThreadSlot* Claim(uint32_t tid, bool* is_new);
-  // Gives the thread an alternate stack if the program has not, or has given it that of another
-  // thread. The return from the handler installs it.
-  void InstallAlternateStack(ThreadSlot* slot, ucontext_t* context);
+  // Gives the thread an alternate stack if the program has not. The return from the handler
+  // installs it.
+  void InstallAlternateStack(const ThreadSlot* slot, ucontext_t* context);
   // Requires ReserveHandlerTimes.
   HandlerTimes* handler_times(const ThreadSlot* slot) { return &handler_times_[IndexOf(slot)]; }
 
@@ -94,7 +94,6 @@ class ThreadSlots {
   static constexpr uint32_t kEndedBit = uint32_t{1} << 31;
 
   bool MayUse(uint32_t index);
-  bool IsOfAnotherThread(ThreadSlot* slot, uintptr_t stack);
 
   uint32_t max_threads_ = 0;
   ThreadSlot* slots_ = nullptr;

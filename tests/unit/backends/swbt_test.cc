@@ -27,7 +27,6 @@
 #include <functional>
 #include <limits>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -360,40 +359,6 @@ TEST_CASE("by default, a process that switches often is sampled by timers") {
     CHECK(busy.statistics.method.find("CPU-time timers") == std::string::npos);
     CHECK(busy.statistics.bursts > 0);
   }
-}
-
-// Handlers of two threads at once would overwrite the frames of each other. One thread is sampled
-// after the other here, so that this does not happen before the second one has its own.
-TEST_CASE("an alternate stack that two threads have set is not used by both") {
-  constexpr size_t kBytes = 256 * 1024;
-  const auto memory = std::make_unique<char[]>(kBytes);
-  const auto work_on_stack = [&memory](std::atomic<int>* done) {
-    stack_t shared = {};
-    shared.ss_sp = memory.get();
-    shared.ss_size = kBytes;
-    stack_t before, after;
-    REQUIRE(::sigaltstack(&shared, &before) == 0);
-    WorkFor(200);
-    REQUIRE(::sigaltstack(nullptr, &after) == 0);
-    const bool is_shared = after.ss_sp == shared.ss_sp;
-    ++*done;
-    while (*done < 2) ::usleep(1000);
-    REQUIRE(::sigaltstack(&before, nullptr) == 0);
-    return is_shared;
-  };
-  bool first_has_it = false, second_has_it = true;
-  const Sink sink = Trace(BranchConfig(TraceMode::kLookAhead), [&] {
-    std::atomic<int> done = 0;
-    std::thread first([&] { first_has_it = work_on_stack(&done); });
-    while (done < 1) ::usleep(1000);
-    std::thread second([&] { second_has_it = work_on_stack(&done); });
-    second.join();
-    first.join();
-  });
-  CAPTURE(sink.Describe());
-  CHECK(sink.statistics.bursts > 0);
-  CHECK(first_has_it);
-  CHECK_FALSE(second_has_it);
 }
 
 // A burst waits behind a system call, so that threads sleep with breakpoints.
