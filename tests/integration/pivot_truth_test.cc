@@ -120,17 +120,23 @@ std::string_view ExtensionOf(const Listed& listed) {
   return kBmi.contains(listed.name) ? "bmi" : "other";
 }
 
-bool HasMemoryOperand(const Listed& listed) {
+bool NamesMemory(const Listed& listed) {
   // Without a register there is only the address: fs:0x28.
   return listed.operands.find('[') != std::string::npos ||
          listed.operands.find(":0x") != std::string::npos;
+}
+
+// Of string instructions, objdump shows what they imply.
+bool HasMemoryOperand(const Listed& listed) {
+  static const std::set<std::string_view> kStrings = {"movs", "stos", "lods", "cmps", "scas"};
+  return NamesMemory(listed) && !kStrings.contains(listed.name);
 }
 
 bool TouchesMemory(const Listed& listed) {
   static const std::set<std::string_view> kStack = {"push", "pop", "call", "ret", "leave"};
   static const std::set<std::string_view> kNone = {"lea", "nop", "endbr64"};
   if (kStack.contains(listed.name)) return true;
-  return HasMemoryOperand(listed) && !kNone.contains(listed.name) &&
+  return NamesMemory(listed) && !kNone.contains(listed.name) &&
          !listed.name.starts_with("prefetch");
 }
 
