@@ -614,6 +614,8 @@ std::vector<uint64_t*> FindCanaries() {
     if (mapping.end.value - mapping.start.value > kMaxBytes) continue;
     uint64_t start = (mapping.start.value + alignment - 1) / alignment * alignment;
     for (; start < mapping.end.value; start += alignment) {
+      // Buffers of this very search have canaries, too.
+      if (!trace::Tracer::Get().Owns(start)) continue;
       const iovec here = {head.data(), head.size() * sizeof(uint64_t)};
       const iovec there = {reinterpret_cast<void*>(start), here.iov_len};
       const ssize_t bytes = ::process_vm_readv(::getpid(), &here, 1, &there, 1, 0);
