@@ -246,6 +246,36 @@ $sum = ($sum * 31 + length($_) * $counts{$_}) % 1000003 for sort keys %counts;
 print "$sum ", ($alarms > 0 ? 'alarms' : 'no alarm'), "\\n";
 """
 
+LISP = """
+(defun f (n) (if (< n 2) n (+ (f (- n 1)) (f (- n 2)))))
+(print (f 31))
+(let ((lists nil))
+  (dotimes (i 2000000) (push (cons i i) lists) (when (= 0 (mod i 100000)) (setf lists nil))))
+(print (handler-case (car (eval '(identity "text"))) (type-error () :type)))
+(print (handler-case (eval '(/ 1 0)) (division-by-zero () :zero)))
+(print (let ((table (make-hash-table :test 'equal)))
+  (dotimes (i 100000) (setf (gethash (format nil "~a" i) table) i)) (hash-table-count table)))
+(sb-ext:gc :full t)
+"""
+
+SCHEME = """
+(define (f n) (if (< n 2) n (+ (f (- n 1)) (f (- n 2)))))
+(display (f 30)) (newline)
+(display (length (let loop ((i 0) (l '())) (if (= i 600000) l (loop (+ i 1) (cons i l))))))
+"""
+
+ERLANG = """
+List = lists:seq(1, 200000),
+io:format("~p~n", [lists:sum(lists:map(fun(X) -> X * X rem 7 end, List))]),
+Sorts = [spawn_monitor(fun() -> lists:sort([erlang:phash2({X, I}) || X <- lists:seq(1, 20000)]) end)
+         || I <- lists:seq(1, 8)],
+[receive {'DOWN', Reference, _, _, Reason} -> io:format("~p~n", [Reason]) end || {_, Reference} <- Sorts],
+halt(0).
+"""
+
+# Its processes look how many threads they have, fork, and set seccomp filters.
+PAGE = '<p id="sum"></p><script>let s = 0; for (let i = 0; i < 2e7; ++i) s += i % 7; sum.textContent = s;</script>'
+
 
 def make_files(count):
     files = {'Makefile': 'all: program\n\t./program\n'
@@ -285,6 +315,12 @@ RUNTIMES = [
     Batch('ruby', ['ruby', '{work}/work.rb'], packages='ruby', files={'work.rb': RUBY}),
     Batch('php', ['php', '{work}/work.php'], packages='php-cli', files={'work.php': PHP}),
     Batch('perl', ['perl', '{work}/work.pl'], packages='perl', files={'work.pl': PERL}),
+    Batch('sbcl', ['sbcl', '--noinform', '--non-interactive', '--load', '{work}/work.lisp'], packages='sbcl',
+          files={'work.lisp': LISP}),
+    Batch('guile', ['guile', '--no-auto-compile', '{work}/work.scm'], packages='guile-3.0', files={'work.scm': SCHEME}),
+    Batch('erlang', ['erl', '-noshell', '-eval', ERLANG], packages='erlang-base'),
+    Batch('chromium', ['chromium', '--headless', '--no-sandbox', '--disable-gpu', '--user-data-dir={work}/data', '--dump-dom',
+                       'file://{work}/page.html'], packages='chromium', files={'page.html': PAGE}),
     Batch('make -j2', ['make', '-j2', '-s', '-C', '{work}'], packages='make gcc', files=make_files(12),
           outputs=['program', *[f'part{i}.o' for i in range(12)]]),
     Batch('strace', ['strace', '-f', '-o', '/dev/null', '{programs}/steady', '150'], packages='strace', patience=10),
@@ -444,6 +480,11 @@ SERVERS = [
            packages='memcached', ask=ask_memcached),
     Server('memcached, 4 clients', ['memcached', '-l', '127.0.0.1', '-p', '{port}', '-U', '0', '-t', '4', '-u', 'nobody'],
            packages='memcached', ask=ask_memcached_at_once),
+    # All its threads have one alternate stack.
+    Server('varnish', ['varnishd', '-F', '-j', 'none', '-n', '{work}/state', '-a', '127.0.0.1:{port}', '-f', '{work}/work.vcl', '-s',
+                       'malloc,16m'], packages='varnish apache2-utils', forks=True,
+           files={'work.vcl': 'vcl 4.1;\nbackend default none;\nsub vcl_recv { return (synth(200, "answer")); }\n'},
+           load=[['ab', '-l', '-q', '-n', '4000', '-c', '8', 'http://127.0.0.1:{port}/']], check=nginx_failed, latency=ab_latency),
 ]
 
 # soak.py kills this one at any moment.
