@@ -268,6 +268,12 @@ class RecordSwbtTest(record_support.RecordTest):
     def test_own_handlers_by_signal(self):
         self.handlers('signal')
 
+    def test_own_handlers_by_syscall(self):
+        self.handlers('syscall')
+
+    def test_child_that_resets_handlers_by_syscall(self):
+        self.handlers('reset')
+
     def test_handlers_set_behind_our_back_are_found(self):
         # Until the worker finds out, samples reach the handler of the program.
         result = self.trace(program('handlers'), 'kernel', 150)

@@ -1,7 +1,7 @@
 // The functions of the C library by which a program sets a seccomp filter: prctl, and syscall,
 // which libseccomp uses, and which can also end a thread with a status. Both jump to the interposed
 // function with all registers unchanged, since syscall may be used for clone and the like, which
-// returns twice.
+// returns twice. The action of a signal that is set by syscall goes to signals.h.
 
 #include "preload/seccomp_filter.h"
 
@@ -12,12 +12,14 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <cstdlib>
 #include <new>
 
 #include "base/own_status.h"
 #include "preload/image_profile.h"
 #include "preload/options.h"
+#include "preload/signals.h"
 
 namespace hbbp::preload {
 namespace {
@@ -66,6 +68,15 @@ extern "C" {
   errno = saved_errno;
 }
 
+[[gnu::visibility("hidden"), gnu::used]] long HbbpSetAction(long number, int signal,
+                                                            const void* action, void* previous,
+                                                            size_t set_bytes) {
+  if (hbbp::preload::SetRawAction(signal, action, previous, set_bytes)) return 0;
+  using Syscall = long(long, int, const void*, void*, size_t);
+  if (HbbpNextSyscall == nullptr) HbbpNextSyscall = ::dlsym(RTLD_NEXT, "syscall");
+  return reinterpret_cast<Syscall*>(HbbpNextSyscall)(number, signal, action, previous, set_bytes);
+}
+
 [[gnu::visibility("hidden"), gnu::used]] void HbbpBeforePrctl(int option, long a, long b) {
   const int saved_errno = errno;
   if (HbbpNextPrctl == nullptr) HbbpNextPrctl = ::dlsym(RTLD_NEXT, "prctl");
@@ -75,8 +86,8 @@ extern "C" {
 
 }  // extern "C"
 
-// SYS_exit is 60, SYS_prctl 157, SYS_seccomp 317, PR_SET_SECCOMP 22. Seven registers are pushed, so
-// the stack is aligned for the call.
+// SYS_rt_sigaction is 13, SYS_exit 60, SYS_prctl 157, SYS_seccomp 317, PR_SET_SECCOMP 22. Seven
+// registers are pushed, so the stack is aligned for the call.
 asm(R"(
   .macro HBBP_INTERPOSED before, next
   pushq %rax
@@ -100,6 +111,8 @@ asm(R"(
   .type syscall, @function
 syscall:
   .cfi_startproc
+  cmpq $13, %rdi
+  je HbbpSetAction
   cmpq $0, HbbpNextSyscall(%rip)
   je 1f
   cmpq $60, %rdi

@@ -16,6 +16,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <new>
 
@@ -198,6 +199,34 @@ bool hbbp::preload::IsIgnoredHere(int signal) {
 }
 
 void hbbp::preload::IgnoreInKernel(int signal) { Next().signal(signal, SIG_IGN); }
+
+// Chromium's processes set all signals to their defaults so, between fork and exec: the next sample
+// would end them.
+bool hbbp::preload::SetRawAction(int signal, const void* action, void* previous, size_t set_bytes) {
+  struct KernelAction {
+    void (*handler)(int, siginfo_t*, void*);
+    uint64_t flags;
+    void (*restorer)();
+    uint64_t mask;
+  };
+  constexpr uint64_t kHasRestorer = 0x04000000;  // SA_RESTORER
+  if (set_bytes != sizeof(KernelAction::mask) || !IsKept(signal)) return false;
+  const struct sigaction before = hbbp::trace::ProgramAction(signal);
+  if (action != nullptr) {
+    const auto& wanted = *static_cast<const KernelAction*>(action);
+    struct sigaction set = {};
+    set.sa_sigaction = wanted.handler;
+    set.sa_flags = static_cast<int>(wanted.flags & ~kHasRestorer);
+    std::memcpy(&set.sa_mask, &wanted.mask, sizeof(wanted.mask));
+    hbbp::trace::SetProgramAction(signal, set);
+  }
+  if (previous != nullptr) {
+    KernelAction found = {before.sa_sigaction, static_cast<uint32_t>(before.sa_flags), nullptr, 0};
+    std::memcpy(&found.mask, &before.sa_mask, sizeof(found.mask));
+    std::memcpy(previous, &found, sizeof(found));
+  }
+  return true;
+}
 
 void hbbp::preload::RestoreSignalsAfterExec() {
   if (HasFilter()) return;

@@ -2,6 +2,8 @@
 #ifndef HBBP_TOOLS_PRELOAD_SIGNALS_H_
 #define HBBP_TOOLS_PRELOAD_SIGNALS_H_
 
+#include <cstddef>
+
 namespace hbbp::preload {
 
 // Tracing has ended for good: the kernel gets what the program has set for the signals that were
@@ -22,6 +24,9 @@ void RestoreSignalsAfterSpawn();
 bool IsIgnoredHere(int signal);
 // Ignores the signal in the kernel.
 void IgnoreInKernel(int signal);
+
+// For rt_sigaction(2), whose arguments these are. Returns false if the kernel is to be called.
+bool SetRawAction(int signal, const void* action, void* previous, size_t set_bytes);
 
 }  // namespace hbbp::preload
 

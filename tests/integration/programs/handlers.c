@@ -58,17 +58,61 @@ static void TrapAndFault(long milliseconds) {
   printf("%d traps, %d faults\n", (int)traps, (int)faults);
 }
 
+struct KernelAction {
+  void (*handler)(int);
+  unsigned long flags;
+  void (*restorer)(void);
+  uint64_t mask;
+};
+
 // This does not use the functions of libc.
+static long SetActionInKernel(long number, const struct KernelAction* action,
+                              struct KernelAction* previous) {
+  register size_t bytes __asm__("r10") = sizeof(action->mask);
+  long result;
+  __asm__ volatile("syscall"
+                   : "=a"(result)
+                   : "a"(SYS_rt_sigaction), "D"(number), "S"(action), "d"(previous), "r"(bytes)
+                   : "rcx", "r11", "memory");
+  return result;
+}
+
 static void InstallByKernel(int number, void (*handler)(int)) {
-  struct {
-    void (*handler)(int);
-    unsigned long flags;
-    void (*restorer)(void);
-    uint64_t mask;
-  } action;
+  struct KernelAction action;
   if (sigaction(SIGUSR1, &(struct sigaction){.sa_handler = handler}, NULL) != 0) exit(90);
-  if (syscall(SYS_rt_sigaction, SIGUSR1, NULL, &action, sizeof(uint64_t)) != 0) exit(90);
-  if (syscall(SYS_rt_sigaction, number, &action, NULL, sizeof(uint64_t)) != 0) exit(90);
+  if (SetActionInKernel(SIGUSR1, NULL, &action) != 0) exit(90);
+  if (SetActionInKernel(number, &action, NULL) != 0) exit(90);
+}
+
+static void InstallBySyscall(int number, void (*handler)(int)) {
+  struct KernelAction action = {.handler = handler, .flags = SA_NODEFER}, found;
+  if (SetActionInKernel(SIGUSR1, NULL, &found) != 0) exit(90);
+  if (handler != SIG_DFL) {  // the restorer of libc
+    if (sigaction(SIGUSR1, &(struct sigaction){.sa_handler = handler}, NULL) != 0) exit(90);
+    if (SetActionInKernel(SIGUSR1, NULL, &found) != 0) exit(90);
+    action.flags |= found.flags;
+    action.restorer = found.restorer;
+  }
+  if (syscall(SYS_rt_sigaction, number, &action, &found, sizeof(action.mask)) != 0) exit(90);
+  if (found.handler != SIG_DFL) exit(91);
+  if (syscall(SYS_rt_sigaction, number, NULL, &found, sizeof(action.mask)) != 0) exit(90);
+  if (found.handler != handler || (found.flags & SA_NODEFER) == 0) exit(92);
+}
+
+// As Chromium does between fork and exec.
+static void ResetInChild(long milliseconds) {
+  const pid_t child = fork();
+  if (child == 0) {
+    Work(milliseconds);
+    for (int number = 1; number < 32; ++number) {
+      if (number != SIGKILL && number != SIGSTOP) InstallBySyscall(number, SIG_DFL);
+    }
+    Work(milliseconds);
+    _exit(0);
+  }
+  int status = 0;
+  if (waitpid(child, &status, 0) != child) exit(90);
+  printf("status %d\n", status);
 }
 
 static void* WorkBlocked(void* milliseconds) {
@@ -190,6 +234,16 @@ int main(int argc, char** argv) {
     InstallByKernel(SIGTRAP, &OnTrap);
     InstallByKernel(SIGSEGV, &OnFault);
     TrapAndFault(milliseconds);
+  }
+  if (strcmp(how, "syscall") == 0) {
+    Work(milliseconds);
+    InstallBySyscall(SIGTRAP, &OnTrap);
+    InstallBySyscall(SIGSEGV, &OnFault);
+    TrapAndFault(milliseconds);
+  }
+  if (strcmp(how, "reset") == 0) {
+    Work(milliseconds);
+    ResetInChild(milliseconds);
   }
   if (strcmp(how, "fault") == 0) {
     Work(milliseconds);
