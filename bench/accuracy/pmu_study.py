@@ -2,11 +2,13 @@
 """SIMULATION: compares sampling methods on a PMU whose parameters are known.
 
     bench/accuracy/pmu_study.py table1 [--build build/dev] [--csv FILE] [--svg FILE]
+    bench/accuracy/pmu_study.py table2 ...
     bench/accuracy/pmu_study.py cutoff ...
     bench/accuracy/pmu_study.py hybrid ...
 
 table1: the methods of "Establishing a Base of Trust with Performance Counters for Enterprise
-Workloads" on each kernel. cutoff: from which block length on EBS is better than LBR, as the
+Workloads" on each kernel. table2: the same on real programs, small ones, with the libraries that
+they use. cutoff: from which block length on EBS is better than LBR, as the
 parameters of the PMU vary. hybrid: EBS alone, LBR alone, the published rule by length, and
 both under conservation of flow.
 
@@ -24,6 +26,9 @@ import statistics
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import productions
 
 PAPER_KERNELS = ["latency_biased", "call_chain", "g4box", "test40", "prime_search",
                  "fitter_x87", "fitter_sse", "fitter_avx", "fitter_avx_calls"]
@@ -64,9 +69,9 @@ LENGTHS = [1, 3, 5, 7, 10, 13, 16, 19, 23, 28, 36, 51, 101]  # where each range 
 SMALLEST_SHARE = 0.005  # minimum share of all instructions: ranges with fewer are not meaningful
 
 
-def run(*words):
+def run(*words, directory=None):
     command = [str(word) for word in words]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    result = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", check=False, cwd=directory)
     if result.returncode != 0:
         raise SystemExit(f"{' '.join(command)}: {result.stderr}")
     return result.stdout
@@ -76,7 +81,7 @@ class Laboratory:
     """Runs the programs of a build, and keeps a directory with traces."""
 
     def __init__(self, arguments, directory):
-        build = pathlib.Path(arguments.build)
+        build = pathlib.Path(arguments.build).resolve()
         self.tool = build / "tools" / "hbbp"
         self.model = build / "bench" / "accuracy" / "pmu_model" / "hbbp_pmu_model"
         self.kernels = build / "bench" / "accuracy" / "kernels" / "static"
@@ -89,6 +94,8 @@ class Laboratory:
 
     def trace(self, kernel):
         """Returns the files of the trace and of its exact counts."""
+        if kernel in productions.PROGRAMS:
+            return self.trace_program(kernel)
         program = self.kernels / kernel
         build = hashlib.sha256(program.read_bytes()).hexdigest()[:16]
         name = f"{kernel}.{self.arguments.rounds}.{build}"
@@ -96,6 +103,14 @@ class Laboratory:
         if not trace.exists() or not truth.exists():
             run(self.model, "--save-trace", trace, "--truth", truth, "-o",
                 self.directory / "unused.data", "--", program, self.arguments.rounds)
+        return trace, truth
+
+    def trace_program(self, name):
+        trace, truth = self.directory / f"{name}.trace", self.directory / f"{name}.truth"
+        if not trace.exists() or not truth.exists():
+            productions.make_inputs(self.directory)
+            run(self.model, "--save-trace", trace, "--truth", truth, "-o", self.directory / "unused.data", "--",
+                *productions.PROGRAMS[name], directory=self.directory)
         return trace, truth
 
     def periods(self, options):
@@ -230,6 +245,11 @@ def table1(laboratory, arguments):
     print_errors("methods", list(METHODS), errors, arguments)
 
 
+def table2(laboratory, arguments):
+    arguments.kernels = list(productions.PROGRAMS)
+    table1(laboratory, arguments)
+
+
 def hybrid(laboratory, arguments):
     errors = {}
     for kernel in arguments.kernels:
@@ -345,7 +365,7 @@ def cutoff(laboratory, arguments):
     figure(arguments.svg, draw, (10, 6))
 
 
-STUDIES = {"table1": table1, "cutoff": cutoff, "hybrid": hybrid}
+STUDIES = {"table1": table1, "table2": table2, "cutoff": cutoff, "hybrid": hybrid}
 
 
 def main():
@@ -370,7 +390,7 @@ def main():
     parser.add_argument("--keep", help="a directory that keeps traces, and has them the next time")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        directory = pathlib.Path(arguments.keep or temporary)
+        directory = pathlib.Path(arguments.keep or temporary).resolve()
         directory.mkdir(parents=True, exist_ok=True)
         STUDIES[arguments.study](Laboratory(arguments, directory), arguments)
 
