@@ -134,21 +134,25 @@ int Breakpoint::Open(uint64_t address, uint64_t signal_data, int signal) {
 
 void Breakpoint::Disarm() {
   if (!armed()) return;
-  (void)CloseEvent();
+  (void)CloseEvent(true);
   descriptor_plus_one_ = 0;
 }
 
 bool Breakpoint::DisarmFromOutside() {
-  if (armed() && !CloseEvent()) return false;
+  if (armed() && !CloseEvent(false)) return false;
   descriptor_plus_one_ = 0;
   return true;
 }
 
-bool Breakpoint::CloseEvent() const {
+bool Breakpoint::CloseEvent(bool is_same_table) const {
   const long descriptor = descriptor_plus_one_ - 1;
-  if (EventOf(descriptor) != event_) return false;
-  // A child of fork may have the event, too, so that it outlives its descriptor here.
-  RawSyscall(SYS_ioctl, descriptor, PERF_EVENT_IOC_DISABLE, 0);
+  const uint64_t found = EventOf(descriptor);
+  // The kernel may not have said it, now or before.
+  const bool is_known = found != 0 && event_ != 0;
+  if (is_known ? found != event_ : !is_same_table) return false;
+  // A child of fork may have the event, too, so that it outlives its descriptor here. This fails if
+  // the descriptor is no longer a perf event.
+  if (RawSyscall(SYS_ioctl, descriptor, PERF_EVENT_IOC_DISABLE, 0) != 0) return false;
   RawSyscall(SYS_close, descriptor);
   return true;
 }

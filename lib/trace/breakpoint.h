@@ -46,12 +46,12 @@ class Breakpoint {
 
  private:
   int Open(uint64_t address, uint64_t signal_data, int signal);
-  // Returns whether the descriptor was that of the event: the program may have closed it, and its
-  // number may be that of another file.
-  bool CloseEvent() const;
+  // Returns false if the descriptor is not that of the event: the program may have closed it, and
+  // its number may be that of another file.
+  bool CloseEvent(bool is_same_table) const;
 
   int descriptor_plus_one_;
-  uint64_t event_;  // by PERF_EVENT_IOC_ID
+  uint64_t event_;  // by PERF_EVENT_IOC_ID; 0 if that failed
   uint64_t address_;
   uint64_t earlier_address_;
 };
