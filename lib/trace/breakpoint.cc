@@ -95,6 +95,14 @@ long DuplicateHigh(long descriptor) {
   return Duplicate(descriptor, limit.rlim_cur - limit.rlim_cur / 8);
 }
 
+// Returns false if the descriptor is no longer a perf event. A child of fork may have the event,
+// too, so that it outlives its descriptor here.
+bool Close(long descriptor) {
+  if (RawSyscall(SYS_ioctl, descriptor, PERF_EVENT_IOC_DISABLE, 0) != 0) return false;
+  RawSyscall(SYS_close, descriptor);
+  return true;
+}
+
 // Returns 0 if it is another kind of file.
 uint64_t EventOf(long descriptor) {
   uint64_t event = 0;
@@ -150,16 +158,40 @@ bool Breakpoint::CloseEvent(bool is_same_table) const {
   // The kernel may not have said it, now or before.
   const bool is_known = found != 0 && event_ != 0;
   if (is_known ? found != event_ : !is_same_table) return false;
-  // A child of fork may have the event, too, so that it outlives its descriptor here. This fails if
-  // the descriptor is no longer a perf event.
-  if (RawSyscall(SYS_ioctl, descriptor, PERF_EVENT_IOC_DISABLE, 0) != 0) return false;
-  RawSyscall(SYS_close, descriptor);
-  return true;
+  return Close(descriptor);
+}
+
+int Breakpoint::TakeDescriptor() {
+  const int descriptor = descriptor_plus_one_ - 1;
+  descriptor_plus_one_ = 0;
+  return descriptor;
 }
 
 void Breakpoint::ResetInChild() {
   if (limit_is_raised) SetLimit(limit_before, nullptr);
   limit_is_raised = false;
+}
+
+void DeferredDescriptors::Add(int descriptor) {
+  for (std::atomic<int>& plus_one : plus_one_) {
+    int none = 0;
+    if (!plus_one.compare_exchange_strong(none, descriptor + 1)) continue;
+    has_any_ = true;
+    return;
+  }
+}
+
+void DeferredDescriptors::CloseAll() {
+  has_any_ = false;
+  for (std::atomic<int>& plus_one : plus_one_) {
+    const int descriptor_plus_one = plus_one.exchange(0);
+    if (descriptor_plus_one != 0) (void)Close(descriptor_plus_one - 1);
+  }
+}
+
+void DeferredDescriptors::ResetInChild() {
+  for (std::atomic<int>& plus_one : plus_one_) plus_one = 0;
+  has_any_ = false;
 }
 
 }  // namespace hbbp::trace

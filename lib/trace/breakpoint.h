@@ -15,6 +15,7 @@
 #ifndef HBBP_LIB_TRACE_BREAKPOINT_H_
 #define HBBP_LIB_TRACE_BREAKPOINT_H_
 
+#include <atomic>
 #include <cstdint>
 
 namespace hbbp::trace {
@@ -29,9 +30,12 @@ class Breakpoint {
 
   void Disarm();
 
-  // Disarms the breakpoint of another thread, also of one that has ended. Returns false if that
-  // thread has a table of descriptors of its own.
+  // Disarms the breakpoint of another thread, also of one that has ended. Returns false if it is
+  // not in the table of descriptors of the caller.
   bool DisarmFromOutside();
+
+  // Returns the descriptor of a thread that ended, or -1. See DeferredDescriptors.
+  int TakeDescriptor();
 
   // Call it in the child after fork: another thread may have been moving a descriptor.
   static void ResetInChild();
@@ -54,6 +58,26 @@ class Breakpoint {
   uint64_t event_;  // by PERF_EVENT_IOC_ID; 0 if that failed
   uint64_t address_;
   uint64_t earlier_address_;
+};
+
+// DeferredDescriptors holds descriptors of breakpoints whose threads have ended, where the worker
+// has a table of its own (under `hbbp record`). Handlers close them.
+//
+// Contract: the worker calls Add; CloseAll is async-signal-safe; both may be called at any time.
+class DeferredDescriptors {
+ public:
+  // A descriptor that does not fit stays open until the process ends.
+  void Add(int descriptor);
+  bool has_any() const { return has_any_.load(std::memory_order_relaxed); }
+  void CloseAll();
+  // Call it in the child after fork: the descriptors are the parent's.
+  void ResetInChild();
+
+ private:
+  static constexpr int kMaxDescriptors = 16;
+
+  std::atomic<int> plus_one_[kMaxDescriptors] = {};
+  std::atomic<bool> has_any_{false};
 };
 
 }  // namespace hbbp::trace

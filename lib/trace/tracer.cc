@@ -247,7 +247,9 @@ void Tracer::FreeSlotsOfEnded() {
 
 void Tracer::RemoveThread(uint32_t index) {
   ThreadSlot* slot = slots_.at(index);
-  (void)slot->breakpoint.DisarmFromOutside();
+  if (!slot->breakpoint.DisarmFromOutside()) {
+    deferred_descriptors_.Add(slot->breakpoint.TakeDescriptor());
+  }
   if (slot->is_waiting) {
     slot->Add(Counter::kBreakpointLost);
     FinishBurst(slot);
@@ -319,8 +321,12 @@ bool Tracer::Disable(int timeout_ms) {
   const uint64_t deadline_ns =
       ClockNs(CLOCK_MONOTONIC) + static_cast<uint64_t>(timeout_ms) * 1'000'000;
   const uint32_t used = slots_.used();
+  bool must_close_deferred = deferred_descriptors_.has_any();
   for (uint32_t i = 0; i < used; ++i) {
     bool was_asked = false;
+    if (must_close_deferred && slots_.IsInUse(i) && Send(SIGTRAP, SignalKind::kCleanUp, i)) {
+      must_close_deferred = false;
+    }
     while (slots_.IsInUse(i) && !EndFromOutside(i, &was_asked) && !slots_.HasEnded(i)) {
       if (ClockNs(CLOCK_MONOTONIC) >= deadline_ns) return false;
       (void)InterruptBlockedReads();
@@ -335,6 +341,8 @@ bool Tracer::Disable(int timeout_ms) {
 // which it sleeps (EINTR) although the program may have no handlers and not expect that.
 bool Tracer::EndFromOutside(uint32_t index, bool* was_asked) {
   ThreadSlot* slot = slots_.at(index);
+  // Its handler must not find the slot taken when the signal arrives.
+  if (*was_asked) return slot->in_handler.load() == 0 && slot->has_breakpoint.load() == 0;
   uint32_t none = 0;
   if (!slot->in_handler.compare_exchange_strong(none, 1)) return false;
   const bool is_disarmed = slot->breakpoint.DisarmFromOutside();
@@ -363,6 +371,7 @@ void Tracer::ResetInChild() {
   slots_.ResetInChild();
   config_.keeps_handler_times = false;
   is_faster_ = false;
+  deferred_descriptors_.ResetInChild();
   verify_walk_.SetOthersStore(false);
   Breakpoint::ResetInChild();
   ++session_;
@@ -525,6 +534,7 @@ HBBP_SIGNAL_EDGE void Tracer::Handle(ThreadSlot* slot, Arrival arrival, ucontext
       default:
         if (slot->is_waiting) EndBurst(slot);
         ResumeBreakpoints::Disarm(slot);
+        if (deferred_descriptors_.has_any()) deferred_descriptors_.CloseAll();
         break;
     }
   }
@@ -534,6 +544,7 @@ HBBP_SIGNAL_EDGE void Tracer::Handle(ThreadSlot* slot, Arrival arrival, ucontext
 
 void Tracer::OnSample(ThreadSlot* slot, uint32_t periods, ucontext_t* context) {
   slots_.InstallAlternateStack(slot, context);
+  if (deferred_descriptors_.has_any()) deferred_descriptors_.CloseAll();
   if (slot->is_waiting) {
     if (slot->makes_progress) {
       slot->makes_progress = false;

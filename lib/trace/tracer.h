@@ -212,6 +212,7 @@ class Tracer {
   bool has_native_region_ = false;
   bool is_faster_ = false;
   uint32_t interrupted_reads_ = 0;
+  DeferredDescriptors deferred_descriptors_;
   ThreadSlots slots_;
   BurstRecorder recorder_{&slots_};
   ResumeBreakpoints breakpoints_{&slots_};
