@@ -125,7 +125,10 @@ def descendants(pid):
 
 def program_of(tool):
     """Returns the process that `tool`, which has helpers of its own, records; None before it has begun."""
-    executable = os.readlink(f'/proc/{tool}/exe')
+    try:
+        executable = os.readlink(f'/proc/{tool}/exe')
+    except FileNotFoundError:  # it has ended
+        return None
     for child in children_of(tool):
         with contextlib.suppress(OSError):
             if os.readlink(f'/proc/{child}/exe') != executable:
