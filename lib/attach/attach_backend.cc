@@ -129,6 +129,7 @@ void AttachBackend::ObserveMappings() {
 void AttachBackend::EndObserverIfSwitchesAreMany(EventSink* sink) {
   const uint64_t slice_ns = times_->MeanSliceNs();
   if (observer_ == nullptr || slice_ns == 0 || slice_ns >= kShortSliceNs) return;
+  mapping_watch_->Compare(sink);
   observer_->Disable();
   observer_->Drain(sink);
   observer_->Close();

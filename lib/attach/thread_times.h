@@ -44,11 +44,11 @@ class ThreadTimes {
   uint64_t MeanSliceNs() const;
 
  private:
-  // Without descriptors, of which a process may have a thousand, its files are opened each time.
   struct Usage {
     uint64_t ns = 0;      // CPU time
     uint64_t slices = 0;  // in so many pieces
   };
+  // Without descriptors, of which a process may have a thousand, its files are opened each time.
   struct Thread {
     UniqueFd state;  // /proc/PID/task/TID/stat
     UniqueFd times;  // /proc/PID/task/TID/schedstat

@@ -61,13 +61,6 @@ const struct sigaction& Current(int index) {
 
 HBBP_SIGNAL_EDGE void HandleSignal(int signal, siginfo_t* info, void* raw_context);
 
-// The kernel's own layout of an action. Functions of libc may be interposed and call this library.
-struct KernelAction {
-  void (*handler)(int, siginfo_t*, void*);
-  uint64_t flags;
-  void (*restorer)();
-  uint64_t mask;
-};
 constexpr uint64_t kHasRestorer = 0x04000000;  // SA_RESTORER
 
 extern "C" void HbbpReturnFromSignal();
@@ -86,23 +79,16 @@ HbbpReturnFromSignal:
   .popsection
 )");
 
-void FromKernel(const KernelAction& kernel_action, struct sigaction* action) {
-  *action = {};
-  action->sa_sigaction = kernel_action.handler;
-  action->sa_flags = static_cast<int>(kernel_action.flags & ~kHasRestorer);
-  __builtin_memcpy(&action->sa_mask, &kernel_action.mask, kKernelSetBytes);
-}
-
+// Functions of libc may be interposed and call this library.
 int SetKernelAction(int signal, const struct sigaction& action,
                     struct sigaction* replaced = nullptr) {
-  KernelAction kernel_action = {action.sa_sigaction,
-                                static_cast<uint32_t>(action.sa_flags) | kHasRestorer,
-                                &HbbpReturnFromSignal, 0};
-  __builtin_memcpy(&kernel_action.mask, &action.sa_mask, kKernelSetBytes);
+  KernelAction kernel_action = ToKernel(action);
+  kernel_action.flags |= kHasRestorer;
+  kernel_action.restorer = &HbbpReturnFromSignal;
   KernelAction kernel_replaced = {};
   const long result = RawSyscall(SYS_rt_sigaction, signal, reinterpret_cast<long>(&kernel_action),
                                  reinterpret_cast<long>(&kernel_replaced), kKernelSetBytes);
-  if (replaced != nullptr) FromKernel(kernel_replaced, replaced);
+  if (replaced != nullptr) *replaced = FromKernel(kernel_replaced);
   return static_cast<int>(-result);
 }
 
@@ -110,7 +96,7 @@ int GetKernelAction(int signal, struct sigaction* action) {
   KernelAction kernel_action = {};
   const long result = RawSyscall(SYS_rt_sigaction, signal, 0,
                                  reinterpret_cast<long>(&kernel_action), kKernelSetBytes);
-  FromKernel(kernel_action, action);
+  *action = FromKernel(kernel_action);
   return static_cast<int>(-result);
 }
 
@@ -385,6 +371,21 @@ void SetProgramAction(int signal, const struct sigaction& action) {
 
 struct sigaction ProgramAction(int signal) {
   return Current(IndexOf(signal));
+}
+
+struct sigaction FromKernel(const KernelAction& kernel_action) {
+  struct sigaction action = {};
+  action.sa_sigaction = kernel_action.handler;
+  action.sa_flags = static_cast<int>(kernel_action.flags & ~kHasRestorer);
+  __builtin_memcpy(&action.sa_mask, &kernel_action.mask, kKernelSetBytes);
+  return action;
+}
+
+KernelAction ToKernel(const struct sigaction& action) {
+  KernelAction kernel_action = {action.sa_sigaction, static_cast<uint32_t>(action.sa_flags),
+                                nullptr, 0};
+  __builtin_memcpy(&kernel_action.mask, &action.sa_mask, kKernelSetBytes);
+  return kernel_action;
 }
 
 bool HasAsynchronousHandlers() {

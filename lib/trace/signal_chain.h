@@ -72,6 +72,18 @@ bool IsChained(int signal);
 void SetProgramAction(int signal, const struct sigaction& action);
 struct sigaction ProgramAction(int signal);
 
+// The kernel's own layout of an action, for rt_sigaction(2).
+struct KernelAction {
+  void (*handler)(int, siginfo_t*, void*);
+  uint64_t flags;
+  void (*restorer)();
+  uint64_t mask;
+};
+
+// An action of the kernel has a restorer, which the first leaves out and the second does not add.
+struct sigaction FromKernel(const KernelAction& kernel_action);
+KernelAction ToKernel(const struct sigaction& action);
+
 // Returns whether the program handles a signal that timers, children or other threads send.
 bool HasAsynchronousHandlers();
 

@@ -349,7 +349,7 @@ bool Tracer::EndFromOutside(uint32_t index, bool* was_asked) {
   if (is_disarmed) slot->has_breakpoint.store(0);
   if (is_disarmed && slot->is_waiting) FinishBurst(slot);
   slot->in_handler.store(0);
-  if (!is_disarmed && !*was_asked) *was_asked = Send(SIGTRAP, SignalKind::kCleanUp, index);
+  if (!is_disarmed) *was_asked = Send(SIGTRAP, SignalKind::kCleanUp, index);
   return is_disarmed;
 }
 

@@ -80,19 +80,22 @@ bool IsAlive(pid_t thread) {
   return ::syscall(SYS_tgkill, ::getpid(), thread, 0) == 0 || errno != ESRCH;
 }
 
-void ReleaseOwnedStack() {
-  if (replacement.own_plus_one == 0) return;
-  OwnedStack& owned = owned_stacks[replacement.own_plus_one - 1];
+void Release(size_t own_plus_one) {
+  if (own_plus_one == 0) return;
   pid_t self = ::gettid();
-  (void)owned.thread.compare_exchange_strong(self, 0);
-  replacement.own_plus_one = 0;
+  (void)owned_stacks[own_plus_one - 1].thread.compare_exchange_strong(self, 0);
 }
 
-// Returns whether no other thread has set the stack. An entry keeps its address for ever, so that
-// threads which end and begin find it again.
-bool OwnStack(const void* stack) {
+// Makes it the stack that only this thread has, 0 for none.
+void SetOwnStack(size_t own_plus_one) {
+  if (own_plus_one != replacement.own_plus_one) Release(replacement.own_plus_one);
+  replacement.own_plus_one = own_plus_one;
+}
+
+// Returns false if another thread has set the stack. An entry keeps its address for ever, so that
+// threads which end and begin find it again; without one, `own_plus_one` becomes 0.
+bool ClaimStack(const void* stack, size_t* own_plus_one) {
   const int saved_errno = errno;
-  ReleaseOwnedStack();
   const auto start = reinterpret_cast<uintptr_t>(stack);
   const pid_t self = ::gettid();
   bool is_own = true;
@@ -104,7 +107,7 @@ bool OwnStack(const void* stack) {
     pid_t owner = 0;
     is_own = owned.thread.compare_exchange_strong(owner, self) || owner == self ||
              (!IsAlive(owner) && owned.thread.compare_exchange_strong(owner, self));
-    if (is_own) replacement.own_plus_one = index + 1;
+    if (is_own) *own_plus_one = index + 1;
     break;
   }
   errno = saved_errno;
@@ -120,7 +123,7 @@ bool RunsOnReplacement() {
 void UnmapAtEndOfThread(void*) {
   const stack_t none = {nullptr, SS_DISABLE, 0};
   // Another thread may set the stack at once, and a sample may still come here.
-  if (replacement.own_plus_one != 0 && SetInKernel(&none, nullptr) == 0) ReleaseOwnedStack();
+  if (replacement.own_plus_one != 0 && SetInKernel(&none, nullptr) == 0) SetOwnStack(0);
   if (replacement.memory == nullptr || RunsOnReplacement()) return;
   stack_t current;
   const bool is_in_use = SetInKernel(nullptr, &current) != 0 ||
@@ -217,10 +220,16 @@ extern "C" HBBP_INTERPOSE int sigaltstack(const stack_t* stack, stack_t* previou
   if (stack != nullptr) {
     const stack_t wanted = *stack;
     const bool is_ours_to_give = IsDisabled(wanted) && replacement.memory != nullptr;
-    const bool is_shared = !IsDisabled(wanted) && !IsSmall(wanted) && !OwnStack(wanted.ss_sp);
-    if (IsDisabled(wanted)) ReleaseOwnedStack();
+    size_t own_plus_one = 0;
+    const bool may_be_shared = !IsDisabled(wanted) && !IsSmall(wanted);
+    const bool is_shared = may_be_shared && !ClaimStack(wanted.ss_sp, &own_plus_one);
     const bool replaces = IsSmall(wanted) || is_ours_to_give || is_shared;
     result = replaces ? Replace(wanted) : SetInKernel(&wanted, nullptr);
+    if (result == 0) {
+      SetOwnStack(own_plus_one);
+    } else if (own_plus_one != replacement.own_plus_one) {
+      Release(own_plus_one);
+    }
   }
   if (result == 0 && previous != nullptr) *previous = before;
   return result;

@@ -16,7 +16,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
-#include <cstring>
 #include <initializer_list>
 #include <new>
 
@@ -203,28 +202,15 @@ void hbbp::preload::IgnoreInKernel(int signal) { Next().signal(signal, SIG_IGN);
 // Chromium's processes set all signals to their defaults so, between fork and exec: the next sample
 // would end them.
 bool hbbp::preload::SetRawAction(int signal, const void* action, void* previous, size_t set_bytes) {
-  struct KernelAction {
-    void (*handler)(int, siginfo_t*, void*);
-    uint64_t flags;
-    void (*restorer)();
-    uint64_t mask;
-  };
-  constexpr uint64_t kHasRestorer = 0x04000000;  // SA_RESTORER
+  using hbbp::trace::KernelAction;
   if (set_bytes != sizeof(KernelAction::mask) || !IsKept(signal)) return false;
-  const struct sigaction before = hbbp::trace::ProgramAction(signal);
+  const KernelAction before = hbbp::trace::ToKernel(hbbp::trace::ProgramAction(signal));
   if (action != nullptr) {
-    const auto& wanted = *static_cast<const KernelAction*>(action);
-    struct sigaction set = {};
-    set.sa_sigaction = wanted.handler;
-    set.sa_flags = static_cast<int>(wanted.flags & ~kHasRestorer);
-    std::memcpy(&set.sa_mask, &wanted.mask, sizeof(wanted.mask));
-    hbbp::trace::SetProgramAction(signal, set);
+    const struct sigaction wanted =
+        hbbp::trace::FromKernel(*static_cast<const KernelAction*>(action));
+    hbbp::trace::SetProgramAction(signal, wanted);
   }
-  if (previous != nullptr) {
-    KernelAction found = {before.sa_sigaction, static_cast<uint32_t>(before.sa_flags), nullptr, 0};
-    std::memcpy(&found.mask, &before.sa_mask, sizeof(found.mask));
-    std::memcpy(previous, &found, sizeof(found));
-  }
+  if (previous != nullptr) *static_cast<KernelAction*>(previous) = before;
   return true;
 }
 

@@ -1,12 +1,13 @@
 #include "preload/unprofiled.h"
 
 #include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <iterator>
 
 #include "preload/options.h"
 #include "preload/seccomp_filter.h"
@@ -14,22 +15,26 @@
 namespace hbbp::preload {
 
 void RecordUnprofiled(ExecTarget target, const char* path) {
-  const char* const directory = ::getenv(kDirectoryVariable);
-  if (target == ExecTarget::kOrdinary || directory == nullptr || HasFilter()) return;
+  if (target == ExecTarget::kOrdinary || HasFilter()) return;
+  const char* const name = ::getenv(kDirectoryVariable);
   const int saved_errno = errno;
-  char file[PATH_MAX], line[PATH_MAX];
-  const int file_length = ::snprintf(file, sizeof(file), "%s/%s", directory, kUnprofiledFile);
-  const int line_length = ::snprintf(line, sizeof(line), "%d %s\n", static_cast<int>(target),
-                                     path == nullptr ? "" : path);
-  const bool fits = file_length < PATH_MAX && line_length < PATH_MAX;
+  const int directory =
+      name == nullptr ? -1 : ::open(name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   const int fd =
-      fits ? ::open(file, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600) : -1;
-  if (fd >= 0) {
-    if (::lseek(fd, 0, SEEK_END) < kMaxUnprofiledBytes) {
-      (void)!::write(fd, line, static_cast<size_t>(line_length));
-    }
-    ::close(fd);
+      directory < 0
+          ? -1
+          : ::openat(directory, kUnprofiledFile,
+                     O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+  if (fd >= 0 && ::lseek(fd, 0, SEEK_END) < kMaxUnprofiledBytes) {
+    char number[] = {static_cast<char>('0' + static_cast<int>(target)), ' '};
+    char end[] = {'\n'};
+    const iovec line[] = {{number, sizeof(number)},
+                          {const_cast<char*>(path), path == nullptr ? 0 : ::strlen(path)},
+                          {end, sizeof(end)}};
+    (void)!::writev(fd, line, std::size(line));
   }
+  if (fd >= 0) ::close(fd);
+  if (directory >= 0) ::close(directory);
   errno = saved_errno;
 }
 

@@ -1,7 +1,9 @@
 // Tests branch tracing of a child of this process, and what it refuses.
 #include "attach/attach_backend.h"
 
+#include <fcntl.h>
 #include <linux/perf_event.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -144,6 +146,52 @@ TEST_CASE("a process that switches often has no perf events for long") {
   if (!had_events) HBBP_SKIP("no perf events here");
   CHECK(has_of_spinning);
   CHECK_FALSE(has_events_after(&Nap, 60'000));
+}
+
+// A word that the child shares with the test: 1 asks for a mapping of code, 2 says that it is
+// there.
+volatile int* g_request;
+
+void NapAndMap() {
+  for (;;) {
+    ::usleep(10);
+    if (*g_request != 1) continue;
+    const int file = ::open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    (void)::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0);
+    *g_request = 2;
+  }
+}
+
+TEST_CASE("what a process maps once its perf events have ended is reported") {
+  if (!NapsAreShort()) HBBP_SKIP("switches take long here");
+  void* const shared =
+      ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(shared != MAP_FAILED);
+  g_request = static_cast<int*>(shared);
+  const Child child(&NapAndMap);
+  if (CheckAttach(child.pid()).code() == StatusCode::kPermission) HBBP_SKIP("ptrace is refused");
+  struct MappingSink : BranchSink {
+    void OnMapping(MappingEvent) override { ++mappings; }
+    int mappings = 0;
+  } sink;
+  AttachBackend backend;
+  BackendChoice choice;
+  REQUIRE(backend.Start(ConfigOf(child), 0, &choice).ok());
+  for (int i = 0; CountPerfEvents() > 0; ++i) {
+    REQUIRE(i < 60'000);
+    SleepMs(1);
+    backend.Drain(&sink);
+  }
+  const int before = sink.mappings;
+  *g_request = 1;
+  while (*g_request != 2) SleepMs(1);
+  for (int i = 0; i < 3000 && sink.mappings == before; ++i) {
+    SleepMs(1);
+    backend.Drain(&sink);
+  }
+  CHECK(sink.mappings > before);
+  backend.Disable();
+  backend.Close();
 }
 
 TEST_CASE("a child of the tracing process does not trace on") {
