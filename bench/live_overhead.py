@@ -5,8 +5,8 @@ usage: live_overhead.py HBBP [--only PROGRAM,...] [--runs N] [--repeat N] [--per
 
 --repeat has programs do N times as much.
 
-A run with whole bursts, or with the addresses that they accessed, and a plain one run at the same time on one CPU
-(shared_cpu.py), at the defaults of `hbbp record` or with bursts each so many ns of CPU time. Prints a table of the
+A run without anything for productions, with whole bursts, or with the addresses that these accessed, and a plain one run at the same
+time on one CPU (shared_cpu.py), at the defaults of `hbbp record` or with bursts each so many ns of CPU time. Prints a table of the
 median time of plain runs, and of the median and the range of what the others take more; --svg draws it.
 """
 import argparse
@@ -25,6 +25,7 @@ import bar_chart  # noqa: E402
 
 TEXT_BYTES = 30_000_000
 KINDS = {
+    'nothing kept': [],
     'whole bursts': ['--keep-bursts', '64M'],
     'and accesses': ['--keep-accesses'],
 }
@@ -75,6 +76,8 @@ def main():
     options = parser.parse_args()
     commands = programs(options.repeat)
     kinds = kinds_at(options.period)
+    if options.svg and len(kinds) > len(bar_chart.COLOURS):
+        parser.error('there are not so many colours: name fewer periods')
     hbbp = str(pathlib.Path(options.hbbp).resolve())
     svg = options.svg.resolve() if options.svg else None
     print(f'| program | plain, s | {" | ".join(f"{kind}, %" for kind in kinds)} |')

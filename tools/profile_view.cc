@@ -47,6 +47,25 @@ Losses SumLosses(const std::vector<SourceView>& sources) {
   return sum;
 }
 
+// Of what software branch tracing has no bursts.
+void AddUnseenCodeNotes(const std::vector<SourceView>& sources, std::vector<std::string>* notes) {
+  constexpr uint64_t kFewBursts = 3, kShareOfBursts = 100, kFewMilliseconds = 100;
+  uint64_t bursts = 0;
+  for (const SourceView& source : sources) bursts += source.bursts;
+  const uint64_t without_stream = SumOfCounters(sources, "no-stream");
+  const uint64_t blocked_ms = SumOfCounters(sources, "signal-blocked-ms");
+  if (without_stream >= std::max(kFewBursts, bursts / kShareOfBursts)) {
+    notes->push_back(FormatCount(without_stream) + " bursts next to the " + FormatCount(bursts) +
+                     " met no two taken branches: code without branches for so long is counted as "
+                     "nothing, and --source ebs samples it");
+  }
+  if (blocked_ms >= kFewMilliseconds) {
+    notes->push_back(
+        "threads that block the signal of samples (SIGTRAP) took about " + FormatCount(blocked_ms) +
+        " ms of CPU time, of which there are no bursts: unblock it there, or take --source ebs");
+  }
+}
+
 void AddEstimatorNote(const std::vector<SourceView>& sources, std::vector<std::string>* notes) {
   const auto is_used = [](bool has_streams) {
     return [has_streams](const SourceView& source) {
@@ -510,6 +529,7 @@ std::vector<std::string> Caveats(const std::vector<SourceView>& sources) {
     notes.push_back(FormatCount(losses.disagreements) +
                     " branches were predicted wrongly: tracing is not to be trusted here");
   }
+  AddUnseenCodeNotes(sources, &notes);
   AddOtherEventsNote(sources, &notes);
   AddEstimatorNote(sources, &notes);
   AddLagNote(sources, &notes);

@@ -1,6 +1,6 @@
-// Prints a table as text for people, CSV or JSON. ToText turns cells into words first, and then
-// pads them to columns; CSV and JSON go out in pieces (Start, Rows, End), so that long lists can be
-// written as they are made.
+// Prints a table as text for people, CSV or JSON, in pieces (Start, Rows, End), so that long lists
+// can be written as they are made. Text for people needs a Layout, which is known after all rows
+// were measured: those of long lists are made a second time to be printed.
 #include "table.h"
 
 #include <algorithm>
@@ -15,8 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string HumanCell(const Cell& cell, Column::Kind kind, const ShortTexts& texts) {
-  if (const auto* text = std::get_if<std::string>(&cell)) return Printable(texts.Of(*text));
+std::string HumanCell(const Cell& cell, Column::Kind kind) {
   if (const auto* number = std::get_if<uint64_t>(&cell)) {
     if (kind == Column::kAddress) return FormatAddress(*number);
     return kind == Column::kText ? std::to_string(*number) : FormatCount(*number);
@@ -128,30 +127,72 @@ std::string ShortTexts::Of(const std::string& text) const {
   return kind_ == Column::kPath ? paths_.Of(text) : names_.Of(text);
 }
 
-std::string Table::ToText(NameStyle names) const {
-  std::vector<std::vector<std::string>> lines(1);
-  for (const Column& column : columns_) lines.front().push_back(Printable(column.title));
-  std::vector<ShortTexts> texts;
-  for (size_t i = 0; i < columns_.size(); ++i) {
-    std::vector<std::string> whole;
-    for (const std::vector<Cell>& row : rows_) {
-      if (const auto* text = std::get_if<std::string>(&row[i])) whole.push_back(*text);
+// Returns the cells as a table shows them; those of texts are empty if `texts` is null.
+std::vector<std::string> Table::HumanCells(const std::vector<Cell>& row,
+                                           const std::vector<ShortTexts>* texts) const {
+  std::vector<std::string> cells;
+  for (size_t i = 0; i < row.size(); ++i) {
+    const auto* const text = std::get_if<std::string>(&row[i]);
+    if (text == nullptr) {
+      cells.push_back(HumanCell(row[i], columns_[i].kind));
+    } else {
+      cells.push_back(texts == nullptr ? "" : Printable((*texts)[i].Of(*text)));
     }
-    texts.emplace_back(columns_[i].kind, names, std::move(whole));
+  }
+  RoundToErrors(row, columns_, &cells);
+  return cells;
+}
+
+void Table::Measure(Measured* measured) const {
+  measured->texts.resize(columns_.size());
+  measured->widths.resize(columns_.size());
+  for (const std::vector<Cell>& row : rows_) {
+    const std::vector<std::string> cells = HumanCells(row, nullptr);
+    for (size_t i = 0; i < row.size(); ++i) {
+      if (const auto* text = std::get_if<std::string>(&row[i])) measured->texts[i].insert(*text);
+      measured->widths[i] = std::max(measured->widths[i], DisplayWidth(cells[i]));
+    }
+  }
+}
+
+Table::Layout Table::MakeLayout(const Measured& measured, NameStyle names) const {
+  Layout layout;
+  layout.widths = measured.widths;
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    const std::set<std::string>& all = measured.texts[i];
+    layout.texts.emplace_back(columns_[i].kind, names,
+                              std::vector<std::string>(all.begin(), all.end()));
+    size_t& width = layout.widths[i];
+    width = std::max(width, DisplayWidth(Printable(columns_[i].title)));
+    for (const std::string& text : all) {
+      width = std::max(width, DisplayWidth(Printable(layout.texts[i].Of(text))));
+    }
+  }
+  return layout;
+}
+
+std::string Table::Lines(const Layout& layout) const {
+  std::string out;
+  if (!has_start_) {
+    std::vector<std::string> titles;
+    for (const Column& column : columns_) titles.push_back(Printable(column.title));
+    AppendLine(titles, columns_, layout.widths, &out);
   }
   for (const std::vector<Cell>& row : rows_) {
-    std::vector<std::string>& line = lines.emplace_back();
-    for (size_t i = 0; i < row.size(); ++i) {
-      line.push_back(HumanCell(row[i], columns_[i].kind, texts[i]));
-    }
-    RoundToErrors(row, columns_, &line);
+    AppendLine(HumanCells(row, &layout.texts), columns_, layout.widths, &out);
   }
-  std::vector<size_t> widths(columns_.size());
-  for (const std::vector<std::string>& line : lines) {
-    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], DisplayWidth(line[i]));
-  }
+  return out;
+}
+
+std::string Table::ToText(NameStyle names) const {
   std::string out;
-  for (const std::vector<std::string>& line : lines) AppendLine(line, columns_, widths, &out);
+  if (layout_) {
+    out = Lines(*layout_);
+  } else {
+    Measured measured;
+    Measure(&measured);
+    out = Lines(MakeLayout(measured, names));
+  }
   for (const std::string& summary : summaries_) out += Printable(summary) + '\n';
   for (const std::string& note : notes_) out += "note: " + Printable(note) + '\n';
   return out;
@@ -209,9 +250,25 @@ std::string Table::End(Format format) const {
   return out + (notes_.empty() ? "\n}\n" : "\n  ]\n}\n");
 }
 
+void Table::MeasureRows() {
+  Measure(&measured_);
+  rows_.clear();
+}
+
+void Table::EndMeasuring(NameStyle names) {
+  MeasureRows();
+  layout_ = MakeLayout(measured_, names);
+  measured_ = {};
+}
+
 int Table::PrintRows(std::string_view command, Format format) {
-  if (format == Format::kTable) return kExitSuccess;
-  const std::string text = (has_start_ ? "" : Start(format)) + Rows(format);
+  std::string text;
+  if (format == Format::kTable) {
+    if (!layout_) return kExitSuccess;
+    text = Lines(*layout_);
+  } else {
+    text = (has_start_ ? "" : Start(format)) + Rows(format);
+  }
   has_start_ = true;
   has_rows_ |= !rows_.empty();
   rows_.clear();

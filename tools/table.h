@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -96,11 +97,32 @@ class Table {
   // process.
   int Print(std::string_view command, Format format, NameStyle names = NameStyle::kShort,
             const std::string& output = kStandardOutput) const;
-  // Writes the current rows in CSV or JSON and removes them, so that a long list takes little
-  // memory. Fields must be added before; Print() writes the remaining rows.
+  // Writes the current rows and removes them, so that a long list takes little memory. Fields must
+  // be added before; Print() writes the remaining rows. As a table, rows are kept until Print()
+  // unless all rows were measured before.
   int PrintRows(std::string_view command, Format format);
+  // Removes the current rows, once it is known how wide they and their texts are.
+  void MeasureRows();
+  // Call it after the last row was measured; then the same rows are added again, to be printed.
+  void EndMeasuring(NameStyle names);
 
  private:
+  // Of each column.
+  struct Measured {
+    std::vector<std::set<std::string>> texts;
+    std::vector<size_t> widths;  // of numbers
+  };
+  struct Layout {
+    std::vector<ShortTexts> texts;
+    std::vector<size_t> widths;
+  };
+
+  std::vector<std::string> HumanCells(const std::vector<Cell>& row,
+                                      const std::vector<ShortTexts>* texts) const;
+  void Measure(Measured* measured) const;
+  Layout MakeLayout(const Measured& measured, NameStyle names) const;
+  // Returns the current rows as a table shows them, with the titles unless they were written.
+  std::string Lines(const Layout& layout) const;
   // Start and end of a document in CSV or JSON.
   std::string Start(Format format) const;
   std::string Rows(Format format) const;
@@ -111,6 +133,8 @@ class Table {
   std::vector<std::pair<std::string, Cell>> fields_;
   std::vector<std::string> summaries_;
   std::vector<std::string> notes_;
+  Measured measured_;
+  std::optional<Layout> layout_;
   // PrintRows() has written the start.
   bool has_start_ = false;
   bool has_rows_ = false;

@@ -143,6 +143,19 @@ def metric_table(title, found, methods, key, sign=""):
     return f"### {title[0].upper() + title[1:]}\n" + table(["program", *methods], rows)
 
 
+def rank_table(found, methods):
+    """Returns how many of the ten functions that execute most each method has among as many, and at the same rank."""
+    rows = []
+    for program in found:
+        runs = {method: program.runs[method] for method in methods}
+        medians = [[statistics.median(run[key] for run in runs[method]) for key in ("functions_found", "functions_in_place")]
+                   for method in methods]
+        functions = len(runs[methods[0]][0]["functions"])
+        rows.append([program.name, functions] + [f"{among:g}, {in_place:g}" for among, in_place in medians])
+    return ("### Hottest functions: found among as many, and at the same rank\n" +
+            table(["program", "functions", *methods], rows))
+
+
 def program_tables(found, methods):
     parts = [table(["program", "instructions"] + [f"samples: {source.name}" for source in methods.alone],
                    [[program.name, f"{program.instructions / 1e9:.2f} G"] +
@@ -150,6 +163,7 @@ def program_tables(found, methods):
                     for program in found])]
     parts += [metric_table(title, found, methods.names, key) for key, title in measuring.METRICS.items()]
     parts.append(metric_table("totals: error", found, methods.names, measuring.TOTAL_ERROR, "+"))
+    parts.append(rank_table(found, methods.names))
     return "\n".join(parts)
 
 
@@ -238,6 +252,8 @@ def parse_arguments():
     parser.add_argument("--event", default=measuring.Sources.CLOCK, help="what starts samples and bursts (task-clock)")
     parser.add_argument("--period", type=number_of_at_least(1), default=1_000_000,
                         help="of that event: ns, or instructions (1000000)")
+    parser.add_argument("--period-modes", nargs="+", choices=("fixed", "prime", "random"), default=(), metavar="MODE",
+                        help="sources with these modes of the period, too: fixed prime random")
     parser.add_argument("--outside", action="store_true", help="branch tracing from outside (ptrace), too")
     parser.add_argument("--scale", type=float, default=1, help="how long kernels run (1), and whole: real programs")
     parser.add_argument("--keep", metavar="DIRECTORY", help="what keeps truth, profiles and labels")
@@ -254,7 +270,8 @@ def parse_arguments():
 
 def main():
     arguments = parse_arguments()
-    methods = Methods(measuring.Sources(arguments.event, arguments.period, arguments.outside), arguments.estimators, arguments.methods)
+    sources = measuring.Sources(arguments.event, arguments.period, arguments.outside, arguments.period_modes)
+    methods = Methods(sources, arguments.estimators, arguments.methods)
     with tempfile.TemporaryDirectory() as temporary:
         bench = measuring.Bench(arguments.hbbp, arguments.keep or temporary, arguments.reuse)
         chosen = []

@@ -119,6 +119,28 @@ class LaboratoryTest(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertIn("no method LBR; there are: EBS 1 ms, SWBT 1 ms, SWBT, hybrid: streams", result.stderr)
 
+    def test_modes_of_periods_are_compared(self):
+        result = laboratory(self.directory, "--period-modes", "fixed", "random", "--methods", ", fixed", ", random")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        methods = [f"{kind} 1 ms, {mode}" for kind in ("EBS", "SWBT") for mode in ("fixed", "random")]
+        self.assertEqual(result.stdout.count("| program | " + " | ".join(methods) + " |"), len(METRICS) + 1)
+        for kind in ("EBS", "SWBT"):
+            modes = [hbbp_json("info", self.directory / "profiles" / f"g4box-{kind}1ms,{mode}-0.hbbp")["sources"][0]
+                     ["period_mode"] for mode in ("fixed", "random")]
+            self.assertEqual(modes, ["fixed", "random"])
+
+    def test_hottest_functions_are_ranked(self):
+        profile = self.directory / "profiles" / "g4box-SWBT1ms-0.hbbp"
+        compared = hbbp_json("compare", profile, "--truth", self.directory / "truth" / "g4box.callgrind")
+        ranks = self.result.stdout.split("### Hottest functions")[1]
+        found, = [line for line in ranks.splitlines() if line.startswith("| g4box |")]
+        cells = found.strip("| ").split(" | ")
+        self.assertEqual(int(cells[1]), len(compared["functions"]))
+        self.assertEqual(len(cells), len(METHODS) + 2)
+        for cell in cells[2:]:
+            among, in_place = map(float, cell.split(", "))
+            self.assertTrue(0 < in_place <= among <= len(compared["functions"]), cell)
+
     def test_kernels_are_not_held_out(self):
         result = laboratory(self.directory, "--set", "held-out")
         self.assertEqual(result.returncode, 1)

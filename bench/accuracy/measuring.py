@@ -23,11 +23,12 @@ class Source:
 
 
 class Sources:
-    """The compared sources: each source by itself, and both at once, by one event and period."""
+    """The compared sources: each source by itself, with other modes of its period too, and both at once, by one event
+    and period."""
 
     CLOCK = "task-clock"
 
-    def __init__(self, event, period, outside=False):
+    def __init__(self, event, period, outside=False, period_modes=()):
         sampling = ("--event", event, "--period", str(period))
         each = f"{period / 1e6:g} ms" if event == self.CLOCK else f"{period / 1e6:.3g} M {event}"
         self.alone = [Source(f"EBS {each}", ("--source", "ebs", *sampling)),
@@ -35,6 +36,9 @@ class Sources:
                       Source("SWBT", ("--source", "swbt", "--event", event))]
         if outside:
             self.alone.append(Source(f"SWBT from outside {each}", ("--source", "swbt", "--outside", *sampling)))
+        for kind in ("EBS", "SWBT"):
+            self.alone += [Source(f"{kind} {each}, {mode}", ("--source", kind.lower(), *sampling, "--period-mode", mode))
+                           for mode in period_modes]
         self.both = Source(f"EBS and SWBT {each}", ("--source", "ebs,swbt", *sampling))
 
 

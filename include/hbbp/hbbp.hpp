@@ -949,6 +949,16 @@ class probe {
     });
     return next_burst_;
   }
+  // Runs the new bursts of the session each `interval_ms`, in a worker, until stop(). The session
+  // must live until then.
+  void start(session& of, std::uint32_t interval_ms = 1000) {
+    detail::check([&](hbbp_error* failure) {
+      return hbbp_probe_start(get(), of.get(), interval_ms, failure);
+    });
+  }
+  void stop() {
+    detail::check([&](hbbp_error* failure) { return hbbp_probe_stop(get(), failure); });
+  }
   // Returns the number of the first burst that the last run did not take, also if it was cancelled:
   // first_burst for a later snapshot of the same session.
   std::uint64_t next_burst() const noexcept { return next_burst_; }

@@ -67,14 +67,16 @@ typedef struct hbbp_ibs_latency {
   uint64_t samples; /* never 0 */
 } hbbp_ibs_latency;
 
-/* Accesses of one thread to one line of 64 bytes. Import keeps the lines with the most samples,
- * some tens of thousands of them; the counter "ibs-accesses-dropped" of the source has the others.
- */
+/* Accesses of one thread to one line of 64 bytes, while its memory was of one NUMA node. Import
+ * keeps the lines with the most samples, some tens of thousands of them; the counter
+ * "ibs-accesses-dropped" of the source has the others. The node is known if the sample has the
+ * physical address, which newer kernels give only to those that may profile the kernel, and
+ * if this kernel, or the recording, says which memory is of which node. */
 typedef struct hbbp_ibs_line {
   uint32_t struct_size; /* set by hbbp_profile_copy_ibs_lines */
   uint32_t pid;
   uint32_t tid;
-  uint32_t reserved;
+  uint32_t node;    /* number of the NUMA node; HBBP_NO_INDEX: not known */
   uint64_t address; /* of the first byte, in the memory of the process */
   uint64_t loads;   /* samples, as the next two */
   uint64_t stores;

@@ -12,9 +12,11 @@
  * A program that runs takes a snapshot now and then, and runs the bursts that are new in it: what
  * several runs record is added up. Estimates are of executions in the whole run that was profiled.
  *
- * Productions run in the thread that is in hbbp_probe_run, after the program has executed the
- * instructions: never in a signal handler, and not in the worker of a session. No other thread may
- * use the probe meanwhile.
+ * hbbp_probe_start does that in a worker, a thread of the library, until hbbp_probe_stop.
+ *
+ * Productions run in the thread that is in hbbp_probe_run, or in the worker of the probe, after the
+ * program has executed the instructions: never in a signal handler, and not in the worker of a
+ * session. No other thread may use the probe meanwhile.
  */
 #ifndef HBBP_PROBE_H_
 #define HBBP_PROBE_H_
@@ -22,6 +24,7 @@
 #include "analysis.h"
 #include "code.h"
 #include "pivot.h"
+#include "session.h"
 
 HBBP_EXTERN_C_BEGIN
 
@@ -63,10 +66,11 @@ typedef struct hbbp_probe_call {
                     if all of the burst is seen */
 } hbbp_probe_call;
 
-/* Called in the thread that is in hbbp_probe_run, with no lock of the library held, by one thread
- * at a time. `call` is valid during it. It may call hbbp_probe_locate and _create of what it likes,
- * but no other function with this probe, and must not throw. To end the run, it sets the flag that
- * hbbp_probe_run has as hbbp_work_options.cancel. */
+/* Called in the thread that is in hbbp_probe_run, or in the worker of the probe, with no lock of
+ * the library held, by one thread at a time. `call` is valid during it. It may call
+ * hbbp_probe_locate and _create of what it likes, but no other function with this probe, and must
+ * not throw. To end the run, it sets the flag that hbbp_probe_run has as hbbp_work_options.cancel.
+ */
 typedef hbbp_probe_answer (*hbbp_probe_handler)(const hbbp_probe_call *call, void *user_data);
 
 /* Probes ------------------------------------------------------------------------------------ */
@@ -108,7 +112,8 @@ HBBP_API const char *hbbp_probe_builtin_name(size_t index);
 HBBP_API hbbp_status hbbp_probe_create(const hbbp_probe_options *options, hbbp_probe **probe,
                                        hbbp_error *error);
 
-/* Not in its handler. NULL is allowed. Since 0.1. */
+/* Not in its handler, but for that of a worker, which goes on for a moment then. A worker ends
+ * without running what is left. NULL is allowed. Since 0.1. */
 HBBP_API void hbbp_probe_destroy(hbbp_probe *probe);
 
 /* Runs the productions on the whole bursts of the profile from number `first_burst` on, in the
@@ -127,12 +132,42 @@ HBBP_API void hbbp_probe_destroy(hbbp_probe *probe);
  *   HBBP_ERROR_BAD_FORMAT        bursts are damaged; those before were run, and *next_burst is the
  *                                first that is
  *   HBBP_ERROR_INVALID_ARGUMENT  NULL; the profile has fewer bursts than first_burst
- *   HBBP_ERROR_INVALID_STATE     it is called by the handler; or a run had no memory before
+ *   HBBP_ERROR_INVALID_STATE     it is called by the handler; it has a worker; or a run had no
+ *                                memory before
  *   HBBP_ERROR_NO_MEMORY         what was recorded can be read, but not added to
  * and those of hbbp_work_options. Since 0.1. */
 HBBP_API hbbp_status hbbp_probe_run(hbbp_probe *probe, const hbbp_analysis *analysis,
                                     uint64_t first_burst, const hbbp_work_options *work,
                                     uint64_t *next_burst, hbbp_error *error);
+
+/* Starts a worker: a thread of the library, without signals of the host, which takes a snapshot of
+ * the session `interval_ms` (0: 1,000) after the last one, and runs the productions on the bursts
+ * that are new in it. A round takes as long as an analysis of the whole profile, and longer the
+ * more bursts are kept; sessions do not sample the worker. Until hbbp_probe_stop nothing else may
+ * be done with the probe than that, hbbp_probe_destroy, and hbbp_probe_locate in its handler. The
+ * session may be stopped meanwhile, but not destroyed, and the program must not end. All bursts of
+ * the session are new, whatever the probe was run on before.
+ * Errors:
+ *   HBBP_ERROR_BUSY              no thread could be started
+ *   HBBP_ERROR_INVALID_ARGUMENT  NULL; an interval of more than an hour
+ *   HBBP_ERROR_INVALID_STATE     it has a worker; it is called by the handler; a run had no memory
+ *                                before
+ *   HBBP_ERROR_NO_MEMORY
+ * Since 0.1. */
+HBBP_API hbbp_status hbbp_probe_start(hbbp_probe *probe, hbbp_session *session,
+                                      uint32_t interval_ms, hbbp_error *error);
+
+/* Runs what is new since the last round, and ends the worker. A child of fork has no worker; there
+ * it allows other functions again, unless the worker was in a round when the process forked: the
+ * child cannot use such a probe, of which hbbp_probe_destroy frees nothing.
+ * Errors:
+ *   HBBP_ERROR_NOT_FOUND         no round found bursts that count
+ *   HBBP_ERROR_INVALID_STATE     it has no worker; it is called by the handler, and the worker goes
+ *                                on; a child cannot use it
+ *   HBBP_ERROR_INTERNAL          a handler threw an exception
+ * and those of hbbp_session_snapshot, hbbp_analysis_create and hbbp_probe_run in a round, after
+ * which there was no other one. Since 0.1. */
+HBBP_API hbbp_status hbbp_probe_stop(hbbp_probe *probe, hbbp_error *error);
 
 /* Results ----------------------------------------------------------------------------------- */
 

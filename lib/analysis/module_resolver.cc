@@ -1,6 +1,5 @@
 #include "analysis/module_resolver.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -58,15 +57,15 @@ ResolvedModule ResolveFromChunks(const ModuleRecord& record) {
 }
 
 ResolvedModule ResolveFromPinnedFile(const ModuleRecord& record) {
-  UniqueFd fd(::fcntl(record.pinned_file->get(), F_DUPFD_CLOEXEC, 0));
   struct stat status;
-  // The program may have closed all descriptors, including ours, and opened others under their
+  // The program may have closed all descriptors, including this one, and opened others under their
   // numbers.
-  if (!fd.valid() || ::fstat(fd.get(), &status) != 0 || status.st_ino != record.inode ||
+  if (::fstat(record.pinned_file->get(), &status) != 0 || status.st_ino != record.inode ||
       status.st_dev != record.device) {
     return {};
   }
-  StatusOr<std::unique_ptr<ElfImage>> image = ElfImage::FromFd(std::move(fd), record.path);
+  StatusOr<std::unique_ptr<ElfImage>> image =
+      ElfImage::FromSharedFd(record.pinned_file, record.path);
   if (!image.ok()) return Missing(CodeState::kMissing, image.status().message());
   return Found(CodeState::kFile, *std::move(image), true);
 }

@@ -34,6 +34,9 @@ constexpr int kUnobservedIntervalMs = 1000;
 constexpr int kLateIntervalMs = 5;
 constexpr int kMaxWaits = 40;
 constexpr uint64_t kMaxDrainNs = 20'000'000;
+// A stop aborts the restartable sequence that it finds a thread in (rseq). For so long the thread
+// is not stopped again, and a sequence that takes less comes to its end.
+constexpr uint64_t kRestNs = 50'000'000;
 
 Status NotFromOutside(const char* what) {
   return MakeStatus(StatusCode::kInvalidArgument,
@@ -41,6 +44,20 @@ Status NotFromOutside(const char* what) {
                     "program under the profiler",
                     what);
 }
+
+// Keeps the list of mappings up to date by what perf events report.
+class ObservedMappings : public ForwardingSink {
+ public:
+  ObservedMappings(MappingWatch* watch, EventSink* next) : ForwardingSink(next), watch_(*watch) {}
+
+  void OnMapping(MappingEvent mapping) override {
+    watch_.Add(mapping);
+    ForwardingSink::OnMapping(std::move(mapping));
+  }
+
+ private:
+  MappingWatch& watch_;
+};
 
 }  // namespace
 
@@ -99,6 +116,7 @@ Status AttachBackend::Start(const BackendConfig& config, pid_t, BackendChoice* c
   stopped_ns_ = next_ns_ = 0;
   scan_ = {};
   to_stop_.clear();
+  resting_.clear();
   budget_ = StopBudget();
   is_enabled_ = true;
 
@@ -124,11 +142,19 @@ void AttachBackend::ObserveMappings() {
   // Without it, mappings are compared each second.
   if (!observer_->Start(observed, 0, &ignored).ok()) observer_.reset();
   mapping_watch_.emplace(pid_);
+  mapping_watch_->Compare(nullptr);  // the first one delivers nothing
+}
+
+// The kernel ends the perf events of a process that executes a setuid program, and without such
+// events an executed program is found a second later.
+void AttachBackend::DeliverMappingAt(uint64_t ip, EventSink* sink) {
+  if (mapping_watch_ && !mapping_watch_->Covers(ip)) mapping_watch_->Compare(sink);
 }
 
 void AttachBackend::EndObserverIfSwitchesAreMany(EventSink* sink) {
   const uint64_t slice_ns = times_->MeanSliceNs();
   if (observer_ == nullptr || slice_ns == 0 || slice_ns >= kShortSliceNs) return;
+  mapping_watch_->Reset();
   mapping_watch_->Compare(sink);
   observer_->Disable();
   observer_->Drain(sink);
@@ -163,7 +189,10 @@ void AttachBackend::Drain(EventSink* sink) {
 }
 
 void AttachBackend::DeliverMappings(EventSink* sink) {
-  if (observer_ != nullptr) return observer_->Drain(sink);
+  if (observer_ != nullptr) {
+    ObservedMappings observed(&*mapping_watch_, sink);
+    return observer_->Drain(&observed);
+  }
   if (!mapping_watch_) return;
   const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
   if (now_ns - last_mappings_ns_ < kMappingsIntervalNs) return;
@@ -175,12 +204,19 @@ void AttachBackend::ScanThreads() {
   const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
   const uint64_t begin_cpu_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID);
   const uint64_t used_before_ns = times_->UsedNs();
-  to_stop_ = times_->ListRunning();
+  to_stop_ = WithoutResting(times_->ListRunning());
   std::reverse(to_stop_.begin(), to_stop_.end());
   scan_.listing_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID) - begin_cpu_ns;
   scan_.elapsed_ns = begin_ns - std::exchange(scan_.begin_ns, begin_ns);
   scan_.used_ns = times_->IsKnown() ? times_->UsedNs() - used_before_ns : scan_.elapsed_ns;
   scan_.stopped_before_ns = stopped_ns_;
+}
+
+std::vector<pid_t> AttachBackend::WithoutResting(std::vector<pid_t> threads) {
+  const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
+  std::erase_if(resting_, [now_ns](const auto& entry) { return entry.second <= now_ns; });
+  std::erase_if(threads, [this](pid_t tid) { return resting_.contains(tid); });
+  return threads;
 }
 
 // Where many threads wait for a CPU, each is waited for, and others want the lock of the session.
@@ -239,12 +275,17 @@ void AttachBackend::CountStop(const ThreadStop& thread) {
 }
 
 void AttachBackend::TakeBurst(ThreadStop* thread, pid_t tid, double period, EventSink* sink) {
+  DeliverMappingAt(thread->registers().rip, sink);
   BurstSample head;
   head.pid = static_cast<uint32_t>(pid_);
   head.tid = static_cast<uint32_t>(tid);
   head.time_ns = ClockNs(CLOCK_MONOTONIC);
   const TracedBurst burst = tracer_->Trace(*thread, limits_);
   if (mode_ == TraceMode::kVerify) Verify(thread, burst);
+  if (thread->IsInRestartableSequence()) {
+    ++counts_["in-restartable-sequence"];
+    resting_[tid] = ClockNs(CLOCK_MONOTONIC) + kRestNs;
+  }
   CountStop(*thread);
   thread->LetGo();
   statistics_.lookahead_instructions += burst.interpreted;
@@ -254,6 +295,8 @@ void AttachBackend::TakeBurst(ThreadStop* thread, pid_t tid, double period, Even
   if (burst.branches.size() >= 2) {
     ++statistics_.bursts;
     statistics_.taken_branches += burst.branches.size();
+  } else if (burst.cost.has_all_instructions) {
+    ++counts_[NameOf(trace::Counter::kNoStream)];
   }
   weights_.Deliver(head, period, {&segment, 1}, burst.cost, sink);
 }

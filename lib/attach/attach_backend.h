@@ -65,6 +65,7 @@ class AttachBackend : public Backend {
 
   Status CheckOptions(const BackendConfig& config) const;
   void ObserveMappings();
+  void DeliverMappingAt(uint64_t ip, EventSink* sink);
   void EndObserverIfSwitchesAreMany(EventSink* sink);
   void ScanThreads();
   // Stops each thread that the scan found to run for a burst, or some of them.
@@ -74,6 +75,7 @@ class AttachBackend : public Backend {
   void CountStop(const ThreadStop& thread);
   void Verify(ThreadStop* thread, const TracedBurst& burst);
   void LetLateThreadsGo();
+  std::vector<pid_t> WithoutResting(std::vector<pid_t> threads);
   void DeliverMappings(EventSink* sink);
   void DeliverStatistics(EventSink* sink) const;
   uint64_t Period() const;
@@ -94,6 +96,8 @@ class AttachBackend : public Backend {
   // Threads that are to be let go when they stop, or to be waited for. Meanwhile no other thread is
   // stopped.
   std::list<ThreadStop> late_;
+  // Until when (CLOCK_MONOTONIC) threads are not stopped, by thread.
+  std::map<pid_t, uint64_t> resting_;
 
   // Of mappings: the first if there are perf events and threads seldom switch, neither if another
   // backend reports them.

@@ -144,7 +144,9 @@ Verification ProcessTracer::Verify(ThreadStop* thread, const TracedBurst& burst)
     const std::span<const uint8_t> code = window.At(ip);
     ControlFlow flow;
     const bool is_known = DecodeControlFlow(code, ip, &flow);
-    if (!is_known || AccessesFlags(code) || steps == kMaxSteps) return verified;
+    const bool may_step = is_known && !AccessesFlags(code) && steps != kMaxSteps;
+    // A sequence that is stepped is aborted at each step, and never ends.
+    if (!may_step || thread->IsInRestartableSequence()) return verified;
     if (!thread->Step()) return verified;
     const uint64_t next = thread->registers().rip;
     const bool is_conditional = flow.kind == BranchKind::kConditional && next == ip + flow.length;

@@ -58,7 +58,8 @@ class ProcessTracer {
   // `thread` is stopped, and of the process.
   TracedBurst Trace(const ThreadStop& thread, const trace::BurstLimits& limits);
 
-  // Steps the thread through the burst that was traced last, and compares. When this process dies
+  // Steps the thread through the burst that was traced last, and compares, up to a restartable
+  // sequence. When this process dies
   // meanwhile, so does the other one: its trap flag stays set.
   Verification Verify(ThreadStop* thread, const TracedBurst& burst);
 

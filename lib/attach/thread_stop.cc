@@ -19,6 +19,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,7 +27,9 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/proc_path.h"
+#include "image/process_memory.h"
 #include "trace/native/signal_context.h"
+#include "trace/restartable_sequence.h"
 
 namespace hbbp {
 namespace {
@@ -80,6 +83,22 @@ struct SoftwareBytes {
   uint32_t xstate_size;
 };
 constexpr uint32_t kInitialMxcsr = 0x1f80;
+
+// The request and the struct of ptrace(2), which libraries before glibc 2.34 do not have.
+constexpr auto kGetRseqConfiguration = static_cast<__ptrace_request>(0x420f);
+struct RseqConfiguration {
+  uint64_t area;
+  uint32_t area_size;
+  uint32_t signature;
+  uint32_t flags;
+  uint32_t padding;
+};
+
+template <typename Value>
+bool ReadValue(pid_t pid, uint64_t address, Value* value) {
+  const std::span bytes(reinterpret_cast<uint8_t*>(value), sizeof(Value));
+  return ReadProcessMemory(pid, RuntimeAddress{address}, bytes) == sizeof(Value);
+}
 
 void LoadGeneral(const void* thread, trace::MachineState* state) {
   const user_regs_struct& from = static_cast<const ThreadStop*>(thread)->registers();
@@ -174,11 +193,14 @@ StopOutcome ThreadStop::StopLater() {
 // `status` is the kernel's word for a stop.
 StopOutcome ThreadStop::Judge(int status) {
   is_stopped_ = true;
-  const bool has_stepped = std::exchange(is_stepping_, false) && status == SIGTRAP;
+  const bool was_stepping = std::exchange(is_stepping_, false);
+  const bool has_stepped = was_stepping && status == SIGTRAP;
   if (!has_stepped) {
     const bool is_event = status >> 8 == PTRACE_EVENT_STOP;
     if (!is_event) signal_ = status;
-    if (status != kInterrupted) return StopOutcome::kInSignal;
+    // The trap of the step would end the process once the thread is let go.
+    if (was_stepping && is_event && HasTrapOfStep()) (void)GoOnToTrap(PTRACE_CONT);
+    if (was_stepping || status != kInterrupted) return StopOutcome::kInSignal;
   }
   if (::ptrace(PTRACE_GETREGS, tid_, nullptr, &registers_) != 0) {
     is_stopped_ = false;
@@ -186,6 +208,19 @@ StopOutcome ThreadStop::Judge(int status) {
   }
   if (!has_stepped) GoOnWithSystemCall();
   return StopOutcome::kStopped;
+}
+
+// Returns whether a stop of the process is reported in front of the trap of a step that was made at
+// the same time.
+bool ThreadStop::HasTrapOfStep() const {
+  constexpr size_t kMaxSignals = 32;
+  __ptrace_peeksiginfo_args which = {0, 0, kMaxSignals};  // those of the thread
+  siginfo_t waiting[kMaxSignals];
+  const long count = ::ptrace(PTRACE_PEEKSIGINFO, tid_, &which, waiting);
+  return std::any_of(waiting, waiting + std::max(count, 0L), [](const siginfo_t& signal) {
+    return signal.si_signo == SIGTRAP &&
+           (signal.si_code == TRAP_TRACE || signal.si_code == TRAP_BRKPT);
+  });
 }
 
 bool ThreadStop::MayStep() const {
@@ -201,9 +236,12 @@ bool ThreadStop::MayStep() const {
   return (std::strtoull(status->c_str() + ignored + kIgnored.size(), nullptr, 16) & kTrap) == 0;
 }
 
-bool ThreadStop::Step() {
+bool ThreadStop::Step() { return GoOnToTrap(PTRACE_SINGLESTEP); }
+
+bool ThreadStop::GoOnToTrap(int request) {
   is_stopped_ = false;
-  if (::ptrace(PTRACE_SINGLESTEP, tid_, nullptr, nullptr) != 0) return false;  // it was killed
+  const auto how = static_cast<__ptrace_request>(request);
+  if (::ptrace(how, tid_, nullptr, nullptr) != 0) return false;  // it was killed
   is_stepping_ = true;
   const Patience patience(kPatienceNs);
   for (;;) {
@@ -223,6 +261,23 @@ void ThreadStop::GoOnWithSystemCall() {
   user_regs_struct again = registers_;
   again.rax = static_cast<uint64_t>(-kRestartWithoutHandler);
   ::ptrace(PTRACE_SETREGS, tid_, nullptr, &again);
+}
+
+uint64_t ThreadStop::FindSequenceSlot() const {
+  RseqConfiguration registered = {};
+  void* const size = reinterpret_cast<void*>(sizeof(registered));
+  if (::ptrace(kGetRseqConfiguration, tid_, size, &registered) < 0) return 0;
+  return registered.area == 0 ? 0 : registered.area + trace::kOffsetOfDescriptorAddress;
+}
+
+bool ThreadStop::IsInRestartableSequence() {
+  if (!sequence_slot_) sequence_slot_ = FindSequenceSlot();
+  uint64_t address = 0;
+  trace::SequenceDescriptor sequence;
+  const bool is_set =
+      *sequence_slot_ != 0 && ReadValue(pid_, *sequence_slot_, &address) && address != 0;
+  if (!is_set || !ReadValue(pid_, address, &sequence)) return false;
+  return registers_.rip - sequence.start_ip < sequence.post_commit_offset;
 }
 
 // The kernel writes to the area what it writes to the frame of a signal, but for the words of

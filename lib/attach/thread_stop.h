@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "trace/interpreter/program_reader.h"
 
@@ -63,6 +64,9 @@ class ThreadStop {
   const user_regs_struct& registers() const { return registers_; }
   // Returns whether it was in a system call, or at its end.
   bool IsInSystemCall() const { return static_cast<int64_t>(registers_.orig_rax) >= 0; }
+  // Returns whether it is in a restartable sequence (rseq), which the kernel aborts when the thread
+  // goes on. Before Linux 5.13 it never is.
+  bool IsInRestartableSequence();
   // Returns whether it executes 32-bit code.
   bool IsOf32Bit() const { return registers_.cs == 0x23; }
   // The object must outlive it.
@@ -75,7 +79,10 @@ class ThreadStop {
   StopOutcome Poll();
   StopOutcome Judge(int status);
   bool FollowExec();
+  bool HasTrapOfStep() const;
+  bool GoOnToTrap(int request);
   void GoOnWithSystemCall();
+  uint64_t FindSequenceSlot() const;
   void LoadVector(trace::MachineState* state) const;
 
   const pid_t pid_;
@@ -87,6 +94,8 @@ class ThreadStop {
   bool is_stepping_ = false;
   int signal_ = 0;  // to deliver when it goes on
   uint64_t stopped_since_ns_ = 0;
+  // Where the thread stores which restartable sequence it enters; 0 if it has none.
+  std::optional<uint64_t> sequence_slot_;
   user_regs_struct registers_ = {};
   // Not on the stack of the LookAhead, which is small.
   alignas(64) mutable uint8_t xsave_area_[kXsaveBytes];

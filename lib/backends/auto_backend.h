@@ -41,6 +41,7 @@ class AutoBackend : public Backend {
   void ResetInChild() override { chosen_->ResetInChild(); }
   void AbandonInChild() override { chosen_->AbandonInChild(); }
   int DrainIntervalMs() const override { return chosen_->DrainIntervalMs(); }
+  bool SamplesNeedCpuTime() const override { return chosen_->SamplesNeedCpuTime(); }
 
  private:
   const std::vector<std::unique_ptr<Backend>> candidates_;

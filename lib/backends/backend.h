@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "base/recorded_access.h"
+#include "base/shared_start.h"
 #include "base/status.h"
+#include "base/wakeup.h"
 #include "events/event_sink.h"
 
 namespace hbbp {
@@ -60,6 +62,14 @@ struct BackendConfig {
   uint32_t burst_branches = 0;
   RecordedKinds recorded_kinds = 0;  // in bursts; in mode kLookAhead only
   std::vector<ConcurrentSampler> concurrent;
+  // Posted when Drain should be called before its interval is over, also by signal handlers. It
+  // must outlive them. nullptr: Drain is called in time.
+  Wakeup* drain_request = nullptr;
+  // Threads of the library, of which samples are not missed. nullptr: none but the worker.
+  std::vector<pid_t> (*own_threads)() = nullptr;
+  // What the forked processes of a program share of its start; it must outlive signal handlers.
+  // nullptr: each Start is one of its own.
+  SharedStart* shared_start = nullptr;
 };
 
 // Describes one of the sources of a started backend.
@@ -123,6 +133,8 @@ class Backend {
 
   // Returns the longest time between two calls of Drain in which the buffers do not overflow.
   virtual int DrainIntervalMs() const = 0;
+  // Returns whether the calling process has samples only if it uses CPU time.
+  virtual bool SamplesNeedCpuTime() const { return false; }
 };
 
 // Makes a backend of kEbs, kLbr (which has EBS as well), kIbs, kSwbt or kEbsAndSwbt. kPerf takes

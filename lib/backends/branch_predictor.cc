@@ -1,5 +1,9 @@
 #include "backends/branch_predictor.h"
 
+#include <sys/mman.h>
+
+#include <new>
+
 namespace hbbp {
 namespace {
 
@@ -20,12 +24,19 @@ bool IsSure(int8_t lean) { return lean >= 1 || lean <= -2; }
 }  // namespace
 
 BranchPredictor::BranchPredictor() {
+  void* const memory = ::mmap(nullptr, Bytes(), PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  targets_[0] = static_cast<Target*>(memory);
+  directions_[0] = reinterpret_cast<Direction*>(targets_[0] + (kTables << kTargetBits));
   for (size_t i = 0; i < kTables; ++i) {
-    directions_[i].resize(size_t{1} << kTableBits);
-    targets_[i].resize(size_t{1} << kTargetBits);
+    targets_[i] = targets_[0] + (i << kTargetBits);
+    directions_[i] = directions_[0] + (i << kTableBits);
     for (size_t n = 0; n < kHistory[i]; ++n) oldest_factors_[i] *= kFactor;
   }
 }
+
+BranchPredictor::~BranchPredictor() { ::munmap(targets_[0], Bytes()); }
 
 void BranchPredictor::StartBurst() {
   seen_ = 0;

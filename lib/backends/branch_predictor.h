@@ -15,7 +15,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "base/taken_branch.h"
 
@@ -25,7 +24,11 @@ class BranchPredictor {
  public:
   enum class Outcome : uint8_t { kUnknown, kPredicted, kMispredicted };
 
+  // Throws std::bad_alloc. A burst uses a small part of the tables, and only that takes memory.
   BranchPredictor();
+  ~BranchPredictor();
+  BranchPredictor(const BranchPredictor&) = delete;
+  BranchPredictor& operator=(const BranchPredictor&) = delete;
 
   // Returns the size of its tables.
   static constexpr uint64_t Bytes() {
@@ -61,8 +64,9 @@ class BranchPredictor {
   // Returns what selects the entry of a table, for the branch at `ip`.
   uint64_t Select(size_t table, uint64_t ip) const;
 
-  std::vector<Direction> directions_[kTables];
-  std::vector<Target> targets_[kTables];
+  // In one mapping, which begins with zeros.
+  Direction* directions_[kTables];
+  Target* targets_[kTables];
   uint64_t history_[kMaxHistory] = {};  // a ring of hashes of branches
   // Hashes of the last branches, as many as kHistory says: a polynomial in kFactor, from which the
   // oldest branch is subtracted when a new one is added.

@@ -33,8 +33,9 @@ struct PlannedEvent {
   uint64_t random_period = 0;    // mean of the random periods; 0: periods are not random
   // Samples of the kernel are dropped, because the PMU cannot filter them.
   bool drops_kernel = false;
-  uint64_t sample_ns = 0;  // approximate time that a sample takes from its thread
-  uint64_t switch_ns = 0;  // time that the event adds to a context switch
+  uint64_t guest_samples = 0;  // that were dropped
+  uint64_t sample_ns = 0;      // approximate time that a sample takes from its thread
+  uint64_t switch_ns = 0;      // time that the event adds to a context switch
 
   bool HasStack() const { return HasStreams(choice.kind); }
   // Only user code is counted, but an interrupt may come so late that it finds the thread in the

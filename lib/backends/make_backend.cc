@@ -39,11 +39,13 @@ void AddPerfBackend(SourceKind kind, Candidates* candidates) {
   candidates->push_back(std::make_unique<PerfBackend>(kind));
 }
 
-// Adds a backend that traces branches, but not under a debugger, which would stop the process at
-// each sample, because that is a SIGTRAP. gdb starts programs by a shell, and counts SIGTRAPs to
-// find out when the program has begun. Returns why none was added.
-std::string AddTracingBackend(Candidates* candidates) {
-  if (const pid_t tracer = TracerPid()) {
+// Adds a backend that traces branches of process `pid`, or of the calling one (0), but not there
+// under a debugger, which would stop the process at each sample, because that is a SIGTRAP. gdb
+// starts programs by a shell, and counts SIGTRAPs to find out when the program has begun. Returns
+// why none was added.
+std::string AddTracingBackend(pid_t pid, Candidates* candidates) {
+  const pid_t tracer = pid == 0 ? TracerPid() : 0;
+  if (tracer != 0) {
     return "no SWBT: process " + std::to_string(tracer) +
            " traces this one (ptrace), and would be notified of each sample as a SIGTRAP; ask for "
            "the source swbt to trace branches all the same";
@@ -79,7 +81,7 @@ std::unique_ptr<Backend> MakeBackend(SourceKind kind, pid_t pid) {
       const bool may_trace = kind == SourceKind::kAuto;
       find_alternative = may_trace ? &FindNone : &FindSwbt;
       AddPerfBackend(SourceKind::kLbr, &candidates);
-      if (may_trace) refusals = AddTracingBackend(&candidates);
+      if (may_trace) refusals = AddTracingBackend(pid, &candidates);
       AddPerfBackend(SourceKind::kEbs, &candidates);
       break;
     }

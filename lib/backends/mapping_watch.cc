@@ -2,21 +2,23 @@
 
 #include <time.h>
 
+#include <iterator>
 #include <utility>
-#include <vector>
 
 #include "base/clock.h"
 #include "events/current_mapping.h"
-#include "image/process_maps.h"
 
 namespace hbbp {
 
 void MappingWatch::Compare(EventSink* sink) {
   const StatusOr<std::vector<Mapping>> mappings = ReadProcessMaps(pid_);
-  if (!mappings.ok()) return;
+  if (mappings.ok()) Compare(*mappings, sink);
+}
+
+void MappingWatch::Compare(const std::vector<Mapping>& mappings, EventSink* sink) {
   const uint64_t now = ClockNs(CLOCK_MONOTONIC);
   std::map<uint64_t, uint64_t> code;
-  for (const Mapping& mapping : *mappings) {
+  for (const Mapping& mapping : mappings) {
     if (!mapping.executable) continue;
     code[mapping.start.value] = mapping.end.value;
     const auto known = known_.find(mapping.start.value);
@@ -25,6 +27,11 @@ void MappingWatch::Compare(EventSink* sink) {
     sink->OnMapping(MappingAt(mapping, now));
   }
   known_ = std::move(code);
+}
+
+bool MappingWatch::Covers(uint64_t address) const {
+  const auto next = known_.upper_bound(address);
+  return next != known_.begin() && address < std::prev(next)->second;
 }
 
 }  // namespace hbbp

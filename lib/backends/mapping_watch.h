@@ -7,8 +7,10 @@
 
 #include <cstdint>
 #include <map>
+#include <vector>
 
 #include "events/event_sink.h"
+#include "image/process_maps.h"
 
 namespace hbbp {
 
@@ -19,6 +21,12 @@ class MappingWatch {
 
   // Delivers the executable mappings that were not there at the last call; none at the first call.
   void Compare(EventSink* sink);
+  // The same with mappings that were read just now.
+  void Compare(const std::vector<Mapping>& mappings, EventSink* sink);
+  // What others have reported counts as known.
+  void Add(const MappingEvent& mapping) { known_[mapping.start.value] = mapping.end.value; }
+  // Returns whether a known executable mapping has the address.
+  bool Covers(uint64_t address) const;
   // Makes the next call the first one.
   void Reset() { known_.clear(); }
 

@@ -32,6 +32,9 @@ class PairBackend : public Backend {
   void ResetInChild() override;
   void AbandonInChild() override;
   int DrainIntervalMs() const override;
+  bool SamplesNeedCpuTime() const override {
+    return first_->SamplesNeedCpuTime() && second_->SamplesNeedCpuTime();
+  }
 
  private:
   const std::unique_ptr<Backend> first_;

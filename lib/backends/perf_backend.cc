@@ -82,9 +82,9 @@ Status PerfBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   HBBP_ASSIGN_OR_RETURN(plan_, MakePlan(config));
   bursts_.BeginRun(EventOfStacks(plan_));
   ibs_.clear();
-  const CpuIdentity cpu = ThisCpu();
-  const IbsErrata errata = FindIbsErrata(cpu.family, cpu.model);
-  for (const PlannedEvent& planned : plan_.events) ibs_.emplace_back(planned.ibs_kind, errata);
+  for (const PlannedEvent& planned : plan_.events) {
+    ibs_.emplace_back(planned.ibs_kind, cpu_.ibs_errata);
+  }
   HBBP_ASSIGN_OR_RETURN(cpus_, ListOnlineCpus());
   only_threads_ = config.threads;
   period_mode_ = config.period_mode;
@@ -236,6 +236,7 @@ void PerfBackend::Drain(EventSink* sink) {
 void PerfBackend::ReportLosses(EventSink* sink) {
   for (uint32_t i = 0; i < plan_.events.size(); ++i) {
     TraceStatistics statistics;
+    AddCounter("guest-samples", plan_.events[i].guest_samples, &statistics.counters);
     if (plan_.events[i].HasStack()) {
       bursts_.losses().AppendTo(&statistics.counters);
       if (bursts_.extent_unit() == BurstExtent::kEvents) {
@@ -245,8 +246,8 @@ void PerfBackend::ReportLosses(EventSink* sink) {
       correction_.AppendTo(&statistics.counters);
     } else if (plan_.events[i].ibs_kind != IbsKind::kNone) {
       ibs_[i].AppendTo(&statistics.counters);
-    } else {
-      continue;
+    } else if (statistics.counters.empty()) {
+      continue;  // perhaps an event that only observes, which is of no source
     }
     sink->OnTraceStatistics(i, statistics);
   }
@@ -280,6 +281,10 @@ void PerfBackend::DeliverSample(int cpu, std::span<const uint8_t> record, EventS
   if (identity->period != 0) head->period = identity->period;
   const size_t planned = identity->planned;
   sampling_ns_ += plan_.events[planned].sample_ns;
+  if (IsOfGuest(head->misc)) {
+    ++plan_.events[planned].guest_samples;
+    return;
+  }
   if (plan_.events[planned].HasStack()) {
     DeliverStack(*head, planned, record, sink);
     return;

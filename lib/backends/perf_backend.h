@@ -52,6 +52,7 @@ class PerfBackend : public Backend {
   }
   void ResetInChild() override;
   int DrainIntervalMs() const override { return drain_interval_ms_; }
+  bool SamplesNeedCpuTime() const override { return target_ == 0; }
 
   // Returns whether threads were started since the last call.
   bool TakeNewThreads() { return std::exchange(sees_new_threads_, false); }

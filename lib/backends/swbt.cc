@@ -4,6 +4,7 @@
 // of a burst among its segments. Disable and Close stop the tracer.
 #include "backends/swbt.h"
 
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -103,12 +104,17 @@ constexpr double kExpensiveSwitchShare = 0.01;
 // and more than this share of all time; otherwise scans for threads would cost as much.
 constexpr double kMinSwitchShare = 0.001;
 constexpr uint64_t kComparisonIntervalNs = 1'000'000'000;
-// Time until the first comparison, which is short because many processes live only for seconds.
+// Time until the first comparison, which is short because many processes live only for seconds. It
+// doubles up to the interval: at first a server may be waiting for its client.
 constexpr uint64_t kFirstComparisonNs = 50'000'000;
 constexpr double kMaxDrainIntervalMs = 1000;
+// The interval where handlers request a drain when their buffers fill up.
+constexpr int kRequestedDrainIntervalMs = 400;
 constexpr uint64_t kListingIntervalNs = 500'000'000;
 constexpr uint64_t kMappingsIntervalNs = 1'000'000'000;
 constexpr int kDisableTimeoutMs = 1000;
+// What takes long takes a thousandth of the time.
+constexpr uint64_t kCostDivisor = 1000;
 // So many are known before ended ones are looked for.
 constexpr size_t kMinKnownThreads = 64;
 constexpr char kFilterWasSet[] =
@@ -176,14 +182,22 @@ bool IsForbidden(const Mapping& mapping) {
          !mapping.path.starts_with("/dev/zero");
 }
 
-// Returns whether other processes may store to the memory. They cannot store to the native stubs.
+// Returns whether other processes may store to the memory of the program. They cannot store to the
+// native stubs.
 bool IsSharedMemory(const Mapping& mapping) {
-  return mapping.shared && mapping.writable && !mapping.path.starts_with("/memfd:hbbp-stubs") &&
+  return mapping.shared && mapping.writable && !mapping.path.starts_with("/memfd:hbbp-") &&
          !IsForbidden(mapping) && !mapping.path.starts_with("anon_inode:");
 }
 
 const char* NameBreakpoints() {
   return BreakpointsAreHit() ? ", breakpoints" : ", no breakpoints, as none is ever hit";
+}
+
+// Forked processes take what the first one has measured.
+ProcessorTiming MeasureOnceFor(const SharedStart* shared) {
+  if (shared == nullptr) return MeasureProcessor();
+  static const ProcessorTiming measured = MeasureProcessor();
+  return measured;
 }
 
 }  // namespace
@@ -196,14 +210,25 @@ bool SwbtBackend::IsProfilerSample(const IpSample& sample) const {
 }
 
 int SwbtBackend::DrainIntervalMs() const {
-  constexpr auto kFirstMs = static_cast<int>(kFirstComparisonNs / 1'000'000);
-  const bool is_first = may_replace_events_ && comparisons_ == 0;
-  if (is_first) return std::min(drain_interval_ms_, kFirstMs);
   const bool is_dense = begins_densely_ && trace::Tracer::Get().IsDense();
-  return is_dense ? dense_drain_interval_ms_ : drain_interval_ms_;
+  int interval_ms = is_dense ? dense_drain_interval_ms_ : drain_interval_ms_;
+  if (may_replace_events_) {
+    const uint64_t until_next_ns = ComparisonIntervalNs(ClockNs(CLOCK_MONOTONIC));
+    interval_ms = std::min(interval_ms, static_cast<int>(until_next_ns / 1'000'000) + 1);
+  }
+  if (threads_inherit_) return interval_ms;
+  const uint64_t last_birth_ns = std::max(start_ns_, last_birth_ns_);
+  const bool is_steady = ClockNs(CLOCK_MONOTONIC) - last_birth_ns >= kNoBirthsNs;
+  return std::min(interval_ms, is_steady ? kSteadyThreadsIntervalMs : kThreadsIntervalMs);
 }
 
 Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendChoice* choice) {
+  if (const pid_t tracer = config.pid != 0 ? TracerPid(config.pid) : 0) {
+    return MakeStatus(StatusCode::kUnsupported,
+                      "process %d traces process %d, as a debugger or strace, and a process can "
+                      "have one tracer only",
+                      tracer, config.pid);
+  }
   if (config.pid != 0) {
     return MakeStatus(StatusCode::kInvalidArgument,
                       "the branches of another process are traced on request (--source swbt)");
@@ -215,8 +240,10 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
                       "what the handlers of tracing need: sample with EBS");
   }
   excluded_ = excluded;
+  own_threads_ = config.own_threads;
   only_threads_ = config.threads;
   max_events_ = DescriptorBudget();
+  handlers_request_drains_ = config.drain_request != nullptr;
   missed_threads_ = threads_by_timer_ = 0;
   last_sampler_ = 0;
   has_ended_early_ = false;
@@ -239,6 +266,7 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   draw_ = PeriodDraw::SeededByTime();
   ChooseBudget(config);
   mode_ = NameOfMode(config.trace_mode);
+  shared_start_ = config.shared_start;
   trace::TracerConfig tracer_config;
   tracer_config.mode = ModeOf(config.trace_mode);
   burst_limits_ = DefaultBurstLimits(config.trace_mode, burst_extent_);
@@ -250,13 +278,18 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   if (begins_densely_) {
     tracer_config.dense_samples = kDenseSamples;
     tracer_config.samples_by_burst = kDensity;
+    // Bursts of a process that does not begin densely come as much more rarely.
+    const bool is_dense = shared_start_ == nullptr || shared_start_->dense_samples < kDenseSamples;
+    if (!is_dense) tracer_config.handler_reserve_ns /= kDensity;
   }
+  tracer_config.shared_start = config.shared_start;
   tracer_config.may_use_breakpoints = uses_breakpoints;
   tracer_config.carries_late_samples = trigger_.IsClock();
   tracer_config.uses_real_time_signals = uses_real_time_signals_;
   if (config.trace_mode == TraceMode::kLookAhead) {
     tracer_config.recorded_kinds = config.recorded_kinds;
   }
+  tracer_config.drain_request = config.drain_request;
   tracer_config.keeps_handler_times = !config.concurrent.empty();
   const int error_number = trace::Tracer::Get().Open(tracer_config);
   if (error_number == EBUSY) {
@@ -265,7 +298,10 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
                       "time, because signals and debug registers are the process's");
   }
   if (error_number != 0) return ErrnoStatus(error_number, "setting up software branch tracing");
-  if (has_events_) {
+  const bool may_have_timers = MayReplaceEvents(config);
+  samples_by_event_ = has_events_ && !(may_have_timers && PrefersTimers());
+  may_replace_events_ = samples_by_event_ && may_have_timers;
+  if (samples_by_event_) {
     // Without an observer, mappings are compared each second.
     observer_ = std::make_unique<PerfBackend>(SourceKind::kNone);
     BackendConfig observed;
@@ -277,27 +313,28 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   }
   PrepareWeights(config);
   start_ns_ = ClockNs(CLOCK_MONOTONIC);
-  switch_cost_.Begin(0, only_threads_, excluded, switch_ns_);
-  may_replace_events_ = has_events_ && attr_.sigtrap && trigger_.IsClock() &&
-                        config.event == EventKind::kAuto && config.period == 0 &&
-                        config.frequency_hz == 0 && config.period_mode != PeriodMode::kRandom &&
-                        config.trace_mode == TraceMode::kLookAhead && config.concurrent.empty();
+  switch_cost_.Begin(0, only_threads_, excluded, samples_by_event_ ? switch_ns_ : 0);
+  if (has_events_ && !samples_by_event_) {
+    method_ = std::string("CPU-time timers of threads") + NameBreakpoints() +
+              ": by context switches, perf events took too much CPU time in another process of "
+              "the program; -e task-clock keeps them";
+  }
   last_comparison_ns_ = start_ns_;
   last_birth_ns_ = 0;
   last_thread_count_ = 0;
-  comparisons_ = 0;
   last_cpu_ns_ = ClockNs(CLOCK_PROCESS_CPUTIME_ID);
   last_switching_ns_ = 0;
   // Forbidden memory must be known before anything is interpreted.
-  if (Status known = RefreshMappings(); !known.ok()) {
+  if (Status known = RefreshMappings(nullptr); !known.ok()) {
     Close();
     return known;
   }
   next_descriptors_ns_ = 0;
   CheckUserfaultfd();
+  next_scan_ns_ = 0;
+  blocked_time_.Begin(uses_real_time_signals_ ? trace::kSampleSignal : SIGTRAP);
   trace::Tracer::Get().Enable();
   threads_inherit_ = true;
-  samples_by_event_ = has_events_;
   draws_ = samples_at_draw_ = 0;
   sampled_threads_.clear();
   drawn_periods_.clear();
@@ -307,6 +344,10 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
                            period_ >= kMinDividedNs && config.max_overhead == 0;
   next_first_draw_ns_ = 0;
   Status status = AttachThreads();
+  if (!status.ok() && has_events_ && !samples_by_event_) {
+    samples_by_event_ = threads_inherit_ = true;
+    status = AttachThreads();
+  }
   periods_with_draws_ = 0;
   lost_periods_ = lost_share_ = 0;
   dense_drain_interval_ms_ = ChooseDrainInterval(period_);
@@ -325,7 +366,7 @@ void SwbtBackend::PrepareWeights(const BackendConfig& config) {
   max_known_threads_ = kMinKnownThreads;
   std::optional<ProcessorTiming> processor;
   if (trigger_.IsClock()) {
-    processor = assumed_processor_ ? *assumed_processor_ : MeasureProcessor();
+    processor = assumed_processor_ ? *assumed_processor_ : MeasureOnceFor(shared_start_);
   }
   code_cache->SetAccessTiming(processor ? processor->accesses : trace::AccessTiming{});
   const uint64_t of_observer = observer_ != nullptr ? observer_->BufferBytes() : 0;
@@ -457,9 +498,10 @@ void SwbtBackend::ChooseBudget(const BackendConfig& config) {
   if (config.max_overhead != 0) handler_share_ = config.max_overhead / 2;
 }
 
-// Returns an interval in which at most half of the buffers fill up.
+// Returns an interval in which at most half of the buffers fill up, if handlers do not say that
+// they do.
 int SwbtBackend::ChooseDrainInterval(uint64_t period_of_bursts) const {
-  if (!threads_inherit_) return kThreadsIntervalMs;
+  if (handlers_request_drains_) return kRequestedDrainIntervalMs;
   const double events_per_ms = trigger_.FastestPerNs() * 1e6;
   const double period_ms = static_cast<double>(period_of_bursts) / events_per_ms;
   const auto cpus = static_cast<double>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
@@ -589,15 +631,30 @@ bool SwbtBackend::ThreadsMayHaveChanged() {
   return true;
 }
 
+// Returns the time between a comparison at `begin_ns` and the next one.
+uint64_t SwbtBackend::ComparisonIntervalNs(uint64_t begin_ns) const {
+  return std::clamp(begin_ns - start_ns_, kFirstComparisonNs, kComparisonIntervalNs);
+}
+
+// Returns whether timers may replace perf events: nothing was asked for that only these have.
+bool SwbtBackend::MayReplaceEvents(const BackendConfig& config) const {
+  return has_events_ && attr_.sigtrap && trigger_.IsClock() && IsDefault(config) &&
+         config.event == EventKind::kAuto && config.period_mode != PeriodMode::kRandom &&
+         config.concurrent.empty();
+}
+
+bool SwbtBackend::PrefersTimers() const {
+  return shared_start_ != nullptr && shared_start_->prefers_timers.load(std::memory_order_relaxed);
+}
+
 // Compares the time of switches with CPU time, and replaces events by timers if it is too much. It
 // does not do so while threads start, because a scan would find them too late for a timer.
 void SwbtBackend::ReplaceEventsIfSwitchesAreExpensive(EventSink* sink) {
   const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
-  const uint64_t interval_ns = comparisons_ == 0 ? kFirstComparisonNs : kComparisonIntervalNs;
+  const uint64_t interval_ns = ComparisonIntervalNs(last_comparison_ns_);
   if (!may_replace_events_ || now_ns - last_comparison_ns_ < interval_ns) return;
   const bool is_steady = last_birth_ns_ < last_comparison_ns_;
   const auto elapsed_ns = static_cast<double>(now_ns - last_comparison_ns_);
-  ++comparisons_;
   last_comparison_ns_ = now_ns;
   const uint64_t cpu_ns = ClockNs(CLOCK_PROCESS_CPUTIME_ID);
   const uint64_t switching_ns = switch_cost_.SpentNs();
@@ -613,6 +670,10 @@ void SwbtBackend::ReplaceEventsIfSwitchesAreExpensive(EventSink* sink) {
     return;
   }
   ReplaceEventsByTimers(*std::move(timers), sink);
+  // Timers find threads later than events, so processes that may have many decide for themselves.
+  if (shared_start_ != nullptr && samplers_.size() == 1) {
+    shared_start_->prefers_timers.store(true, std::memory_order_relaxed);
+  }
   char text[192];
   std::snprintf(text, sizeof(text),
                 "CPU-time timers of threads%s: by context switches, perf events took some %.1f %% "
@@ -640,7 +701,6 @@ StatusOr<std::map<pid_t, ThreadSampler>> SwbtBackend::OpenTimers() {
 void SwbtBackend::ReplaceEventsByTimers(std::map<pid_t, ThreadSampler> timers, EventSink* sink) {
   may_replace_events_ = samples_by_event_ = threads_inherit_ = false;
   samplers_ = std::move(timers);
-  drain_interval_ms_ = std::min(drain_interval_ms_, kSteadyThreadsIntervalMs);
   switch_cost_.End();
   if (observer_ == nullptr) return;
   mapping_watch_.Compare(sink);
@@ -681,11 +741,13 @@ void SwbtBackend::Drain(EventSink* sink) {
       CheckUserfaultfd();
     }
   }
-  if (observer_ != nullptr) {
-    observer_->Drain(sink);
-  } else {
-    DeliverNewMappings(sink);
-  }
+  if (observer_ != nullptr) observer_->Drain(sink);
+  const bool mappings_are_old = ClockNs(CLOCK_MONOTONIC) - last_mappings_ns_ >= kMappingsIntervalNs;
+  // On failure the ranges stay as they were.
+  if (mappings_are_old) (void)RefreshMappings(sink);
+  const bool is_last = !tracer.is_enabled() && !has_ended_early_;
+  if ((mappings_are_old && !has_ended_early_) || is_last) ScanBlockedSignals();
+  may_compare_mappings_ = observer_ == nullptr;
   if (tracer.is_enabled()) {
     if (ClockNs(CLOCK_MONOTONIC) - start_ns_ >= kPrewarmAfterNs) tracer.Prewarm();
     if (ThreadsMayHaveChanged()) {
@@ -697,10 +759,7 @@ void SwbtBackend::Drain(EventSink* sink) {
     const uint64_t since_draw = Samples() - samples_at_draw_;
     const bool is_time_to_draw = since_draw >= kSamplesByDraw * sampled_threads_.size();
     if (draws_periods_ && since_draw > 0 && is_time_to_draw) DrawPeriods();
-    if (ClockNs(CLOCK_MONOTONIC) - last_mappings_ns_ >= kMappingsIntervalNs) {
-      (void)RefreshMappings();  // on failure the ranges stay as they were
-      if (CountSeccompFilters() > seccomp_filters_) EndForFilter();
-    }
+    if (mappings_are_old && CountSeccompFilters() > seccomp_filters_) EndForFilter();
     CheckUserfaultfd();
     ReplaceEventsIfSwitchesAreExpensive(sink);
   }
@@ -760,11 +819,23 @@ double SwbtBackend::NominalPeriod(pid_t tid) {
   return static_cast<double>(inherited->second);
 }
 
+// Between two comparisons, code may have been mapped that is executed already.
+void SwbtBackend::DeliverMappingsFor(std::span<const TakenBranch> branches, EventSink* sink) {
+  if (!may_compare_mappings_) return;
+  const bool is_known =
+      std::all_of(branches.begin(), branches.end(),
+                  [this](const TakenBranch& branch) { return mapping_watch_.Covers(branch.from); });
+  if (is_known) return;
+  may_compare_mappings_ = false;
+  mapping_watch_.Compare(sink);
+}
+
 void SwbtBackend::DeliverBurst(const trace::BurstView& view, EventSink* sink) {
   const auto tid = static_cast<pid_t>(view.tid);
   if (draws_periods_) sampled_threads_.insert(tid);
   if (samplers_.contains(tid)) periods_with_draws_ += view.periods;
   const std::span<const TakenBranch> branches(view.branches, view.count);
+  DeliverMappingsFor(branches, sink);
   const auto begun = unfinished_.find(view.tid);
   const bool is_whole = begun == unfinished_.end() && view.end == trace::PartEnd::kLast;
   if (is_whole) {
@@ -851,6 +922,8 @@ void SwbtBackend::DeliverStatistics(EventSink* sink) {
   if (threads_by_timer_ != 0) {
     statistics.counters.emplace_back("threads-by-timer", threads_by_timer_);
   }
+  const uint64_t blocked_ms = blocked_time_.ns() / 1'000'000;
+  if (blocked_ms != 0) statistics.counters.emplace_back("signal-blocked-ms", blocked_ms);
   sink->OnTraceStatistics(0, statistics);
 }
 
@@ -873,10 +946,12 @@ void SwbtBackend::AppendDisagreements(Counters* counters) {
       });
 }
 
-// Updates the ranges that look-ahead must not read, and those where no breakpoint may be.
-Status SwbtBackend::RefreshMappings() {
+// Updates the ranges that look-ahead must not read, and those where no breakpoint may be. Delivers
+// new mappings to a sink.
+Status SwbtBackend::RefreshMappings(EventSink* sink) {
   last_mappings_ns_ = ClockNs(CLOCK_MONOTONIC);
   HBBP_ASSIGN_OR_RETURN(const std::vector<Mapping> mappings, ReadProcessMaps(0));
+  if (observer_ == nullptr) mapping_watch_.Compare(mappings, sink);
   std::vector<trace::ForbiddenRange> forbidden;
   for (const Mapping& mapping : mappings) {
     if (IsSharedMemory(mapping)) trace::Tracer::Get().SetOthersStore();
@@ -891,7 +966,6 @@ Status SwbtBackend::RefreshMappings() {
 
 // Checks so rarely that it takes at most a thousandth of the time for any number of descriptors.
 void SwbtBackend::CheckUserfaultfd() {
-  constexpr uint64_t kCostDivisor = 1000;
   trace::CodeCache& code_cache = *trace::Tracer::Get().code_cache();
   const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
   if (code_cache.reads_may_block() || begin_ns < next_descriptors_ns_) return;
@@ -900,10 +974,19 @@ void SwbtBackend::CheckUserfaultfd() {
   next_descriptors_ns_ = begin_ns + std::max(kMappingsIntervalNs, cost_ns * kCostDivisor);
 }
 
-void SwbtBackend::DeliverNewMappings(EventSink* sink) {
-  if (ClockNs(CLOCK_MONOTONIC) - last_mappings_ns_ >= kMappingsIntervalNs) {
-    mapping_watch_.Compare(sink);
-  }
+// Lists the threads so rarely that it takes at most a thousandth of the time.
+void SwbtBackend::ScanBlockedSignals() {
+  const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
+  if (begin_ns < next_scan_ns_) return;
+  StatusOr<std::vector<pid_t>> threads = ListThreadsAmong(only_threads_);
+  if (!threads.ok()) return;
+  std::vector<pid_t> own = own_threads_ == nullptr ? std::vector<pid_t>() : own_threads_();
+  own.push_back(excluded_);
+  std::erase_if(*threads, [&own](pid_t tid) { return std::ranges::find(own, tid) != own.end(); });
+  blocked_time_.Scan(*threads, [](pid_t tid) {
+    return trace::Tracer::Get().IsInHandler(static_cast<uint32_t>(tid));
+  });
+  next_scan_ns_ = begin_ns + (ClockNs(CLOCK_MONOTONIC) - begin_ns) * kCostDivisor;
 }
 
 // Divides the time that handlers have for bursts; a burst stands for the samples that were dropped

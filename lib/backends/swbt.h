@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "backends/blocked_time.h"
 #include "backends/burst_weights.h"
 #include "backends/mapping_watch.h"
 #include "backends/perf_backend.h"
@@ -59,6 +60,7 @@ class SwbtBackend : public Backend {
   void ResetInChild() override;
   void AbandonInChild() override;
   int DrainIntervalMs() const override;
+  bool SamplesNeedCpuTime() const override { return true; }
 
   // These are for tests: they behave as if perf_event_open were refused, or as if the kernel were
   // older than 5.13, or as if the processor had been measured to be this one.
@@ -93,11 +95,15 @@ class SwbtBackend : public Backend {
   void EndFirstPeriods();
   void DrawFirstPeriods();
   bool ThreadsMayHaveChanged();
+  uint64_t ComparisonIntervalNs(uint64_t begin_ns) const;
+  bool MayReplaceEvents(const BackendConfig& config) const;
+  bool PrefersTimers() const;
   void ReplaceEventsIfSwitchesAreExpensive(EventSink* sink);
   StatusOr<std::map<pid_t, ThreadSampler>> OpenTimers();
   void ReplaceEventsByTimers(std::map<pid_t, ThreadSampler> timers, EventSink* sink);
   void EndEarly(const char* reason);
   void EndForFilter();
+  void DeliverMappingsFor(std::span<const TakenBranch> branches, EventSink* sink);
   void DeliverBurst(const trace::BurstView& view, EventSink* sink);
   double NominalPeriod(pid_t tid);
   double PeriodOf(const trace::BurstView& view);
@@ -106,9 +112,9 @@ class SwbtBackend : public Backend {
                        EventSink* sink);
   void DeliverStatistics(EventSink* sink);
   void AppendDisagreements(Counters* counters);
-  void DeliverNewMappings(EventSink* sink);
-  Status RefreshMappings();
+  Status RefreshMappings(EventSink* sink);
   void CheckUserfaultfd();
+  void ScanBlockedSignals();
 
   bool force_timers_ = false;
   bool force_real_time_signals_ = false;
@@ -136,6 +142,7 @@ class SwbtBackend : public Backend {
   double lost_periods_ = 0;          // by draws
   double lost_share_ = 0;            // of the periods of threads with samplers
   pid_t excluded_ = 0;
+  std::vector<pid_t> (*own_threads_)() = nullptr;
   std::vector<pid_t> only_threads_;          // sorted; empty: all
   size_t max_events_ = 0;                    // limit for descriptors
   std::map<pid_t, ThreadSampler> samplers_;  // by the thread that they were opened for
@@ -150,15 +157,16 @@ class SwbtBackend : public Backend {
   uint64_t signal_ns_ = 0;
   uint64_t switch_ns_ = 0;
   SwitchCost switch_cost_;
+  SharedStart* shared_start_ = nullptr;
   bool may_replace_events_ = false;
   // These are for comparisons of the time of switches with CPU time.
-  uint64_t comparisons_ = 0;
   uint64_t last_comparison_ns_ = 0;
   uint64_t last_cpu_ns_ = 0;
   uint64_t last_switching_ns_ = 0;
   uint64_t last_birth_ns_ = 0;  // when a thread was found
   int drain_interval_ms_ = 0;
   int dense_drain_interval_ms_ = 0;
+  bool handlers_request_drains_ = false;
   uint64_t missed_threads_ = 0;
   uint64_t threads_by_timer_ = 0;  // with a timer for want of descriptors
   uint64_t last_thread_count_ = 0;
@@ -166,10 +174,13 @@ class SwbtBackend : public Backend {
   uint64_t start_ns_ = 0;
   uint64_t last_mappings_ns_ = 0;
   uint64_t next_descriptors_ns_ = 0;
+  uint64_t next_scan_ns_ = 0;
+  BlockedTime blocked_time_;  // with the signal of samples blocked
   RseqSections rseq_sections_;
   std::map<uint64_t, std::string> disagreement_names_;  // by address, as of the first disagreement
   std::unique_ptr<PerfBackend> observer_;  // of mappings and new threads, if there are perf events
   MappingWatch mapping_watch_{0};          // without an observer
+  bool may_compare_mappings_ = false;      // in this Drain, for code that it does not know
   bool all_handlers_ended_ = true;
   bool has_ended_early_ = false;
   int seccomp_filters_ = 0;                                        // at the start

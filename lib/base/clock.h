@@ -23,6 +23,14 @@ inline uint64_t ClockNs(clockid_t clock) {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
+// Returns the time of CLOCK_MONOTONIC so long from now.
+inline timespec DeadlineIn(int milliseconds) {
+  constexpr uint64_t kSecondNs = 1'000'000'000;
+  const uint64_t deadline_ns =
+      ClockNs(CLOCK_MONOTONIC) + static_cast<uint64_t>(milliseconds) * 1'000'000;
+  return {static_cast<time_t>(deadline_ns / kSecondNs), static_cast<long>(deadline_ns % kSecondNs)};
+}
+
 }  // namespace hbbp
 
 #endif  // HBBP_LIB_BASE_CLOCK_H_

@@ -1,23 +1,32 @@
 #include "base/own_status.h"
 
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
 #include <string>
+#include <utility>
 
 #include "base/files.h"
+#include "base/proc_path.h"
 
 namespace hbbp {
 namespace {
 
-// Returns the value of the first of these fields that exists, or 0.
-int ReadField(std::initializer_list<const char*> names) {
+constexpr char kOwnStatus[] = "/proc/self/status";
+
+std::string ReadStatus(const std::string& path) {
   constexpr size_t kMaxBytes = 1 << 16;
-  const StatusOr<std::string> status = ReadTextFile("/proc/self/status", kMaxBytes);
-  if (!status.ok()) return 0;
+  StatusOr<std::string> status = ReadTextFile(path, kMaxBytes);
+  return status.ok() ? std::move(*status) : std::string();
+}
+
+// Returns the value of the first of these fields that exists, or 0.
+int ReadField(std::initializer_list<const char*> names, const std::string& path = kOwnStatus) {
+  const std::string status = ReadStatus(path);
   for (const char* const name : names) {
-    const size_t line = status->find(name);
-    if (line != std::string::npos) return std::atoi(status->c_str() + line + std::strlen(name));
+    const size_t line = status.find(name);
+    if (line != std::string::npos) return std::atoi(status.c_str() + line + std::strlen(name));
   }
   return 0;
 }
@@ -26,6 +35,19 @@ int ReadField(std::initializer_list<const char*> names) {
 
 int CountSeccompFilters() { return ReadField({"\nSeccomp_filters:", "\nSeccomp:"}); }
 
-pid_t TracerPid() { return ReadField({"\nTracerPid:"}); }
+pid_t TracerPid(pid_t pid) {
+  return ReadField({"\nTracerPid:"}, pid == 0 ? kOwnStatus : ProcPath(pid, "status"));
+}
+
+bool BlocksSignal(pid_t tid, int signal) {
+  constexpr char kBlocked[] = "\nSigBlk:";
+  constexpr int kHexadecimal = 16;
+  const std::string status = ReadStatus(ProcPath(0, tid, "status"));
+  const size_t line = status.find(kBlocked);
+  if (line == std::string::npos) return false;
+  const uint64_t blocked =
+      std::strtoull(status.c_str() + line + std::strlen(kBlocked), nullptr, kHexadecimal);
+  return (blocked >> (signal - 1) & 1) != 0;
+}
 
 }  // namespace hbbp

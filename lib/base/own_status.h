@@ -1,4 +1,4 @@
-// Reads fields of /proc/self/status.
+// Reads fields of /proc/self/status, and of that of its threads and of other processes.
 #ifndef HBBP_LIB_BASE_OWN_STATUS_H_
 #define HBBP_LIB_BASE_OWN_STATUS_H_
 
@@ -11,8 +11,13 @@ namespace hbbp {
 // the dynamic linker has made before.
 int CountSeccompFilters();
 
-// Returns the process that traces the main thread by ptrace (a debugger, strace), or 0.
-pid_t TracerPid();
+// Returns the process that traces the main thread of process `pid` by ptrace (a debugger, strace),
+// or 0. A `pid` of 0 is the calling process.
+pid_t TracerPid(pid_t pid = 0);
+
+// Returns whether the thread of the calling process blocks the signal; false if /proc does not show
+// it.
+bool BlocksSignal(pid_t tid, int signal);
 
 }  // namespace hbbp
 

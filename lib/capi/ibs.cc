@@ -76,6 +76,8 @@ hbbp_ibs_line MakeLine(const ProfileData& data, const IbsAccesses& record) {
   HBBP_INIT(hbbp_ibs_line, line);
   line.pid = data.threads[record.thread].pid;
   line.tid = data.threads[record.thread].tid;
+  static_assert(hbbp::kUnknownNode == HBBP_NO_INDEX);
+  line.node = record.node;
   line.address = record.address;
   SetAccesses(record, &line);
   return line;

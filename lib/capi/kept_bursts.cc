@@ -17,6 +17,7 @@ Status ReadKeptDetail(const char* options, uint64_t bytes, KeptDetail* detail) {
   }
   KeepBursts(bytes, detail);
   KeepData(detail);
+  detail->memory_nodes = &NodesOfThisMachine;
   return OkStatus();
 }
 

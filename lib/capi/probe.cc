@@ -1,8 +1,11 @@
 // The functions of probe.h. hbbp_probe_create parses the productions and makes a BurstProbe,
-// hbbp_probe_run passes it the bursts of an analysis, and the others copy what it has recorded.
+// hbbp_probe_run passes it the bursts of an analysis, hbbp_probe_start has a worker do that with
+// those of a session, and the others copy what it has recorded.
 // Rows and hot streams of a table are made when they are first asked for after a run; the grammars
 // that have the streams grow with each burst of a run, which can be cancelled.
 #include <hbbp/probe.h>
+#include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -15,11 +18,15 @@
 #include "capi/analysis_handle.h"
 #include "capi/boundary.h"
 #include "capi/host_handle.h"
+#include "capi/probe_worker.h"
+#include "capi/session_handle.h"
 #include "capi/taxonomy_handle.h"
 #include "probes/builtin_productions.h"
 #include "probes/burst_probe.h"
 #include "probes/hot_streams.h"
 #include "probes/trace_grammar.h"
+#include "session/session_registry.h"
+#include "session/worker_thread.h"
 
 using hbbp::BranchKind;
 using hbbp::BurstProbe;
@@ -111,6 +118,14 @@ struct hbbp_probe {
   const ProductionEngine& engine() const { return probe_.engine(); }
 
   Status Run(const hbbp::Analysis& analysis, uint64_t first, const hbbp::Work& work);
+  Status StartWorker(hbbp::Session* session, int interval_ms);
+  Status StopWorker();
+  // Return kInvalidState while the worker has the probe, and where it cannot run.
+  Status CheckIdle(const char* function) const;
+  Status CheckMayRun(const char* function) const;
+  bool HasWorker() const { return worker_ != nullptr; }
+  bool IsInWorker() const { return worker_ != nullptr && worker_->IsThisThread(); }
+  bool IsLost() const { return worker_ != nullptr && worker_->IsLost(); }
 
   // Both are of tables of any kind, and live until the next run.
   const std::vector<CountTable::Entry>& RowsOf(size_t table) const {
@@ -139,6 +154,9 @@ struct hbbp_probe {
 
  private:
   bool CallHandler(const hbbp::BurstCall& of_burst) const;
+  Status RunInThisThread(const hbbp::Analysis& analysis, uint64_t first, const hbbp::Work& work);
+  Status FollowSession(hbbp::Session* session, uint64_t* next, bool* has_bursts,
+                       const hbbp::Work& work);
 
   void FollowTraces() {
     for (size_t i = 0; i < grammars_.size(); ++i) grammars_[i].Follow(engine().trace(i));
@@ -162,6 +180,7 @@ struct hbbp_probe {
   bool has_failed_ = false;
   mutable std::mutex texts_mutex_;
   mutable std::set<std::string> texts_;
+  std::unique_ptr<ProbeWorker> worker_;  // the last member, since it uses the others
 };
 
 bool hbbp_probe::CallHandler(const hbbp::BurstCall& of_burst) const {
@@ -188,13 +207,72 @@ bool hbbp_probe::CallHandler(const hbbp::BurstCall& of_burst) const {
   return handler_(&call, user_data_) != HBBP_PROBE_GO_ON;
 }
 
+Status hbbp_probe::CheckIdle(const char* function) const {
+  if (worker_ == nullptr) return OkStatus();
+  return MakeStatus(StatusCode::kInvalidState, "%s: the probe has a worker: hbbp_probe_stop first",
+                    function);
+}
+
 Status hbbp_probe::Run(const hbbp::Analysis& analysis, uint64_t first, const hbbp::Work& work) {
-  if (is_running_ || has_failed_) {
-    return MakeStatus(StatusCode::kInvalidState, "hbbp_probe_run: %s",
-                      is_running_ ? "the probe is running; its handler cannot run it"
-                                  : "there was no memory for what another run recorded; create "
-                                    "another probe");
+  HBBP_RETURN_IF_ERROR(CheckIdle("hbbp_probe_run"));
+  return RunInThisThread(analysis, first, work);
+}
+
+Status hbbp_probe::StartWorker(hbbp::Session* session, int interval_ms) {
+  HBBP_RETURN_IF_ERROR(CheckIdle("hbbp_probe_start"));
+  HBBP_RETURN_IF_ERROR(CheckMayRun("hbbp_probe_start"));
+  auto worker = std::make_unique<ProbeWorker>(
+      [this, session, next = uint64_t{0}, has_bursts = false](const hbbp::Work& work) mutable {
+        return FollowSession(session, &next, &has_bursts, work);
+      },
+      interval_ms);
+  worker_ = std::move(worker);
+  Status status = worker_->Start();
+  if (!status.ok()) worker_.reset();
+  return status;
+}
+
+Status hbbp_probe::StopWorker() {
+  if (worker_ == nullptr) {
+    return MakeStatus(StatusCode::kInvalidState, "hbbp_probe_stop: the probe has no worker");
   }
+  if (worker_->IsThisThread()) {
+    return MakeStatus(StatusCode::kInvalidState, "hbbp_probe_stop: its handler cannot stop it");
+  }
+  if (worker_->IsLost()) {
+    return MakeStatus(StatusCode::kInvalidState,
+                      "hbbp_probe_stop: the process forked while the worker was running the probe, "
+                      "which this child cannot use");
+  }
+  Status status = worker_->Stop();
+  worker_.reset();
+  return status;
+}
+
+// Runs the bursts of the session from number `*next` on.
+Status hbbp_probe::FollowSession(hbbp::Session* session, uint64_t* next, bool* has_bursts,
+                                 const hbbp::Work& work) {
+  HBBP_ASSIGN_OR_RETURN(const hbbp::Analysis analysis,
+                        hbbp::Analyze(session->Snapshot(work), {}, work));
+  const uint64_t before = probe_.totals().bursts;
+  Status status = RunInThisThread(analysis, *next, work);
+  *next = probe_.next();
+  *has_bursts |= probe_.totals().bursts != before;
+  if (!status.ok() || *has_bursts) return status;
+  return MakeStatus(StatusCode::kNotFound, "the session has no bursts that count (yet)");
+}
+
+Status hbbp_probe::CheckMayRun(const char* function) const {
+  if (!is_running_ && !has_failed_) return OkStatus();
+  return MakeStatus(StatusCode::kInvalidState, "%s: %s", function,
+                    is_running_ ? "the probe is running; its handler cannot run it"
+                                : "there was no memory for what another run recorded; create "
+                                  "another probe");
+}
+
+Status hbbp_probe::RunInThisThread(const hbbp::Analysis& analysis, uint64_t first,
+                                   const hbbp::Work& work) {
+  HBBP_RETURN_IF_ERROR(CheckMayRun("hbbp_probe_run"));
   is_running_ = has_failed_ = true;
   DropResults();
   struct AtEnd {
@@ -321,15 +399,24 @@ hbbp_probe_stream GetStream(const FoundStreams::Stream& found, size_t fields) {
   return stream;
 }
 
+bool HasWorker(const hbbp_probe* probe) { return probe != nullptr && probe->HasWorker(); }
+
 bool HasTable(const hbbp_probe* probe, size_t table) {
   return probe != nullptr && table < probe->set().tables().size();
 }
 
 Status CheckTable(const char* function, const hbbp_probe* probe, size_t table) {
   if (probe == nullptr) return NullArgument(function, "probe");
+  HBBP_RETURN_IF_ERROR(probe->CheckIdle(function));
   if (HasTable(probe, table)) return OkStatus();
   return MakeStatus(StatusCode::kInvalidArgument, "%s: table %zu of %zu", function, table,
                     probe->set().tables().size());
+}
+
+void* DestroyProbe(void* probe) {
+  hbbp::SessionRegistry::Get().AddWorker(::gettid());
+  delete static_cast<hbbp_probe*>(probe);
+  return nullptr;
 }
 
 }  // namespace
@@ -366,7 +453,16 @@ HBBP_API hbbp_status hbbp_probe_create(const hbbp_probe_options* options, hbbp_p
   });
 }
 
-HBBP_API void hbbp_probe_destroy(hbbp_probe* probe) { delete probe; }
+HBBP_API void hbbp_probe_destroy(hbbp_probe* probe) {
+  if (probe == nullptr || probe->IsLost()) return;
+  if (!probe->IsInWorker()) {
+    delete probe;
+    return;
+  }
+  // Its worker cannot wait for its own end. Without a thread, it goes on: nothing else is safe.
+  const auto thread = hbbp::StartWorkerThread(&DestroyProbe, probe);
+  if (thread.ok()) ::pthread_detach(*thread);
+}
 
 HBBP_API hbbp_status hbbp_probe_run(hbbp_probe* probe, const hbbp_analysis* analysis,
                                     uint64_t first_burst, const hbbp_work_options* work,
@@ -384,11 +480,34 @@ HBBP_API hbbp_status hbbp_probe_run(hbbp_probe* probe, const hbbp_analysis* anal
   });
 }
 
+HBBP_API hbbp_status hbbp_probe_start(hbbp_probe* probe, hbbp_session* session,
+                                      uint32_t interval_ms, hbbp_error* error) {
+  return Guard(error, [&]() -> Status {
+    constexpr uint32_t kDefaultMs = 1000, kMaxMs = 3'600'000;
+    if (probe == nullptr) return NullArgument("hbbp_probe_start", "probe");
+    if (session == nullptr) return NullArgument("hbbp_probe_start", "session");
+    if (interval_ms > kMaxMs) {
+      return MakeStatus(StatusCode::kInvalidArgument,
+                        "hbbp_probe_start: interval_ms: must be at most an hour, %u", kMaxMs);
+    }
+    return probe->StartWorker(session->session.get(),
+                              static_cast<int>(interval_ms == 0 ? kDefaultMs : interval_ms));
+  });
+}
+
+HBBP_API hbbp_status hbbp_probe_stop(hbbp_probe* probe, hbbp_error* error) {
+  return Guard(error, [&]() -> Status {
+    if (probe == nullptr) return NullArgument("hbbp_probe_stop", "probe");
+    return probe->StopWorker();
+  });
+}
+
 HBBP_API hbbp_status hbbp_probe_get_info(const hbbp_probe* probe, hbbp_probe_info* info,
                                          hbbp_error* error) {
   return Guard(error, [&]() -> Status {
     if (probe == nullptr) return NullArgument("hbbp_probe_get_info", "probe");
     if (info == nullptr) return NullArgument("hbbp_probe_get_info", "info");
+    HBBP_RETURN_IF_ERROR(probe->CheckIdle("hbbp_probe_get_info"));
     const hbbp::BurstProbeTotals& totals = probe->probe().totals();
     const std::vector<hbbp::BurstSource>& sources = probe->probe().sources();
     HBBP_INIT(hbbp_probe_info, full);
@@ -418,9 +537,11 @@ HBBP_API hbbp_status hbbp_probe_copy_productions(const hbbp_probe* probe, size_t
                                                  size_t count, size_t size,
                                                  hbbp_probe_production* productions, size_t* copied,
                                                  hbbp_error* error) {
-  return CopyHandleList({"hbbp_probe_copy_productions", "hbbp_probe_production", "productions"},
-                        "probe", probe, hbbp_probe_production_count(probe), {first, count, size},
-                        productions, copied, error, &GetProduction);
+  constexpr char kFunction[] = "hbbp_probe_copy_productions";
+  if (HasWorker(probe)) return Report(probe->CheckIdle(kFunction), error);
+  return CopyHandleList({kFunction, "hbbp_probe_production", "productions"}, "probe", probe,
+                        hbbp_probe_production_count(probe), {first, count, size}, productions,
+                        copied, error, &GetProduction);
 }
 
 HBBP_API size_t hbbp_probe_table_count(const hbbp_probe* probe) {
@@ -430,7 +551,9 @@ HBBP_API size_t hbbp_probe_table_count(const hbbp_probe* probe) {
 HBBP_API hbbp_status hbbp_probe_copy_tables(const hbbp_probe* probe, size_t first, size_t count,
                                             size_t size, hbbp_probe_table* tables, size_t* copied,
                                             hbbp_error* error) {
-  return CopyHandleList({"hbbp_probe_copy_tables", "hbbp_probe_table", "tables"}, "probe", probe,
+  constexpr char kFunction[] = "hbbp_probe_copy_tables";
+  if (HasWorker(probe)) return Report(probe->CheckIdle(kFunction), error);
+  return CopyHandleList({kFunction, "hbbp_probe_table", "tables"}, "probe", probe,
                         hbbp_probe_table_count(probe), {first, count, size}, tables, copied, error,
                         &GetTable);
 }
@@ -453,7 +576,8 @@ HBBP_API hbbp_status hbbp_probe_copy_fields(const hbbp_probe* probe, size_t tabl
 }
 
 HBBP_API size_t hbbp_probe_row_count(const hbbp_probe* probe, size_t table) {
-  return HasTable(probe, table) ? probe->engine().counts(table).rows() : 0;
+  const bool may_read = HasTable(probe, table) && !HasWorker(probe);
+  return may_read ? probe->engine().counts(table).rows() : 0;
 }
 
 HBBP_API hbbp_status hbbp_probe_copy_rows(const hbbp_probe* probe, size_t table, size_t first,
@@ -470,7 +594,8 @@ HBBP_API hbbp_status hbbp_probe_copy_rows(const hbbp_probe* probe, size_t table,
 }
 
 HBBP_API size_t hbbp_probe_stream_count(const hbbp_probe* probe, size_t table) {
-  return GuardCount([&] { return HasTable(probe, table) ? probe->StreamsOf(table).size() : 0; });
+  const bool may_read = HasTable(probe, table) && !HasWorker(probe);
+  return GuardCount([&] { return may_read ? probe->StreamsOf(table).size() : 0; });
 }
 
 HBBP_API hbbp_status hbbp_probe_copy_streams(const hbbp_probe* probe, size_t table, size_t first,

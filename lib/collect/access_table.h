@@ -68,13 +68,14 @@ class AccessTable {
   }
 
  private:
-  // The address, the source, thread, module and name, and the bytes.
-  using Key = std::tuple<uint64_t, uint32_t, uint32_t, uint32_t, uint32_t, uint64_t>;
+  // The address, the source, thread, module and name, the bytes, and the node.
+  using Key = std::tuple<uint64_t, uint32_t, uint32_t, uint32_t, uint32_t, uint64_t, uint32_t>;
 
   static constexpr uint64_t kCostOfDrop = 16;
 
   static Key KeyOf(const IbsAccesses& range) {
-    return {range.address, range.source, range.thread, range.module, range.name, range.bytes};
+    return {range.address, range.source, range.thread, range.module,
+            range.name,    range.bytes,  range.node};
   }
 
   void AddSums(const IbsAccesses& accesses) {

@@ -67,6 +67,7 @@ Aggregator::Aggregator(Locator* locator, const KeptDetail& detail, CountedMemory
       slice_clock_(detail.slice_ns),
       ip_table_(memory),
       branches_(memory),
+      read_memory_nodes_(detail.memory_nodes),
       ibs_charge_(memory) {}
 
 uint32_t Aggregator::AddSource(SourceRecord source) {
@@ -175,6 +176,9 @@ std::optional<SampleLocation> Aggregator::CountIbs(const IpSample& sample, const
 template std::optional<SampleLocation> Aggregator::CountIbs(const IpSample&, const IbsFetch&);
 
 void Aggregator::OnIbsOp(const IpSample& sample, const IbsOp& op) {
+  if (read_memory_nodes_ != nullptr && op.physical_address != 0) {
+    SetMemoryNodes(read_memory_nodes_());
+  }
   const std::optional<SampleLocation> location = CountIbs(sample, op);
   if (keepers_.data == nullptr || !location || !AccessesMemory(op)) return;
   keepers_.data->AddAccess(&locator_, sample, location->thread, op);

@@ -92,6 +92,11 @@ class Aggregator final : public ForwardingSink {
     keepers_.bursts.swap(keepers->bursts);
     keepers_.data.swap(keepers->data);
   }
+  // See IbsAttribution; `nodes` are instead of those of KeptDetail.
+  void SetMemoryNodes(const MemoryNodes* nodes) {
+    read_memory_nodes_ = nullptr;
+    ibs_attribution_.SetMemoryNodes(nodes);
+  }
   DataKeeper* data_keeper() { return keepers_.data.get(); }
 
   // Frees all memory that is not needed.
@@ -144,7 +149,8 @@ class Aggregator final : public ForwardingSink {
   std::vector<SourceTable> branch_tables_;  // by source
   std::pmr::vector<BranchCount> branches_;  // the first part is sorted
   size_t sorted_branches_ = 0;
-  std::vector<TakenBranch> locations_;  // of the burst that is being counted
+  std::vector<TakenBranch> locations_;         // of the burst that is being counted
+  const MemoryNodes* (*read_memory_nodes_)();  // is called when an op needs them
   IbsAttribution ibs_attribution_;
   MemoryCharge ibs_charge_;
   uint64_t burst_number_ = 0;

@@ -64,6 +64,10 @@ void IbsAttribution::AddAccess(uint32_t source, uint32_t thread, const IbsOp& op
   line.source = source;
   line.thread = thread;
   line.address = op.linear_address / kLineBytes * kLineBytes;
+  // The kernel clears addresses, and not always the bit of their validity, for callers that may not
+  // have them.
+  const bool is_known = nodes_ != nullptr && op.physical_address != 0;
+  if (is_known) line.node = nodes_->Find(op.physical_address);
   lines_.Add(MakeAccesses(op, line));
 }
 

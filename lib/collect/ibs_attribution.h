@@ -23,6 +23,7 @@
 #include "events/ibs_level.h"
 #include "events/ibs_sample.h"
 #include "events/samples.h"
+#include "perf/memory_nodes.h"
 #include "profile/profile_data.h"
 
 namespace hbbp {
@@ -37,6 +38,9 @@ class IbsAttribution {
 
   IbsAttribution() : IbsAttribution(Limits()) {}
   explicit IbsAttribution(const Limits& limits) : limits_(limits), lines_(limits.lines) {}
+
+  // `nodes` must outlive it, and may be filled later on; NULL: the nodes of lines are not known.
+  void SetMemoryNodes(const MemoryNodes* nodes) { nodes_ = nodes; }
 
   void Add(uint32_t source, const SampleLocation& location, const IbsOp& op);
   void Add(uint32_t source, const SampleLocation& location, const IbsFetch& fetch);
@@ -73,6 +77,7 @@ class IbsAttribution {
   void AddAccess(uint32_t source, uint32_t thread, const IbsOp& op);
 
   const Limits limits_;
+  const MemoryNodes* nodes_ = nullptr;
   std::vector<const char*> names_;  // a few literals, each once
   Sums sums_;
   Sums buckets_;

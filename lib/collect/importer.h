@@ -36,6 +36,8 @@ class Importer : public ForwardingSink {
   const RecordedLocator& locator() const { return locator_; }
   const Aggregator& aggregator() const { return aggregator_; }
   CountedMemory* memory() const { return memory_; }
+  // See IbsAttribution.
+  void SetMemoryNodes(const MemoryNodes* nodes) { aggregator_.SetMemoryNodes(nodes); }
 
   void OnMapping(MappingEvent mapping) override;
   void OnCode(CodeEvent code) override;

@@ -9,6 +9,7 @@
 #include "base/recorded_access.h"
 #include "collect/burst_keeper.h"
 #include "collect/data_keeper.h"
+#include "perf/memory_nodes.h"
 
 namespace hbbp {
 
@@ -20,6 +21,8 @@ struct KeptDetail {
   std::unique_ptr<BurstKeeper> (*new_burst_keeper)(CountedMemory*, const KeptDetail&) = nullptr;
   // What keeps accesses of IBS samples by data: KeepData (data_attribution.h) sets it.
   std::unique_ptr<DataKeeper> (*new_data_keeper)(CountedMemory*) = nullptr;
+  // Says which node memory is of: NodesOfThisMachine. NULL: nodes are not kept.
+  const MemoryNodes* (*memory_nodes)() = nullptr;
 };
 
 }  // namespace hbbp

@@ -97,6 +97,7 @@ StatusOr<ProfileData> ImportPerfData(std::unique_ptr<PerfDataReader> reader,
   SessionLog log(options.log);
   ImportMessages messages(&log);
   const PerfDataHeader& header = reader->header();
+  importer.SetMemoryNodes(&header.memory_nodes);
   const RecordImportTarget target = {
       &importer, [&](SourceRecord source) { return importer.AddSource(std::move(source)); },
       &importer.locator()};

@@ -21,8 +21,6 @@ namespace {
 constexpr uint32_t kProtectionExec = 4;  // PROT_EXEC of Linux
 constexpr size_t kMaxNotedProblems = 3;
 
-uint16_t CpuMode(uint16_t misc) { return misc & PERF_RECORD_MISC_CPUMODE_MASK; }
-
 // perf record -j selects by these bits; others say how entries are made.
 constexpr uint64_t kSelectingBits = PERF_SAMPLE_BRANCH_ANY_CALL | PERF_SAMPLE_BRANCH_ANY_RETURN |
                                     PERF_SAMPLE_BRANCH_IND_CALL | PERF_SAMPLE_BRANCH_ABORT_TX |
@@ -162,10 +160,8 @@ void PerfRecordImport::OnSample(const PerfEvent& event, const SampleRecord& samp
 // What was sampled `factor` times too seldom weighs as much more.
 void PerfRecordImport::AddRecord(const PerfEvent& event, const SampleRecord& sample,
                                  std::optional<uint64_t> period, double factor) {
-  const uint16_t mode = CpuMode(sample.misc);
   EventImport& state = WithSources(event);
-  if (mode == PERF_RECORD_MISC_GUEST_KERNEL || mode == PERF_RECORD_MISC_GUEST_USER ||
-      mode == PERF_RECORD_MISC_HYPERVISOR) {
+  if (IsOfGuest(sample.misc)) {
     ++state.guest_samples;
     return;
   }
@@ -219,7 +215,7 @@ void PerfRecordImport::AddIp(IpSample sample, bool is_exact, const BranchStack& 
     sample.ip = {origin.ip};
     sample.position = origin.position;
   }
-  if (state->ibs.kind() != IbsKind::kNone && !raw.empty()) {
+  if (state->ibs.kind() != IbsKind::kNone) {
     return state->ibs.Deliver(sample, raw, events_.order(), &jit_);
   }
   jit_.OnSample(sample);

@@ -1,3 +1,7 @@
+// The events of backends and feeds come in by the functions of EventSink. OnSample, OnBurst,
+// OnIbsOp and OnIbsFetch keep samples until the session calls Commit, which passes on those that
+// are complete to the Aggregator. BeginRun and AddSource, which sessions call when a run starts,
+// find the sources of earlier runs, and Snapshot adds up what these have counted.
 #include "collect/recorder.h"
 
 #include <unistd.h>
@@ -28,6 +32,7 @@ Recorder::Recorder(pid_t pid, const KeptDetail& detail, CountedMemory* memory)
     : ForwardingSink(&aggregator_),
       pid_(pid),
       slice_ns_(detail.slice_ns),
+      memory_nodes_(detail.memory_nodes),
       own_memory_(memory == nullptr ? std::make_unique<CountedMemory>() : nullptr),
       memory_(memory != nullptr ? memory : own_memory_.get()),
       locator_(pid, memory_),
@@ -185,6 +190,7 @@ void Recorder::Clear() {
   const pid_t pid = pid_;
   KeptDetail detail;
   detail.slice_ns = slice_ns_;
+  detail.memory_nodes = memory_nodes_;
   CountedMemory* const memory = memory_;
   std::unique_ptr<CountedMemory> own_memory = std::move(own_memory_);
   Aggregator::Keepers keepers;

@@ -113,6 +113,7 @@ class Recorder : public ForwardingSink {
 
   const pid_t pid_;
   const uint64_t slice_ns_;
+  const MemoryNodes* (*const memory_nodes_)();
   std::unique_ptr<CountedMemory> own_memory_;  // null: a given one is used
   CountedMemory* const memory_;
   LiveLocator locator_;

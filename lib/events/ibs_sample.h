@@ -20,6 +20,9 @@ enum class IbsDataSource : uint8_t {
   kPeerAgent = 12,   // coherent memory of another kind of processor
 };
 
+// This is a NUMA node that is not known.
+inline constexpr uint32_t kUnknownNode = UINT32_MAX;
+
 struct IbsOp {
   uint32_t capabilities = 0;
   // IBS_OP_CTL

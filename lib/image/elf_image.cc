@@ -181,16 +181,27 @@ StatusOr<std::unique_ptr<ElfImage>> ElfImage::FromFd(UniqueFd fd, const std::str
                                                      const ElfImageOptions& options) {
   HBBP_ASSIGN_OR_RETURN(std::unique_ptr<FileBytes> bytes,
                         FileBytes::FromFdToKeep(std::move(fd), name));
-  HBBP_ASSIGN_OR_RETURN(std::unique_ptr<ElfFile> file, ElfFile::Create(std::move(bytes), name));
-  return std::unique_ptr<ElfImage>(
-      new ElfImage(std::make_unique<State>(std::move(file), name, options)));
+  return FromBytes(std::move(bytes), name, options);
+}
+
+StatusOr<std::unique_ptr<ElfImage>> ElfImage::FromSharedFd(std::shared_ptr<const UniqueFd> fd,
+                                                           const std::string& name,
+                                                           const ElfImageOptions& options) {
+  HBBP_ASSIGN_OR_RETURN(std::unique_ptr<FileBytes> bytes,
+                        FileBytes::FromSharedFd(std::move(fd), name));
+  return FromBytes(std::move(bytes), name, options);
 }
 
 StatusOr<std::unique_ptr<ElfImage>> ElfImage::FromMemory(std::vector<uint8_t> bytes,
                                                          const std::string& name,
                                                          const ElfImageOptions& options) {
-  HBBP_ASSIGN_OR_RETURN(std::unique_ptr<ElfFile> file,
-                        ElfFile::Create(FileBytes::FromMemory(std::move(bytes)), name));
+  return FromBytes(FileBytes::FromMemory(std::move(bytes)), name, options);
+}
+
+StatusOr<std::unique_ptr<ElfImage>> ElfImage::FromBytes(std::unique_ptr<FileBytes> bytes,
+                                                        const std::string& name,
+                                                        const ElfImageOptions& options) {
+  HBBP_ASSIGN_OR_RETURN(std::unique_ptr<ElfFile> file, ElfFile::Create(std::move(bytes), name));
   return std::unique_ptr<ElfImage>(
       new ElfImage(std::make_unique<State>(std::move(file), name, options)));
 }

@@ -19,6 +19,8 @@
 
 namespace hbbp {
 
+class FileBytes;
+
 struct ElfImageOptions {
   // Separate debug files are searched for here, by build ID and by .gnu_debuglink; if it is empty,
   // nowhere.
@@ -34,6 +36,10 @@ class ElfImage : public ModuleCode {
   // Takes the descriptor, for a file that was deleted or replaced while it is open.
   static StatusOr<std::unique_ptr<ElfImage>> FromFd(UniqueFd fd, const std::string& name,
                                                     const ElfImageOptions& options = {});
+  // Shares the descriptor, which the caller keeps too.
+  static StatusOr<std::unique_ptr<ElfImage>> FromSharedFd(std::shared_ptr<const UniqueFd> fd,
+                                                          const std::string& name,
+                                                          const ElfImageOptions& options = {});
   // Takes a whole image in memory, such as the vdso.
   static StatusOr<std::unique_ptr<ElfImage>> FromMemory(std::vector<uint8_t> bytes,
                                                         const std::string& name,
@@ -43,7 +49,8 @@ class ElfImage : public ModuleCode {
   // Returns the raw bytes of NT_GNU_BUILD_ID, or nothing if there is none.
   std::span<const uint8_t> build_id() const;
 
-  // Returns the descriptor of the file, which this object owns, or -1 if the image is in memory.
+  // Returns the descriptor of the file, open as long as this object lives, or -1 if the image is in
+  // memory.
   int fd() const;
 
   // Both convert by program headers, and return nothing outside of every PT_LOAD.
@@ -79,6 +86,9 @@ class ElfImage : public ModuleCode {
 
  private:
   struct State;
+  static StatusOr<std::unique_ptr<ElfImage>> FromBytes(std::unique_ptr<FileBytes> bytes,
+                                                       const std::string& name,
+                                                       const ElfImageOptions& options);
   explicit ElfImage(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };

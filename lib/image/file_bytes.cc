@@ -17,8 +17,13 @@ constexpr uint64_t kMaxReadAtOnce = 64 << 20;
 }  // namespace
 
 StatusOr<std::unique_ptr<FileBytes>> FileBytes::FromFd(UniqueFd fd, const std::string& name) {
+  return FromSharedFd(std::make_shared<const UniqueFd>(std::move(fd)), name);
+}
+
+StatusOr<std::unique_ptr<FileBytes>> FileBytes::FromSharedFd(std::shared_ptr<const UniqueFd> fd,
+                                                             const std::string& name) {
   struct stat status;
-  if (::fstat(fd.get(), &status) != 0) return ErrnoStatus(errno, name);
+  if (::fstat(fd->get(), &status) != 0) return ErrnoStatus(errno, name);
   if (!S_ISREG(status.st_mode)) {
     return MakeStatus(StatusCode::kBadFormat, "%s: not a regular file", name.c_str());
   }
@@ -73,7 +78,7 @@ void FileBytes::Fill(uint64_t chunk) const {
   uint64_t at = chunk * kChunkSize;
   uint64_t end = std::min(at + kChunkSize, reserved_);
   while (at < end) {
-    ssize_t got = ::pread(fd_.get(), data_ + at, end - at, static_cast<off_t>(at));
+    ssize_t got = ::pread(fd_->get(), data_ + at, end - at, static_cast<off_t>(at));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) {
       size_ = std::min(size_, at);

@@ -25,6 +25,9 @@ class FileBytes {
   // Returns kBadFormat if `fd` is not a regular file, and kNoMemory if there is not enough address
   // space.
   static StatusOr<std::unique_ptr<FileBytes>> FromFd(UniqueFd fd, const std::string& name);
+  // Reads by a descriptor that others use too, so that one is enough for all of them.
+  static StatusOr<std::unique_ptr<FileBytes>> FromSharedFd(std::shared_ptr<const UniqueFd> fd,
+                                                           const std::string& name);
   // Opens a file that stays open as long as a profile. Its descriptor is moved out of the program's
   // way (UniqueFd::MoveUp); where no number is free for that, the file is read completely and
   // closed.
@@ -38,7 +41,7 @@ class FileBytes {
   // Returns the size when the file was opened, or less once a read has found an earlier end.
   uint64_t size() const { return size_; }
   // Returns -1 if this is memory.
-  int fd() const { return fd_.get(); }
+  int fd() const { return fd_ == nullptr ? -1 : fd_->get(); }
   // Returns everything if this is memory, otherwise nothing.
   std::span<const uint8_t> memory() const { return memory_; }
 
@@ -50,7 +53,7 @@ class FileBytes {
   FileBytes() = default;
   void Fill(uint64_t chunk) const;
 
-  UniqueFd fd_;
+  std::shared_ptr<const UniqueFd> fd_;  // null if this is memory
   std::vector<uint8_t> memory_;
   uint8_t* data_ = nullptr;
   uint64_t reserved_ = 0;

@@ -28,6 +28,7 @@ void IbsSamples::AddValues(const Sample& sample) {
 
 void IbsSamples::Deliver(IpSample sample, std::span<const uint8_t> raw, ByteOrder order,
                          EventSink* sink) {
+  if (raw.empty()) return sink->OnSample(sample);
   // A feed's registers may leave the address out.
   const auto move_to = [&sample](uint64_t address) {
     if (address != 0) sample.ip = {address};

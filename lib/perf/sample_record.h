@@ -4,6 +4,8 @@
 #ifndef HBBP_LIB_PERF_SAMPLE_RECORD_H_
 #define HBBP_LIB_PERF_SAMPLE_RECORD_H_
 
+#include <linux/perf_event.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -28,6 +30,13 @@ struct SampleHead {
   uint32_t cpu = 0;
   uint64_t period = 0;
 };
+
+// Returns whether a sample is of a guest or of the hypervisor, whose code is not known here.
+inline bool IsOfGuest(uint16_t misc) {
+  const uint16_t mode = misc & PERF_RECORD_MISC_CPUMODE_MASK;
+  return mode == PERF_RECORD_MISC_GUEST_KERNEL || mode == PERF_RECORD_MISC_GUEST_USER ||
+         mode == PERF_RECORD_MISC_HYPERVISOR;
+}
 
 // CounterValues is PERF_SAMPLE_READ: the counter of the event, or those of its group.
 class CounterValues {

@@ -139,6 +139,28 @@ bool ReadClock(RecordCursor& cursor, PerfDataHeader* header) {
   return true;
 }
 
+// Each node is followed by a size and then a bitmap, which has it once more.
+bool ReadMemoryNodes(RecordCursor& cursor, MemoryNodes* memory) {
+  constexpr uint64_t kKnownVersion = 1;
+  uint64_t version, count;
+  MemoryNodes read;
+  if (!cursor.Read(&version)) return false;
+  if (version != kKnownVersion) return true;
+  if (!cursor.Read(&read.block_bytes) || !cursor.Read(&count)) return false;
+  if (count > MemoryNodes::kMaxNodes) return false;
+  for (uint64_t i = 0; i < count; ++i) {
+    uint64_t number, size, bits;
+    U64View words;
+    if (!cursor.Read(&number) || !cursor.Read(&size) || !cursor.Read(&bits) ||
+        !cursor.ReadWords(bits / 64 + (bits % 64 != 0), &words)) {
+      return false;
+    }
+    read.nodes.push_back({static_cast<uint32_t>(number), {words.begin(), words.end()}});
+  }
+  *memory = std::move(read);
+  return true;
+}
+
 }  // namespace
 
 std::optional<uint32_t> PerfDataHeader::BranchStackDepth() const {
@@ -171,6 +193,7 @@ bool IsKnownFeature(PerfFeature feature) {
     case PerfFeature::kPmuMappings:
     case PerfFeature::kGroupDescription:
     case PerfFeature::kSampleTime:
+    case PerfFeature::kMemoryTopology:
     case PerfFeature::kClockId:
     case PerfFeature::kCompressed:
     case PerfFeature::kCpuPmuCaps:
@@ -242,6 +265,8 @@ bool ParseFeature(PerfFeature feature, std::span<const uint8_t> bytes, ByteOrder
     case PerfFeature::kSampleTime:
       return ReadNumber(cursor, &header->first_sample_time) &&
              ReadNumber(cursor, &header->last_sample_time);
+    case PerfFeature::kMemoryTopology:
+      return ReadMemoryNodes(cursor, &header->memory_nodes);
     case PerfFeature::kClockId:
       return ReadNumber(cursor, &header->clock_resolution);
     case PerfFeature::kCompressed:

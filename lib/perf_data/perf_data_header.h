@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "perf/byte_order.h"
+#include "perf/memory_nodes.h"
 #include "perf_data/perf_data_event.h"
 
 namespace hbbp {
@@ -31,6 +32,7 @@ enum class PerfFeature : uint32_t {
   kPmuMappings = 16,
   kGroupDescription = 17,
   kSampleTime = 21,
+  kMemoryTopology = 22,
   kClockId = 23,
   kCompressed = 27,
   kCpuPmuCaps = 28,
@@ -95,6 +97,7 @@ struct PerfDataHeader {
   std::optional<uint64_t> clock_resolution;  // ns
   std::optional<ClockPair> clock;
   std::vector<HybridPmu> hybrid_pmus;
+  MemoryNodes memory_nodes;
 
   // Returns how many entries a branch stack of this machine has, if the recording says it.
   std::optional<uint32_t> BranchStackDepth() const;

@@ -11,10 +11,11 @@ namespace hbbp {
 namespace {
 
 static_assert(sizeof(IbsCount) == 4 * 4 + 2 * 8 + 2 * 4);
-static_assert(sizeof(IbsAccesses) == 2 * 4 + 7 * 8 + 2 * 4 + 8);
+static_assert(offsetof(IbsAccesses, node) == 2 * 4 + 7 * 8 + 2 * 4 + 8);
 
 constexpr size_t kEventBytes = offsetof(IbsCount, level);  // events have no levels and buckets
 constexpr size_t kLineBytes = offsetof(IbsAccesses, module);
+constexpr size_t kDataBytes = offsetof(IbsAccesses, node);
 
 template <typename T>
 void WriteAll(const std::vector<T>& elements, size_t stored_bytes, SectionWriter* writer) {
@@ -51,7 +52,8 @@ std::vector<uint8_t> WriteIbs(const ProfileData& data) {
   WriteAll(data.ibs_counts, kEventBytes, &writer);
   WriteAll(data.ibs_buckets, sizeof(IbsCount), &writer);
   WriteAll(data.ibs_lines, kLineBytes, &writer);
-  WriteAll(data.ibs_data, sizeof(IbsAccesses), &writer);
+  WriteAll(data.ibs_data, kDataBytes, &writer);
+  for (const IbsAccesses& line : data.ibs_lines) writer.Put(line.node);
   return writer.Take();
 }
 
@@ -66,7 +68,10 @@ Status ReadIbs(std::span<const uint8_t> bytes, uint32_t version, ProfileData* da
     ReadAll(sizeof(IbsCount), &reader, &data->ibs_buckets);
   }
   ReadAll(version == 1 ? offsetof(IbsAccesses, local) : kLineBytes, &reader, &data->ibs_lines);
-  if (version >= 3) ReadAll(sizeof(IbsAccesses), &reader, &data->ibs_data);
+  if (version >= 3) ReadAll(kDataBytes, &reader, &data->ibs_data);
+  if (version >= 4) {
+    for (IbsAccesses& line : data->ibs_lines) line.node = reader.Get<uint32_t>();
+  }
   return reader.status();
 }
 

@@ -13,6 +13,8 @@
 //   module (2^32 - 1: none), u32 name (of a block; 2^32 - 1: none), u64 bytes. In a module the
 //   address is that of the file (p_vaddr), and [address, address + bytes) were accessed; of a
 //   block, and of all memory that has neither module nor name, address and bytes are 0
+//
+//   From section version 4 on: for each line, u32 NUMA node of its memory (2^32 - 1: not known)
 #ifndef HBBP_LIB_PROFILE_IBS_SECTION_H_
 #define HBBP_LIB_PROFILE_IBS_SECTION_H_
 

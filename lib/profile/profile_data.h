@@ -16,6 +16,7 @@
 
 #include "base/unique_fd.h"
 #include "base/work.h"
+#include "events/ibs_sample.h"
 #include "events/samples.h"
 #include "image/named_range.h"
 #include "profile/kernel_record.h"
@@ -176,8 +177,9 @@ struct IbsAccesses {
   uint64_t remote = 0;
   // These are of data only.
   uint32_t module = kNoModule;
-  uint32_t name = kNoIbsName;  // of a block: index of ibs_names
-  uint64_t bytes = 0;          // of a range in a module
+  uint32_t name = kNoIbsName;    // of a block: index of ibs_names
+  uint64_t bytes = 0;            // of a range in a module
+  uint32_t node = kUnknownNode;  // NUMA node of the memory of a line
 };
 
 // Returns the seed for AssignReplicates (estimate/ebs_replicates.h), which differs for samples that
@@ -203,7 +205,7 @@ struct ProfileData {
   // Both are sorted by module, offset, name, level, bucket, source, thread.
   std::vector<IbsCount> ibs_counts;    // by events
   std::vector<IbsCount> ibs_buckets;   // by latencies
-  std::vector<IbsAccesses> ibs_lines;  // sorted by address, source, thread
+  std::vector<IbsAccesses> ibs_lines;  // sorted by address, source, thread, node
   std::vector<IbsAccesses> ibs_data;   // sorted by module, name, address, bytes, source, thread
   std::vector<uint8_t> kept_bursts;    // encoded (kept_bursts.h); empty: there are none
 };

@@ -536,7 +536,7 @@ constexpr std::array<SectionFormat, 10> kSections = {{
     {SectionType::kModules, 4, "modules", WriteModules, ReadModules},
     {SectionType::kCounts, 2, "counts", WriteCounts, ReadCounts},
     {SectionType::kBranches, 2, "branches", WriteBranches, ReadBranches},
-    {SectionType::kIbs, 3, "ibs", WriteIbs, ReadIbs},
+    {SectionType::kIbs, 4, "ibs", WriteIbs, ReadIbs},
     {SectionType::kSlices, 1, "slices", WriteSlices, ReadSlices},
     {SectionType::kMerged, 1, "merged", WriteMerged, ReadMerged},
     {SectionType::kBursts, 1, "bursts", WriteBursts, ReadBursts},

@@ -1,5 +1,5 @@
 // Says when checkpoints are taken: soon and often at first, since programs may be killed early, and
-// each second later, unless their cost forbids it.
+// each second later, or after a tenth of the time of long runs, unless their cost forbids it.
 #ifndef HBBP_LIB_SESSION_CHECKPOINT_SCHEDULE_H_
 #define HBBP_LIB_SESSION_CHECKPOINT_SCHEDULE_H_
 
@@ -20,7 +20,9 @@ class CheckpointSchedule {
   // A checkpoint has taken `cost_ns` of CPU time.
   void Took(uint64_t cost_ns, uint64_t now_ns) {
     cost_ns_ += cost_ns;
-    interval_ns_ = std::min(2 * interval_ns_, kIntervalNs);
+    const uint64_t longest_ns =
+        std::clamp((now_ns - begin_ns_) / 10, kIntervalNs, kLongestIntervalNs);
+    interval_ns_ = std::min(2 * interval_ns_, longest_ns);
     const uint64_t charged_ns = cost_ns_ - std::min(cost_ns_, kFreeCostNs);
     due_ns_ = std::max(now_ns + interval_ns_, begin_ns_ + charged_ns * kCostDivisor);
   }
@@ -28,6 +30,7 @@ class CheckpointSchedule {
  private:
   static constexpr uint64_t kFirstIntervalNs = 20'000'000;
   static constexpr uint64_t kIntervalNs = 1'000'000'000;
+  static constexpr uint64_t kLongestIntervalNs = 10'000'000'000;
   // Checkpoints take this at most, and one part in so many of the time.
   static constexpr uint64_t kFreeCostNs = 2'000'000;
   static constexpr uint64_t kCostDivisor = 1000;

@@ -36,6 +36,7 @@ std::string IdOfThisCpu() {
 ImportOptions FilesOf(const FeedOptions& options) {
   ImportOptions files = options.files;
   files.is_this_machine = options.host.empty();
+  if (!files.is_this_machine) files.memory_nodes = nullptr;
   return files;
 }
 

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <climits>
 #include <new>
 
@@ -31,12 +30,6 @@ namespace hbbp {
 namespace {
 
 constexpr uint64_t kSecondNs = 1'000'000'000;
-
-timespec DeadlineIn(int milliseconds) {
-  const uint64_t deadline_ns =
-      ClockNs(CLOCK_MONOTONIC) + static_cast<uint64_t>(milliseconds) * 1'000'000;
-  return {static_cast<time_t>(deadline_ns / kSecondNs), static_cast<long>(deadline_ns % kSecondNs)};
-}
 
 // Waits until the word is no longer `expected`, or for so long; may end early.
 void WaitForChange(const std::atomic<uint32_t>& word, uint32_t expected, int milliseconds) {
@@ -63,13 +56,13 @@ std::string CommandLine(pid_t pid) {
 Session::Session(std::unique_ptr<Backend> backend, const SessionSettings& settings)
     : settings_(settings),
       has_backend_(backend != nullptr),
+      wakeup_(SessionRegistry::Get().TakeWakeup()),
       backend_(has_backend_ ? std::move(backend) : std::make_unique<ObservingBackend>()),
       log_(settings.log),
       memory_(settings.allocator, settings.max_memory),
       recorder_(settings.backend.pid, settings, &memory_),
       budget_({&settings_.backend, backend_.get(), &recorder_, &memory_, &log_},
               settings.max_memory) {
-  ::sem_init(&wake_, 0, 0);
   SessionRegistry::Get().Add(this);
 }
 
@@ -77,7 +70,7 @@ Session::~Session() {
   (void)Stop();
   log_.WaitUntilFlushed();
   SessionRegistry::Get().Remove(this);
-  ::sem_destroy(&wake_);
+  SessionRegistry::Get().ReturnWakeup(wakeup_);
 }
 
 Status Session::Start() {
@@ -180,7 +173,7 @@ Status Session::FinishStop() {
     Session* const session;
   } stopped{this};
   if (!settings_.drained_by_host) {
-    ::sem_post(&wake_);
+    wakeup_->Post();
     ::pthread_join(worker_, nullptr);
   }
   return EndRun();
@@ -497,7 +490,7 @@ bool Session::CheckpointNow(int timeout_ms) {
   const uint32_t ticket = checkpoints_asked_.fetch_add(1) + 1;
   const uint64_t deadline_ns =
       ClockNs(CLOCK_MONOTONIC) + static_cast<uint64_t>(timeout_ms) * 1'000'000;
-  ::sem_post(&wake_);
+  wakeup_->Post();
   for (;;) {
     const uint32_t done = checkpoints_done_;
     if (static_cast<int32_t>(done - ticket) >= 0) return true;
@@ -514,7 +507,7 @@ bool Session::EndForGood(const char* note, int timeout_ms) {
     is_stopping_ = true;
     end_note_ = note;
   }
-  ::sem_post(&wake_);
+  wakeup_->Post();
   const timespec deadline = DeadlineIn(timeout_ms);
   const bool has_ended = ::pthread_clockjoin_np(worker_, nullptr, CLOCK_MONOTONIC, &deadline) == 0;
   if (!has_ended) ::pthread_detach(worker_);
@@ -575,8 +568,9 @@ void Session::DrainWhateverMemoryThereIs() {
 void Session::DrainUntilEnd() {
   CheckpointSchedule checkpoints(ClockNs(CLOCK_MONOTONIC));
   const uint64_t worker_begin_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID);
+  uint64_t saved_cpu_ns = 0;  // of the program, at the last checkpoint
   while (!worker_should_end_) {
-    SleepUntilWoken(std::min(DrainIntervalMs(), MsUntilDue(checkpoints)));
+    wakeup_->WaitUntil(DeadlineIn(std::min(DrainIntervalMs(), MsUntilDue(checkpoints))));
     if (end_note_ != nullptr) {
       (void)EndRun();  // whose failure is in the log
       TakeCheckpoint(CheckpointKind::kLast);
@@ -587,17 +581,24 @@ void Session::DrainUntilEnd() {
     const bool is_requested = asked != checkpoints_done_;
     const bool program_has_ended = SessionRegistry::Get().ProgramHasEnded();
     const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
-    const bool is_due = is_requested || program_has_ended || checkpoints.IsDue(begin_ns);
-    if (settings_.observer != nullptr && is_due) {
-      const uint64_t cost_begin_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID);
-      TakeCheckpoint(is_requested || program_has_ended ? CheckpointKind::kLast
-                                                       : CheckpointKind::kPeriodic);
-      checkpoints.Took(ClockNs(CLOCK_THREAD_CPUTIME_ID) - cost_begin_ns, ClockNs(CLOCK_MONOTONIC));
-    } else {
+    const bool must_save = is_requested || program_has_ended;
+    const bool is_due = must_save || checkpoints.IsDue(begin_ns);
+    const bool may_save = settings_.observer != nullptr && is_due;
+    const bool saves = may_save && (must_save || !IsIdleSince(saved_cpu_ns));
+    const bool drains = must_save || MayHaveSamples(begin_ns);
+    if (drains || saves) {
       std::lock_guard data(data_);
       if (running_) (void)DrainAsFarAsMemoryGoes();
     }
-    {
+    if (saves) {
+      saved_cpu_ns = ProgramCpuNs();
+      const uint64_t cost_begin_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID);
+      TakeCheckpoint(must_save ? CheckpointKind::kLast : CheckpointKind::kPeriodic);
+      checkpoints.Took(ClockNs(CLOCK_THREAD_CPUTIME_ID) - cost_begin_ns, ClockNs(CLOCK_MONOTONIC));
+    } else if (may_save) {
+      checkpoints.Took(0, begin_ns);
+    }
+    if (drains || saves) {
       std::lock_guard data(data_);
       budget_.SetWorkerCost(ClockNs(CLOCK_THREAD_CPUTIME_ID) - worker_begin_ns);
       if (running_) KeepBudgets();
@@ -618,9 +619,11 @@ void Session::KeepBudgets() {
 }
 
 int Session::MsUntilDue(const CheckpointSchedule& checkpoints) const {
-  if (settings_.observer == nullptr) return INT_MAX;
-  const uint64_t ms = checkpoints.NsUntilDue(ClockNs(CLOCK_MONOTONIC)) / 1'000'000;
-  return static_cast<int>(std::min<uint64_t>(ms + 1, INT_MAX));
+  const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
+  uint64_t ns = UINT64_MAX;
+  if (settings_.observer != nullptr) ns = checkpoints.NsUntilDue(now_ns);
+  if (now_ns < settings_.deadline_ns) ns = std::min(ns, settings_.deadline_ns - now_ns);
+  return static_cast<int>(std::min<uint64_t>(ns / 1'000'000 + 1, INT_MAX));
 }
 
 int Session::DrainIntervalMs() {
@@ -628,10 +631,22 @@ int Session::DrainIntervalMs() {
   return backend_->DrainIntervalMs();
 }
 
-void Session::SleepUntilWoken(int milliseconds) {
-  timespec deadline = DeadlineIn(milliseconds);
-  while (::sem_clockwait(&wake_, CLOCK_MONOTONIC, &deadline) != 0 && errno == EINTR) {
-  }
+uint64_t Session::ProgramCpuNs() {
+  return ClockNs(CLOCK_PROCESS_CPUTIME_ID) - ClockNs(CLOCK_THREAD_CPUTIME_ID);
+}
+
+// A process that has used hardly any CPU time has hardly any samples, and these can wait.
+bool Session::IsIdleSince(uint64_t program_cpu_ns) const {
+  constexpr uint64_t kFewNs = 1'000'000;
+  return external_sources_ == nullptr && backend_->SamplesNeedCpuTime() &&
+         ProgramCpuNs() - program_cpu_ns < kFewNs;
+}
+
+bool Session::MayHaveSamples(uint64_t now_ns) {
+  if (IsIdleSince(last_drain_cpu_ns_) && now_ns - last_drain_ns_ < kSecondNs) return false;
+  last_drain_ns_ = now_ns;
+  last_drain_cpu_ns_ = ProgramCpuNs();
+  return true;
 }
 
 Status Session::AttachAndLog(pid_t excluded) {
@@ -651,7 +666,10 @@ Status Session::Attach(pid_t excluded) {
   ClearAfterFork();
   BackendChoice choice;
   const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
-  HBBP_RETURN_IF_ERROR(backend_->Start(settings_.backend, excluded, &choice));
+  BackendConfig config = settings_.backend;
+  if (!settings_.drained_by_host) config.drain_request = wakeup_;
+  config.own_threads = [] { return SessionRegistry::Get().Workers(); };
+  HBBP_RETURN_IF_ERROR(backend_->Start(config, excluded, &choice));
   std::vector<SourceRecord> sources;
   for (SourceChoice& chosen : choice.sources) {
     SourceRecord source;
@@ -710,7 +728,7 @@ void Session::ResetInChild() {
   backend_->ResetInChild();
   if (external_sources_ != nullptr) external_sources_->ResetInChild();
   has_counts_of_parent_ = true;
-  ::sem_init(&wake_, 0, 0);
+  wakeup_->Reset();
   // Destroying it would wait for the threads that wait for it, which are not here.
   new (&attach_ended_signal_) std::condition_variable();
   new (&settled_) std::condition_variable();

@@ -4,7 +4,6 @@
 #define HBBP_LIB_SESSION_SESSION_H_
 
 #include <pthread.h>
-#include <semaphore.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -19,6 +18,7 @@
 #include "base/counted_memory.h"
 #include "base/mutex.h"
 #include "base/status.h"
+#include "base/wakeup.h"
 #include "base/work.h"
 #include "collect/host_settings.h"
 #include "collect/kept_detail.h"
@@ -166,6 +166,10 @@ class Session : private ForkParticipant {
   Status AttachAndLog(pid_t excluded);
   int DrainIntervalMs();
   int MsUntilDue(const CheckpointSchedule& checkpoints) const;
+  // Of the threads but the worker, which calls it.
+  static uint64_t ProgramCpuNs();
+  bool IsIdleSince(uint64_t program_cpu_ns) const;
+  bool MayHaveSamples(uint64_t now_ns);
   void LockForFork() override;
   void UnlockAfterFork() override;
   void ResetInChild() override;
@@ -190,7 +194,7 @@ class Session : private ForkParticipant {
   std::atomic<bool> worker_is_alive_{false};
   std::atomic<bool> worker_should_end_{false};
   std::atomic<const char*> end_note_{nullptr};  // by EndForGood
-  sem_t wake_;
+  Wakeup* const wakeup_;                        // of the worker
   // Requests for a checkpoint are numbered; those up to the number that is done are served.
   std::atomic<uint32_t> checkpoints_asked_{0};
   std::atomic<uint32_t> checkpoints_done_{0};
@@ -212,6 +216,8 @@ class Session : private ForkParticipant {
   uint64_t next_command_ns_ = 0;  // CLOCK_MONOTONIC, when it is read again
   uint64_t first_start_realtime_ns_ = 0;
   uint64_t run_start_ns_ = 0;
+  uint64_t last_drain_ns_ = 0;      // CLOCK_MONOTONIC
+  uint64_t last_drain_cpu_ns_ = 0;  // of all threads but the worker
   uint64_t finished_runs_ns_ = 0;
 
   SessionBudget budget_;

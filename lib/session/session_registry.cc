@@ -57,7 +57,6 @@ SessionRegistry& SessionRegistry::Get() {
 }
 
 SessionRegistry::SessionRegistry() {
-  workers_.reserve(kRememberedWorkers + 1);
   workers_.reserve(kRememberedWorkers + 1);  // where AddWorker is called, nothing may be thrown
   ::pthread_atfork(&BeforeFork, &AfterForkInParent, &AfterForkInChild);
 }
@@ -70,6 +69,21 @@ void SessionRegistry::Add(ForkParticipant* session) {
 void SessionRegistry::Remove(ForkParticipant* session) {
   std::lock_guard lock(mutex_);
   std::erase(sessions_, session);
+}
+
+Wakeup* SessionRegistry::TakeWakeup() {
+  std::lock_guard lock(mutex_);
+  Wakeup* const spare = spare_wakeups_;
+  if (spare == nullptr) return new Wakeup();
+  spare_wakeups_ = spare->next_spare;
+  spare->Reset();
+  return spare;
+}
+
+void SessionRegistry::ReturnWakeup(Wakeup* wakeup) {
+  std::lock_guard lock(mutex_);
+  wakeup->next_spare = spare_wakeups_;
+  spare_wakeups_ = wakeup;
 }
 
 void SessionRegistry::AddWorker(pid_t tid) {

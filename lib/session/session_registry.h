@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "base/wakeup.h"
 
 namespace hbbp {
 
@@ -42,6 +43,11 @@ class SessionRegistry {
   void SetBareFork(bool is_bare) { is_bare_fork_ = is_bare; }
   bool IsBareFork() const { return is_bare_fork_; }
   void AbandonInChild();
+
+  // What wakes a worker. A handler of a session that has ended may still call it, so that the
+  // memory is never freed, and only another session has it next.
+  Wakeup* TakeWakeup();
+  void ReturnWakeup(Wakeup* wakeup);
 
   // The registry keeps the thread IDs of workers, also of ended ones, whose samples may still wait.
   void AddWorker(pid_t tid);
@@ -75,6 +81,7 @@ class SessionRegistry {
 
   Mutex mutex_;
   std::vector<ForkParticipant*> sessions_;
+  Wakeup* spare_wakeups_ = nullptr;
   Mutex workers_mutex_;  // the last one to be taken: sessions ask while they hold theirs
   std::vector<pid_t> workers_;
   std::atomic<bool> is_bare_fork_{false};

@@ -10,8 +10,6 @@
 namespace hbbp {
 namespace {
 
-constexpr size_t kStackBytes = 256 * 1024;
-
 // Returns the bytes of thread-local variables of all modules, which take their room from every
 // thread's stack. The linker is asked once: a child of fork must not take the locks of the dynamic
 // linker, and modules that come later take their room elsewhere.
@@ -34,14 +32,14 @@ size_t ThreadLocalBytes() {
 
 }  // namespace
 
-StatusOr<pthread_t> StartWorkerThread(void* (*run)(void*), void* argument) {
+StatusOr<pthread_t> StartWorkerThread(void* (*run)(void*), void* argument, size_t stack_bytes) {
   // No signal of the host may be delivered to a thread that it does not know of.
   sigset_t all, previous;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &previous);
   pthread_attr_t attributes;
   ::pthread_attr_init(&attributes);
-  ::pthread_attr_setstacksize(&attributes, kStackBytes + ThreadLocalBytes());
+  ::pthread_attr_setstacksize(&attributes, stack_bytes + ThreadLocalBytes());
   pthread_t thread;
   const int error_number = ::pthread_create(&thread, &attributes, run, argument);
   ::pthread_attr_destroy(&attributes);

@@ -4,12 +4,18 @@
 
 #include <pthread.h>
 
+#include <cstddef>
+
 #include "base/status.h"
 
 namespace hbbp {
 
-// The thread gets no signal of the host, and has little stack.
-StatusOr<pthread_t> StartWorkerThread(void* (*run)(void*), void* argument);
+// What the library itself needs at most.
+inline constexpr size_t kWorkerStackBytes = 256 * 1024;
+
+// The thread gets no signal of the host, and has so much stack besides its thread-local variables.
+StatusOr<pthread_t> StartWorkerThread(void* (*run)(void*), void* argument,
+                                      size_t stack_bytes = kWorkerStackBytes);
 
 }  // namespace hbbp
 

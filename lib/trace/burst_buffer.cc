@@ -17,6 +17,7 @@ void BurstBufferPool::Init(GrowingMemory* memory, uint32_t capacity) {
   begun_.store(0, std::memory_order_relaxed);
   free_.store(0, std::memory_order_relaxed);
   full_.store(0, std::memory_order_relaxed);
+  waiting_.store(0, std::memory_order_relaxed);
 }
 
 uint32_t BurstBufferPool::TakeUnused() {
@@ -54,16 +55,17 @@ void BurstBufferPool::Recycle(uint32_t index) {
   }
 }
 
-void BurstBufferPool::PushFull(uint32_t index) {
+uint32_t BurstBufferPool::PushFull(uint32_t index) {
   uint32_t head = full_.load(std::memory_order_relaxed);
   do {
     buffers_[index].next.store(head, std::memory_order_relaxed);
   } while (!full_.compare_exchange_weak(head, index + 1, std::memory_order_release));
+  return waiting_.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-uint32_t BurstBufferPool::ReverseList(uint32_t head) {
+uint32_t BurstBufferPool::ReverseList(uint32_t head, uint32_t* length) {
   uint32_t reversed = 0;
-  while (head != 0) {
+  for (*length = 0; head != 0; ++*length) {
     const uint32_t next = buffers_[head - 1].next.load(std::memory_order_relaxed);
     buffers_[head - 1].next.store(reversed, std::memory_order_relaxed);
     reversed = head;

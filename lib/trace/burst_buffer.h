@@ -92,12 +92,15 @@ class BurstBufferPool {
   uint32_t Take();
   void Recycle(uint32_t index);
 
-  void PushFull(uint32_t index);
+  // Returns how many full buffers wait now.
+  uint32_t PushFull(uint32_t index);
 
   // Takes all full buffers and calls visit(index) for each, oldest first. Only the worker calls it.
   template <typename Visitor>
   void TakeFull(Visitor&& visit) {
-    uint32_t oldest = ReverseList(full_.exchange(0, std::memory_order_acquire));
+    uint32_t taken = 0;
+    uint32_t oldest = ReverseList(full_.exchange(0, std::memory_order_acquire), &taken);
+    waiting_.fetch_sub(taken, std::memory_order_relaxed);
     while (oldest != 0) {
       const uint32_t index = oldest - 1;
       oldest = buffers_[index].next.load(std::memory_order_relaxed);
@@ -107,7 +110,7 @@ class BurstBufferPool {
 
  private:
   uint32_t TakeUnused();
-  uint32_t ReverseList(uint32_t head);
+  uint32_t ReverseList(uint32_t head, uint32_t* length);
 
   GrowingMemory* memory_ = nullptr;
   BurstBuffer* buffers_ = nullptr;
@@ -116,6 +119,7 @@ class BurstBufferPool {
   std::atomic<uint32_t> begun_{0};  // buffers that have been used at least once
   std::atomic<uint64_t> free_{0};   // tag in the upper half, index + 1 in the lower
   std::atomic<uint32_t> full_{0};   // index + 1
+  std::atomic<uint32_t> waiting_{0};
 };
 
 }  // namespace hbbp::trace

@@ -122,10 +122,15 @@ void BurstRecorder::Drain(Visitor visit, void* visitor) {
   }
 }
 
+void BurstRecorder::PushFull(uint32_t index) {
+  if (buffers_.PushFull(index) < (free_buffers_ + 3) / 4) return;
+  if (Wakeup* const request = drain_request_; request != nullptr) request->Post();
+}
+
 bool BurstRecorder::HandOverBuffer(ThreadSlot* slot) {
   const uint32_t buffer = slot->buffer;
   if (buffer == 0) return false;
-  buffers_.PushFull(buffer - 1);
+  PushFull(buffer - 1);
   return true;
 }
 
@@ -184,7 +189,7 @@ void BurstRecorder::StartPart(ThreadSlot* slot, uint32_t fresh) {
   uint32_t buffer = slot->buffer.load(std::memory_order_relaxed);
   if (fresh != BurstBufferPool::kNone) {
     buffers_.at(fresh)->slot = slots_->IndexOf(slot);
-    if (buffer != 0) buffers_.PushFull(buffer - 1);
+    if (buffer != 0) PushFull(buffer - 1);
     buffer = fresh + 1;
     slot->buffer.store(buffer, std::memory_order_release);
   }
@@ -316,6 +321,7 @@ void BurstRecorder::Finish(ThreadSlot* slot) {
   const bool makes_a_stream = slot->branches >= 2;
   if (!slot->has_parts && !makes_a_stream) {
     if (HasAllInstructions(*slot)) {
+      slot->Add(Counter::kNoStream);
       slot->earlier_handlers_ns = 0;  // it represents its period, by nothing
     } else {
       slot->skipped += slot->periods;  // the next burst represents them too

@@ -13,10 +13,12 @@
 #ifndef HBBP_LIB_TRACE_BURST_RECORDER_H_
 #define HBBP_LIB_TRACE_BURST_RECORDER_H_
 
+#include <atomic>
 #include <cstdint>
 
 #include "base/recorded_access.h"
 #include "base/taken_branch.h"
+#include "base/wakeup.h"
 #include "trace/burst_buffer.h"
 #include "trace/interpreter/large_memory.h"
 #include "trace/interpreter/look_ahead.h"
@@ -78,6 +80,9 @@ class BurstRecorder {
 
   // From now on; bursts that record accesses or values need more room.
   void SetLimits(const BurstLimits& limits, RecordedKinds recorded);
+  // A handler posts it when a quarter of the buffers that Drain gives back wait for that. nullptr:
+  // none does, and Drain must be called in time.
+  void SetDrainRequest(Wakeup* request) { drain_request_ = request; }
   // Calls visit(view, visitor) for every part that was recorded since the last call.
   void Drain(Visitor visit, void* visitor);
   // Hands over the buffer of a thread that has ended. Returns false if it had none: there is
@@ -134,6 +139,7 @@ class BurstRecorder {
   }
   static uint32_t LocateAccesses(ThreadSlot* slot, const TakenBranch* room, const RunResult& result,
                                  RecordedAccess* accesses);
+  void PushFull(uint32_t index);
   void DrainBuffer(BurstBuffer* buffer, Visitor visit, void* visitor);
 
   ThreadSlots* slots_;
@@ -142,6 +148,7 @@ class BurstRecorder {
   BurstBufferPool buffers_;
   GrowingMemory buffer_memory_;
   uint32_t free_buffers_ = 0;  // buffers allowed in addition to those of the slots
+  std::atomic<Wakeup*> drain_request_{nullptr};
 };
 
 }  // namespace hbbp::trace

@@ -62,6 +62,8 @@ const char* NameOf(Counter counter) {
       return "restartable-sequence";
     case Counter::kUnknownTarget:
       return "unknown-target";
+    case Counter::kNoStream:
+      return "no-stream";
     case Counter::kMissedAccesses:
       return "missed-accesses";
     default:

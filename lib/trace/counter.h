@@ -49,6 +49,7 @@ enum class Counter : uint8_t {
   kInterruptedRead,      // a read that blocked was interrupted
   kRestartableSequence,  // a breakpoint there would abort it each time
   kUnknownTarget,        // the memory that holds it could not be read
+  kNoStream,             // a burst with all its instructions had no two taken branches
   kMissedAccesses,       // accesses to memory that found no room
   kFirstStopReason,
   kCount = kFirstStopReason + static_cast<int>(StopReason::kCount)

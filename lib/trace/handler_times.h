@@ -14,7 +14,7 @@ namespace hbbp::trace {
 class HandlerTimes {
  public:
   // Only so many newest intervals are kept.
-  static constexpr uint64_t kKept = 1024;
+  static constexpr uint64_t kKept = 4096;
 
   void Begin(uint64_t now_ns) {
     const uint64_t begun = begun_.load(std::memory_order_relaxed);
@@ -24,6 +24,10 @@ class HandlerTimes {
     interval.begin_ns.store(now_ns, std::memory_order_release);
     begun_.store(begun + 1, std::memory_order_release);
   }
+
+  // Returns whether another quarter of those that are kept has begun: samples should be compared
+  // with them before they are overwritten. The thread that calls Begin may call it.
+  bool HasBegunQuarter() const { return begun_.load(std::memory_order_relaxed) % (kKept / 4) == 0; }
 
   void End(uint64_t now_ns) {
     At(begun_.load(std::memory_order_relaxed) - 1).end_ns.store(now_ns, std::memory_order_release);

@@ -12,7 +12,6 @@ namespace hbbp::trace {
 namespace {
 
 constexpr size_t kMaxSequences = 1024;
-constexpr uint64_t kOffsetOfDescriptorAddress = 8;
 
 // Of two lists the worker fills the one that is not used and then publishes it. It does so at most
 // a few times a second, and a reader finishes within microseconds.

@@ -19,6 +19,9 @@ struct SequenceRange {
   uint64_t end;  // exclusive
 };
 
+// Of the address of a descriptor in the area of a thread, which is struct rseq of <linux/rseq.h>.
+constexpr uint64_t kOffsetOfDescriptorAddress = 8;
+
 // This is struct rseq_cs of <linux/rseq.h>.
 struct SequenceDescriptor {
   uint32_t version;

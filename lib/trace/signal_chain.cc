@@ -349,8 +349,12 @@ void ReleaseSignals(bool with_signals_of_events) {
 }
 
 bool FaultsAreCaught(const sigset_t& blocked) {
-  return owned[1].load(std::memory_order_relaxed) && owned[2].load(std::memory_order_relaxed) &&
-         sigismember(&blocked, SIGSEGV) == 0 && sigismember(&blocked, SIGBUS) == 0;
+  for (const int signal : {SIGSEGV, SIGBUS}) {
+    struct sigaction found;
+    if (sigismember(&blocked, signal) != 0) return false;
+    if (GetKernelAction(signal, &found) != 0 || !IsOurs(found)) return false;
+  }
+  return true;
 }
 
 bool IsActionOfChain(const struct sigaction& action) { return IsOurs(action); }

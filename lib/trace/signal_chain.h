@@ -60,7 +60,9 @@ void TakeBackAfterExec();
 
 bool IsAtSignalEdge(uint64_t ip);
 
-// Returns whether faults of a thread with this signal mask come to the filter.
+// Returns whether faults of a thread with this signal mask come to the filter. It asks the kernel,
+// because the program may have set a handler of its own since ReclaimSignals: that would be called
+// for a fault of the interpreter, and might jump out of it.
 bool FaultsAreCaught(const sigset_t& blocked);
 
 // Returns whether it is the action that the chain has installed in the kernel.

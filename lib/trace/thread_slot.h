@@ -64,6 +64,8 @@ struct alignas(64) ThreadSlot {
   uint32_t samples_to_burst;     // periods from the last burst to the next; 0: not drawn yet
   uint32_t periods;              // sampling periods that the burst represents
 
+  bool has_marked_stack;  // of the slot, whatever thread it has
+
   std::atomic<uint64_t> counters[kCounters];
 
   // Only the worker uses this.

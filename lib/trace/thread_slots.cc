@@ -1,3 +1,6 @@
+// Reserve and Release are for the worker, as is Free; Find and Claim, by which a handler gets its
+// slot, search the owners. InstallAlternateStack gives a thread the stack of its slot, unless
+// another thread has freed that.
 #include "trace/thread_slots.h"
 
 #include <sys/syscall.h>
@@ -6,12 +9,15 @@
 #include <new>
 
 #include "base/raw_syscall.h"
+#include "trace/program_memory.h"
 #include "trace/signal_chain.h"
 
 namespace hbbp::trace {
 namespace {
 
 constexpr size_t kAlternateStackBytes = 32 * 1024;
+constexpr size_t kUsableStackBytes = kAlternateStackBytes - 64;
+constexpr uint64_t kStackMark = 0x7c1d'e5a9'3b60'f482;
 // So many threads can start between two calls of GrowAhead without a system call in a handler.
 constexpr uint32_t kThreadsAhead = 8;
 
@@ -95,13 +101,28 @@ HBBP_SIGNAL_EDGE ThreadSlot* ThreadSlots::Claim(uint32_t tid, bool* is_new) {
   return nullptr;
 }
 
-void ThreadSlots::InstallAlternateStack(const ThreadSlot* slot, ucontext_t* context) {
+void ThreadSlots::InstallAlternateStack(ThreadSlot* slot, ucontext_t* context) {
   const size_t offset = IndexOf(slot) * kAlternateStackBytes;
   if ((context->uc_stack.ss_flags & SS_DISABLE) == 0) return;
   if (!alternate_stacks_.Use(offset + kAlternateStackBytes)) return;
-  context->uc_stack.ss_sp = alternate_stacks_.start() + offset;
-  context->uc_stack.ss_size = kAlternateStackBytes;
+  uint8_t* const stack = alternate_stacks_.start() + offset;
+  if (!IsStackOfSlot(slot, stack + kUsableStackBytes)) return;
+  context->uc_stack.ss_sp = stack;
+  context->uc_stack.ss_size = kUsableStackBytes;
   context->uc_stack.ss_flags = 0;
+}
+
+// A thread before may have freed the stack, as threads do with AddressSanitizer at their end with
+// what sigaltstack returns, and the memory may be the program's by now. `mark` is behind the stack.
+bool ThreadSlots::IsStackOfSlot(ThreadSlot* slot, uint8_t* mark) {
+  if (!slot->has_marked_stack) {
+    __builtin_memcpy(mark, &kStackMark, sizeof(kStackMark));
+    slot->has_marked_stack = true;
+    return true;
+  }
+  uint64_t found = 0;
+  return ReadProgramMemory(reinterpret_cast<uint64_t>(mark), &found, sizeof(found)) &&
+         found == kStackMark;
 }
 
 bool ThreadSlots::HasEnded(uint32_t index) const {

@@ -65,7 +65,7 @@ class ThreadSlots {
   ThreadSlot* Claim(uint32_t tid, bool* is_new);
   // Gives the thread an alternate stack if the program has not. The return from the handler
   // installs it.
-  void InstallAlternateStack(const ThreadSlot* slot, ucontext_t* context);
+  void InstallAlternateStack(ThreadSlot* slot, ucontext_t* context);
   // Requires ReserveHandlerTimes.
   HandlerTimes* handler_times(const ThreadSlot* slot) { return &handler_times_[IndexOf(slot)]; }
 
@@ -94,6 +94,7 @@ class ThreadSlots {
   static constexpr uint32_t kEndedBit = uint32_t{1} << 31;
 
   bool MayUse(uint32_t index);
+  bool IsStackOfSlot(ThreadSlot* slot, uint8_t* mark);
 
   uint32_t max_threads_ = 0;
   ThreadSlot* slots_ = nullptr;

@@ -220,9 +220,11 @@ int Tracer::Open(const TracerConfig& config) {
   }
   config_ = config;
   SetHandlerShare(config.handler_share);
+  own_start_.dense_samples = 0;
   handler_reserve_ns_ = static_cast<int64_t>(config.handler_reserve_ns);
-  dense_samples_left_ = config.dense_samples;
+  shared_start_ = config.shared_start != nullptr ? config.shared_start : &own_start_;
   recorder_.SetLimits(config.burst, config.recorded_kinds);
+  recorder_.SetDrainRequest(config.drain_request);
   config_.keeps_handler_times = config.keeps_handler_times && slots_.ReserveHandlerTimes();
   GrowAhead();
   ++session_;
@@ -236,7 +238,10 @@ int Tracer::Open(const TracerConfig& config) {
   return 0;
 }
 
-void Tracer::Close() { is_open_ = false; }
+void Tracer::Close() {
+  shared_start_ = &own_start_;
+  is_open_ = false;
+}
 
 void Tracer::FreeSlotsOfEnded() {
   const uint32_t used = slots_.used();
@@ -261,6 +266,11 @@ void Tracer::RemoveThread(uint32_t index) {
 bool Tracer::WasInHandler(uint32_t tid, uint64_t time_ns, uint64_t ip) const {
   if (!config_.keeps_handler_times) return false;
   return IsAtSignalEdge(ip) || slots_.WasInHandler(tid, time_ns);
+}
+
+bool Tracer::IsInHandler(uint32_t tid) {
+  const ThreadSlot* slot = slots_.Find(tid);
+  return slot != nullptr && slot->in_handler.load() != 0;
 }
 
 uint64_t Tracer::SampleData(uint32_t sampler) const {
@@ -315,6 +325,7 @@ void Tracer::SetHandlerShare(double share) {
 
 bool Tracer::Disable(int timeout_ms) {
   enabled_.store(false);
+  recorder_.SetDrainRequest(nullptr);
   // Handlers make no system calls, and so cannot disarm anything.
   if (failure_.load() == TracerFailure::kSystemCallRefused) return false;
   FreeSlotsOfEnded();
@@ -509,7 +520,11 @@ HBBP_SIGNAL_EDGE void Tracer::Handle(ThreadSlot* slot, Arrival arrival, ucontext
   }
   TakeProtectionKeys(*context);
   HandlerTimes* const times = config_.keeps_handler_times ? slots_.handler_times(slot) : nullptr;
-  if (times != nullptr) times->Begin(RawClockNs(CLOCK_MONOTONIC));
+  if (times != nullptr) {
+    times->Begin(RawClockNs(CLOCK_MONOTONIC));
+    const bool requests_drain = times->HasBegunQuarter() && config_.drain_request != nullptr;
+    if (requests_drain) config_.drain_request->Post();
+  }
   {
     HandlerClock clock(slot);
     switch (arrival.kind) {
@@ -573,7 +588,7 @@ bool Tracer::IsLeftOut(ThreadSlot* slot, uint32_t periods) {
   // Threads would share the counter for nothing.
   if (config_.samples_by_burst == 1) return false;
   if (IsDense()) {
-    dense_samples_left_.fetch_sub(1, std::memory_order_relaxed);
+    shared_start_->dense_samples.fetch_add(1, std::memory_order_relaxed);
     return false;
   }
   const uint32_t mean = config_.samples_by_burst;

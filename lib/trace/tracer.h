@@ -25,6 +25,7 @@
 #include <type_traits>
 
 #include "base/recorded_access.h"
+#include "base/shared_start.h"
 #include "trace/breakpoint.h"
 #include "trace/burst_recorder.h"
 #include "trace/look_ahead_pool.h"
@@ -61,6 +62,9 @@ struct TracerConfig {
   // than this mean. The burst represents them then.
   uint32_t dense_samples = 0;
   uint32_t samples_by_burst = 1;
+  // Where dense samples are counted; it must outlive the handlers. nullptr: this session has them
+  // for itself.
+  SharedStart* shared_start = nullptr;
   bool may_use_breakpoints = true;
   // A sample that comes while it is blocked, or while a burst waits for a breakpoint, is
   // represented by the next burst. That is right for clocks, if the time of handlers is taken out.
@@ -70,6 +74,8 @@ struct TracerConfig {
   // What bursts have of their instructions, in mode kLookAhead. With addresses, they cost about a
   // third more.
   RecordedKinds recorded_kinds = 0;
+  // A handler posts it when a quarter of the buffers are full.
+  Wakeup* drain_request = nullptr;
   // WasInHandler needs this.
   bool keeps_handler_times = false;
 };
@@ -118,7 +124,8 @@ class Tracer {
 
   // Returns whether each sample begins a burst now.
   bool IsDense() const {
-    return config_.samples_by_burst == 1 || dense_samples_left_.load(std::memory_order_relaxed) > 0;
+    return config_.samples_by_burst == 1 ||
+           shared_start_->dense_samples.load(std::memory_order_relaxed) < config_.dense_samples;
   }
 
   // Replaces TracerConfig::handler_share from now on.
@@ -133,6 +140,9 @@ class Tracer {
   // Declares that from now on other threads, or processes that share memory with this one, may
   // store to what bursts read.
   void SetOthersStore() { verify_walk_.SetOthersStore(true); }
+
+  // Returns whether the thread is in a handler now.
+  bool IsInHandler(uint32_t tid);
 
   // Returns whether the thread was in a handler when it was at `ip`, at a time of CLOCK_MONOTONIC.
   // It knows threads that still run, if TracerConfig::keeps_handler_times, and returns false for
@@ -206,7 +216,8 @@ class Tracer {
   std::atomic<bool> enabled_{false};
   std::atomic<TracerFailure> failure_{TracerFailure::kNone};
   std::atomic<int64_t> handler_reserve_ns_{0};
-  std::atomic<int64_t> dense_samples_left_{0};
+  SharedStart own_start_;
+  SharedStart* shared_start_ = &own_start_;
   std::atomic<uint64_t> handler_share_{0};  // TracerConfig::handler_share, times 2^32
   CodeCache* code_cache_ = nullptr;
   bool has_native_region_ = false;

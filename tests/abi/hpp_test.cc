@@ -457,6 +457,18 @@ void TestProbe(const hbbp::profile& profile) {
                       [&](const hbbp_probe_call&) -> bool { throw ++calls; });
   CHECK(thrower.run(analysis) == 1 && calls == 11);
 #endif
+  hbbp_session_options of_session = {};
+  of_session.source = HBBP_SOURCE_EXTERNAL;
+  hbbp::session idle(of_session);
+  hbbp::probe follower("use call-pairs");
+  follower.start(idle);
+#if defined(__cpp_exceptions)
+  CHECK_STATUS(HBBP_ERROR_INVALID_STATE, follower.rows(0));
+  CHECK_STATUS(HBBP_ERROR_NOT_FOUND, follower.stop());
+  CHECK(follower.rows(0).empty());
+  follower.start(idle, 1);
+#endif
+  // Its end, which comes before that of the session, ends the worker.
 }
 
 void TestFeed() {

@@ -5,7 +5,10 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "checks.h"
 
@@ -707,6 +710,179 @@ static void probe_threads(void) {
   hbbp_probe_destroy(probe);
 }
 
+/* The worker -------------------------------------------------------------------------------- */
+
+struct worker_calls {
+  hbbp_probe *probe;
+  pthread_t host;
+  struct own_calls own;
+  _Atomic uint64_t count;
+};
+
+static hbbp_probe_answer on_worker_call(const hbbp_probe_call *call, void *user_data) {
+  struct worker_calls *calls = user_data;
+  CHECK(!pthread_equal(pthread_self(), calls->host));
+  if (calls->count == 0) {
+    CHECK_FAILS(HBBP_ERROR_INVALID_STATE, "handler", hbbp_probe_stop(calls->probe, &error));
+  }
+  const hbbp_probe_answer answer = on_own_call(call, &calls->own);
+  ++calls->count;
+  return answer;
+}
+
+/* Works until the handler was called so often. */
+static void work_for_calls(struct worker_calls *calls, uint64_t count) {
+  for (int turn = 0; turn < 5000 && calls->count < count; ++turn) busy(100000);
+  CHECK(calls->count >= count);
+}
+
+static void check_refusals(hbbp_probe *probe, hbbp_session *session) {
+  HBBP_INIT(hbbp_probe_info, info);
+  HBBP_INIT(hbbp_probe_table, table);
+  HBBP_INIT(hbbp_probe_row, row);
+  size_t copied = 0;
+  CHECK_FAILS(HBBP_ERROR_INVALID_STATE, "worker", hbbp_probe_start(probe, session, 0, &error));
+  CHECK_FAILS(HBBP_ERROR_INVALID_STATE, "worker", hbbp_probe_get_info(probe, &info, &error));
+  CHECK_FAILS(HBBP_ERROR_INVALID_STATE, "worker",
+              hbbp_probe_copy_tables(probe, 0, 1, sizeof(table), &table, &copied, &error));
+  CHECK_FAILS(HBBP_ERROR_INVALID_STATE, "worker",
+              hbbp_probe_copy_rows(probe, 0, 0, 1, sizeof(row), &row, &copied, &error));
+  CHECK(hbbp_probe_row_count(probe, 0) == 0 && hbbp_probe_stream_count(probe, 0) == 0);
+  hbbp_profile *profile = NULL;
+  hbbp_analysis *analysis = NULL;
+  CHECK_OK(hbbp_session_snapshot(session, NULL, &profile, &error));
+  CHECK_OK(hbbp_analysis_create(profile, NULL, NULL, &analysis, &error));
+  CHECK_FAILS(HBBP_ERROR_INVALID_STATE, "worker",
+              hbbp_probe_run(probe, analysis, 0, NULL, NULL, &error));
+  hbbp_analysis_destroy(analysis);
+  hbbp_profile_destroy(profile);
+}
+
+/* A child of fork has no worker. If that was in a round, the child cannot use the probe. */
+static void check_child(hbbp_probe *probe) {
+  HBBP_INIT(hbbp_probe_info, info);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    const hbbp_status stopped = hbbp_probe_stop(probe, NULL);
+    const hbbp_status read = hbbp_probe_get_info(probe, &info, NULL);
+    hbbp_probe_destroy(probe);
+    const int is_expected =
+        (stopped == HBBP_OK || stopped == HBBP_ERROR_INVALID_STATE) && read == stopped;
+    _exit(is_expected ? 0 : 1);
+  }
+  int status = -1;
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
+}
+
+static void test_worker_options(void) {
+  HBBP_INIT(hbbp_session_options, options);
+  options.source = HBBP_SOURCE_EXTERNAL;
+  hbbp_session *session = NULL;
+  CHECK_OK(hbbp_session_create(&options, &session, &error));
+  hbbp_probe *probe = new_probe("use call-pairs", NULL, NULL);
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "probe", hbbp_probe_start(NULL, session, 0, &error));
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "session", hbbp_probe_start(probe, NULL, 0, &error));
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "interval_ms",
+              hbbp_probe_start(probe, session, 3600001, &error));
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "probe", hbbp_probe_stop(NULL, &error));
+  CHECK_FAILS(HBBP_ERROR_INVALID_STATE, "no worker", hbbp_probe_stop(probe, &error));
+  /* It has no bursts, and an hour is not waited for. */
+  CHECK_OK(hbbp_probe_start(probe, session, 3600000, &error));
+  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "burst", hbbp_probe_stop(probe, &error));
+  CHECK_OK(hbbp_probe_start(probe, session, 1, &error));
+  hbbp_probe_destroy(probe);
+  hbbp_session_destroy(session);
+}
+
+static void test_worker(void) {
+  hbbp_session *session = start_session();
+  if (session == NULL) return;
+  struct worker_calls calls = {.host = pthread_self()};
+  hbbp_probe *probe = calls.probe = new_probe(
+      "use call-pairs\nown: proc_call && direct => call, null\n", &on_worker_call, &calls);
+  calls.own.probe = probe;
+  CHECK_OK(hbbp_probe_start(probe, session, 20, &error));
+  work_for_calls(&calls, 2000);
+  check_refusals(probe, session);
+  for (int i = 0; i < 20; ++i) {
+    check_child(probe);
+    busy(50000);
+  }
+  CHECK_OK(hbbp_session_stop(session, &error));
+  CHECK_OK(hbbp_probe_stop(probe, &error));
+  HBBP_INIT(hbbp_probe_info, info);
+  HBBP_INIT(hbbp_session_info, session_info);
+  CHECK_OK(hbbp_probe_get_info(probe, &info, &error));
+  CHECK_OK(hbbp_session_get_info(session, &session_info, &error));
+  CHECK(info.bursts > 0 && info.bursts + info.not_kept == session_info.samples);
+  CHECK(estimate_of(probe, "often") > 5 * estimate_of(probe, "seldom"));
+  CHECK(calls.own.often > 5 * calls.own.seldom && calls.own.often < 15 * calls.own.seldom);
+  /* All bursts of a session are new to another worker. */
+  CHECK_OK(hbbp_probe_start(probe, session, 20, &error));
+  CHECK_OK(hbbp_probe_stop(probe, &error));
+  const uint64_t bursts = info.bursts;
+  CHECK_OK(hbbp_probe_get_info(probe, &info, &error));
+  CHECK(info.bursts == 2 * bursts);
+  hbbp_probe_destroy(probe);
+  hbbp_session_destroy(session);
+}
+
+static long count_threads(void) {
+  struct stat threads;
+  CHECK(stat("/proc/self/task", &threads) == 0);
+  return (long)threads.st_nlink;
+}
+
+static hbbp_probe_answer destroy_in_handler(const hbbp_probe_call *call, void *user_data) {
+  struct worker_calls *calls = user_data;
+  (void)call;
+  if (calls->probe != NULL) hbbp_probe_destroy(calls->probe);
+  calls->probe = NULL;
+  ++calls->count;
+  return HBBP_PROBE_GO_ON;
+}
+
+/* The worker may be in a handler whenever the host, or the handler, destroys the probe. */
+static void test_destruction_of_worker(void) {
+  hbbp_session *session = start_session();
+  if (session == NULL) return;
+  for (int i = 0; i < 10; ++i) {
+    struct worker_calls calls = {.host = pthread_self()};
+    hbbp_probe *probe = calls.probe =
+        new_probe("own: proc_call && direct => call, null\n", &on_worker_call, &calls);
+    calls.own.probe = probe;
+    CHECK_OK(hbbp_probe_start(probe, session, 1, &error));
+    work_for_calls(&calls, 1);
+    hbbp_probe_destroy(probe);
+  }
+  const long threads = count_threads();
+  static struct worker_calls calls; /* the worker may go on for a moment */
+  calls.probe = new_probe("own: proc_call => call, null\n", &destroy_in_handler, &calls);
+  CHECK_OK(hbbp_probe_start(calls.probe, session, 1, &error));
+  work_for_calls(&calls, 1);
+  const struct timespec moment = {0, 10000000};
+  for (int i = 0; i < 6000 && count_threads() > threads; ++i) nanosleep(&moment, NULL);
+  CHECK(count_threads() <= threads);
+  CHECK_OK(hbbp_session_stop(session, &error));
+  hbbp_session_destroy(session);
+}
+
+/* The process ends although the workers of a session and of a probe are there. */
+static void test_end_of_main_thread(void) {
+  fflush(stdout); /* which the child does not write again */
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    hbbp_session *session = start_session();
+    hbbp_probe *probe = new_probe("use call-pairs", NULL, NULL);
+    if (session == NULL || hbbp_probe_start(probe, session, 3600000, NULL) != HBBP_OK) _exit(0);
+    pthread_exit(NULL);
+  }
+  int status = -1;
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
+}
+
 int main(void) {
   test_options();
   test_builtins();
@@ -721,6 +897,10 @@ int main(void) {
   test_run_in_handler();
   const int skipped = probe_itself();
   probe_threads();
+  test_worker_options();
+  test_worker();
+  test_destruction_of_worker();
+  test_end_of_main_thread();
   const int failed = end_of_checks();
   return failed != 0 ? failed : skipped;
 }

@@ -2,18 +2,21 @@
 """Compares the latency of servers under hbbp record, with default options, with that of plain ones.
 
 usage: latency.py [--build DIR] [--host NAME]... [--rounds N] [--starts N] [--seconds N] [--control]
-                  [--outside]
+                  [--outside] [--record-options OPTIONS]
 
 Two servers run at once, one of them profiled, and get the same load in turn, for some seconds each, the
 plain one first in every second round. After N rounds both are started anew, since the memory layout of a
-process may be faster by chance. Prints the median of the ratios of the rounds, of 99th percentiles and of
-requests per second, each with the interval that contains the true median at 95 %. --control: neither is
+process may be faster by chance. Prints the median of the ratios of the rounds, of 99th percentiles, of requests
+per second and of the CPU time of the whole machine per request, each with the interval that contains the
+true median at 95 %. The last one varies least from round to round. --control: neither is
 profiled, which shows the effect of the machine itself. --outside: branches are traced from outside, of a server
 that runs already (hbbp record --pid PID --children --source swbt). It needs a machine without other load.
 """
 import argparse
 import contextlib
 import math
+import os
+import shlex
 import signal
 import socket
 import statistics
@@ -32,7 +35,8 @@ class Compared(soak.Runner):
 
     def wrapped(self, command, way, mode):
         if way == 'record':
-            return [str(self.options.build.tool), 'record', '-o', str(self.profile), '--', *command], {}
+            more = shlex.split(self.options.record_options)
+            return [str(self.options.build.tool), 'record', *more, '-o', str(self.profile), '--', *command], {}
         return command, {}
 
     @contextlib.contextmanager
@@ -64,6 +68,13 @@ class Compared(soak.Runner):
 def run(runner, *words):
     return subprocess.run(runner.command(words), cwd=runner.work, env=runner.environment(), capture_output=True, text=True,
                           check=True, **runner.identity()).stdout
+
+
+def machine_cpu_seconds():
+    """Returns the time that all processors have not been idle."""
+    with open('/proc/stat', encoding='ascii') as stat:
+        user, nice, system, _, _, irq, softirq = map(int, stat.readline().split()[1:8])
+    return (user + nice + system + irq + softirq) / os.sysconf('SC_CLK_TCK')
 
 
 def percentile_99(times):
@@ -131,7 +142,13 @@ def shown(values):
 
 def compare(options, host):
     load = LOADS[host.name]
-    latencies, ratios, rates = [], [], []
+    latencies, ratios, rates, costs = [], [], [], []
+
+    def measure(runner):
+        begin = machine_cpu_seconds()
+        latency, rate = load(runner, options.seconds)
+        return latency, rate, (machine_cpu_seconds() - begin) / rate
+
     for _ in range(options.starts):
         with Compared(options, host) as a, Compared(options, host) as b:
             a.prepare()
@@ -143,12 +160,13 @@ def compare(options, host):
                     load(runner, options.seconds)
                 for index in range(options.rounds):
                     order = (plain, profiled) if index % 2 == 0 else (profiled, plain)
-                    found = {runner: load(runner, options.seconds) for runner in order}
+                    found = {runner: measure(runner) for runner in order}
                     latencies.append(found[plain][0])
                     ratios.append(found[profiled][0] / found[plain][0])
                     rates.append(found[profiled][1] / found[plain][1])
-    print(f'| {host.name} | {statistics.median(latencies):.0f} | {shown(ratios)} | {shown(rates)} | {len(ratios)} |',
-          flush=True)
+                    costs.append(found[profiled][2] / found[plain][2])
+    print(f'| {host.name} | {statistics.median(latencies):.0f} | {shown(ratios)} | {shown(rates)} | {shown(costs)} | '
+          f'{len(ratios)} |', flush=True)
 
 
 def main():
@@ -160,8 +178,10 @@ def main():
     parser.add_argument('--seconds', type=int, default=2)
     parser.add_argument('--control', action='store_true')
     parser.add_argument('--outside', action='store_true')
+    parser.add_argument('--record-options', default='', help='more options of hbbp record; not with --outside')
     options = parser.parse_args()
-    print('| server | plain p99, us | p99, profiled to plain | requests a second | rounds |\n|---|---|---|---|---|')
+    print('| server | plain p99, us | p99, profiled to plain | requests a second | CPU a request | rounds |\n'
+          '|---|---|---|---|---|---|')
     for host in hosts.SERVERS:
         if host.name in (options.host or LOADS):
             compare(options, host)

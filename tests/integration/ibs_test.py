@@ -52,7 +52,8 @@ OP_DATA_BITS = 0x000001bfffffffff  # without RipInvalid
 OP_DATA3_BITS = 0xfffffffffffff3ff
 ZEN3, ZEN4 = b'AuthenticAMD,25,1,1', b'AuthenticAMD,25,17,1'
 PREFETCH = 1 << 21
-LOAD, STORE, HAS_ADDRESS = 1, 2, 1 << 17
+LOAD, STORE, HAS_ADDRESS, HAS_PHYSICAL_ADDRESS = 1, 2, 1 << 17, 1 << 18
+MEMORY_TOPOLOGY = 22  # the number of the feature
 FAR_CACHE, DEVICE = 5, 7  # each is a DataSrc
 LOAD_LEVELS = {  # by DataSrc and RmtNode
     (1, 0): 'local-l3', (2, 0): 'local-cache', (2, 1): 'remote-cache', (3, 0): 'local-dram', (3, 1): 'remote-dram',
@@ -166,6 +167,21 @@ def with_records(recorded, records):
         struct.pack_into('<Q', tail, 16 * i, offset + len(data) - size)
     struct.pack_into('<Q', whole, 48, len(data))
     return bytes(whole[:start]) + data + bytes(tail)
+
+
+def with_feature(recorded, number, section):
+    """Returns the recording with one more feature."""
+    whole = bytearray(recorded)
+    start, size = struct.unpack_from('<QQ', whole, 40)
+    known = int.from_bytes(whole[72:104], 'little')
+    whole[72:104] = (known | 1 << number).to_bytes(32, 'little')
+    table = start + size
+    for i in range(bin(known).count('1')):
+        offset, = struct.unpack_from('<Q', whole, table + 16 * i)
+        struct.pack_into('<Q', whole, table + 16 * i, offset + 16)
+    at = table + 16 * bin(known & (1 << number) - 1).count('1')  # in the order of their numbers
+    whole[at:at] = struct.pack('<QQ', len(whole) + 16, len(section))
+    return bytes(whole) + section
 
 
 class IbsTest(record_support.RecordTest):
@@ -381,6 +397,52 @@ class IbsTest(record_support.RecordTest):
         for kind in ('loads', 'local', 'remote'):
             self.assertEqual(page[kind], sum(row[kind] for row in listing['rows']))
 
+    def recording_of_two_nodes(self):
+        """Returns a recording of loads from (line, physical address), on a machine whose first four blocks of memory are
+        of node 0 and whose next four of node 1."""
+        block = 1 << 27
+        recorded = self.data('zen4_genoa.ibs.perf.data').read_bytes()
+        start, size = struct.unpack_from('<QQ', recorded, 40)
+        template = recorded[start:start + size]
+        loads = [(0x10000, 0x1000), (0x10000, 0x1000), (0x10000, 0x1000), (0x10000, 5 * block),  # moved
+                 (0x10040, 0x1040), (0x20000, 7 * block), (0x30000, 8 * block), (0x30040, 4 * block), (0x40000, 0)]
+        records = [patched(template, 0xffffffff81143526, KERNEL_CODE,
+                           {3: LOAD | HAS_ADDRESS | HAS_PHYSICAL_ADDRESS, 4: line, 5: physical})
+                   for line, physical in loads]
+        topology = struct.pack('<3Q', 1, block, 2)
+        for node, blocks in (0, 0b1111), (1, 0b11110000):
+            topology += struct.pack('<4Q', node, 8, 8, blocks)
+        recording = self.directory / 'nodes.perf.data'
+        recording.write_bytes(with_feature(with_records(recorded, records), MEMORY_TOPOLOGY, topology))
+        return recording
+
+    def test_memory_is_of_the_nodes_that_the_recording_lists(self):
+        recording = self.recording_of_two_nodes()
+        self.import_it(recording)
+        nodes = {row['address']: row['node'] for row in self.ibs('--data', 'line')['rows']}
+        self.assertEqual(nodes, {'0x10000': '0 (75.00 %), 1 (25.00 %)', '0x10040': '0', '0x20000': '1', '0x30000': None,
+                                 '0x30040': '1', '0x40000': None})
+        nodes = {row['address']: row['node'] for row in self.ibs('--data', 'page')['rows']}
+        self.assertEqual(nodes, {'0x10000': '0 (80.00 %), 1 (20.00 %)', '0x20000': '1', '0x30000': '1 (50.00 %), - (50.00 %)',
+                                 '0x40000': None})
+        rows = self.run_tool('ibs', '--data', 'page', '--format', 'csv', self.file).stdout.splitlines()
+        self.assertTrue(rows[0].endswith(',node'), rows)
+        self.assertTrue(rows[1].endswith(',"0 (80.00 %), 1 (20.00 %)"'), rows)
+        self.assertRegex(self.run_tool('ibs', '--data', 'page', self.file).stdout, r'0x20000 .* 1\n')
+        twice = self.directory / 'twice.data'
+        self.assertEqual(self.run_tool('merge', '-o', twice, self.file, self.file).returncode, 0)
+        self.file = twice
+        self.assertEqual({row['address']: row['node'] for row in self.ibs('--data', 'page')['rows']}, nodes)
+
+    def test_perf_reads_the_nodes_of_the_recording_alike(self):
+        if shutil.which('perf') is None:
+            self.skipTest('no perf here')
+        header = subprocess.run(['perf', 'report', '--header-only', '-I', '-i', self.recording_of_two_nodes()],
+                                capture_output=True, text=True, check=True).stdout
+        self.assertRegex(header, r'nr 2, block size 0x8000000')
+        self.assertRegex(header, r' 0 \[ *512M\]: 0-3')
+        self.assertRegex(header, r' 1 \[ *512M\]: 4-7')
+
     def test_missing_code_is_reported_and_can_be_named(self):
         self.import_it(self.many_ops())
         listing = self.ibs('--by', 'function')
@@ -406,8 +468,8 @@ class IbsTest(record_support.RecordTest):
         row, = self.ibs('--histogram', 'dc-miss')['rows']
         self.assertEqual((row['first_cycles'], row['end_cycles'], row['samples']), (448, 512, 1))
         row, = self.ibs('--data', 'line')['rows']
-        self.assertEqual((row['address'], row['loads'], row['misses'], row['miss_cycles']),
-                         ('0xffff899f7c3b5780', 1, 1, 476))
+        self.assertEqual((row['address'], row['loads'], row['misses'], row['miss_cycles'], row['node']),
+                         ('0xffff899f7c3b5780', 1, 1, 476, None))
         row, = self.ibs('--data', 'object')['rows']
         self.assertEqual((row['object'], row['module'], row['loads'], row['misses'], row['miss_cycles']),
                          ('[other memory]', None, 1, 1, 476))
@@ -422,6 +484,56 @@ class IbsTest(record_support.RecordTest):
         loads = [row['op-loads'] for row in by_instruction['rows']]
         self.assertEqual(loads, sorted(loads, reverse=True))
         self.assertEqual(len(self.ibs('--top', 3)['rows']), 3)
+
+    def page_of(self, *arguments):
+        page = self.directory / 'page.html'
+        result = self.run_tool('export', self.file, *arguments, '-o', page)
+        self.assertEqual(result.returncode, 0, result)
+        return report_fixture.data_of(page.read_text())
+
+    def test_latencies_and_memory_of_a_page_are_those_of_the_command(self):
+        self.import_it(self.recording_of_two_nodes())
+        ibs = self.page_of()['ibs']
+        for data, kind in (('line', 'lines'), ('page', 'pages'), ('object', 'objects')):
+            listed = self.ibs('--data', data)['rows']
+            shown = [dict(zip(ibs[kind]['rows'], row)) for row in zip(*ibs[kind]['rows'].values())]
+            self.assertEqual(ibs[kind]['row_count'], len(listed))
+            for one, other in zip(shown, listed, strict=True):
+                for key in ('loads', 'stores', 'misses', 'miss_cycles', 'local', 'remote', 'threads'):
+                    self.assertEqual(one[key], other[key])
+                if data == 'object':
+                    self.assertEqual(one['name'], other['object'])
+                else:
+                    self.assertEqual((one['pid'], f"0x{one['address']}", one['node'] or None),
+                                     (other['pid'], other['address'], other['node']))
+        self.import_it(self.many_ops())
+        ibs = self.page_of()['ibs']
+        found = {(address, level['name']): sum(bucket[2] for bucket in level['buckets'])
+                 for address, levels in zip(ibs['loads']['address'], ibs['loads']['levels']) for level in levels}
+        self.assertEqual(found, {(row['address'][2:], row['level']): row['samples'] for row in self.ibs('--latencies')['rows']})
+        self.assertEqual(ibs['load_count'], len(ibs['loads']['address']))
+        for address, levels in zip(ibs['loads']['address'], ibs['loads']['levels']):
+            rows = self.ibs('--latencies', '--address', f'0x{address}')['rows']
+            for level in levels:
+                self.assertEqual(level['buckets'], [[row['first_cycles'], row['end_cycles'], row[level['name']]]
+                                                    for row in rows if row[level['name']]])
+
+    def test_code_of_a_page_has_what_annotate_says(self):
+        recording, _ = self.ops_of_program()
+        self.import_it(recording)
+        data = self.page_of()
+        result = self.run_tool('annotate', self.file, '--function', 'sum', '--no-source', '--format', 'json')
+        listed = {int(row['address'], 16): (row['op-samples'], row['op-dc-misses'], row['mean_miss_cycles'])
+                  for row in json.loads(result.stdout)['rows'] if row['op-samples']}
+        shown = {}
+        for block, at, *numbers in zip(*(data['ibs']['code'][key] for key in ('block', 'at', 'ops', 'misses', 'mean_miss'))):
+            code = data['blocks']['code'][block]
+            address = int(data['blocks']['start'][block], 16) + sum(row[0] for row in code[:at])
+            shown[address] = numbers
+        self.assertEqual(set(shown), set(listed))
+        for address, (ops, misses, cycles) in listed.items():
+            self.assertEqual(shown[address][:2], [ops, misses])
+            self.assertAlmostEqual(shown[address][2], cycles, delta=1e-5 * cycles)
 
     def test_a_page_has_what_the_command_says(self):
         self.import_it(self.many_ops())

@@ -115,6 +115,38 @@ class MixTest(record_support.RecordTest):
         self.assertEqual({(line['module'], line['address']) for line in lines}, addresses)
         self.assertEqual(len(lines), len(addresses))
 
+    def test_a_table_takes_no_more_memory_than_other_formats(self):
+        """Also of a program with many instructions and mnemonics, if all its rows are asked for."""
+        compiler = subprocess.run(['gcc', '-print-prog-name=cc1'], capture_output=True, text=True, check=True).stdout.strip()
+        if not pathlib.Path(compiler).is_absolute():
+            self.skipTest('no cc1')
+        source = self.directory / 'many.c'
+        functions = ('double f%d(double x, int n) { for (int i = 0; i < n; ++i) x = x * %d + i / (x + n); return x; }\n'
+                     % (i, i) for i in range(1500))
+        source.write_text(''.join(functions))
+        self.file = self.directory / 'cc1.data'
+        self.record(compiler, '-quiet', '-O2', source, '-o', '/dev/null', period_ns=200_000)
+        keys = '--by', 'address', '--columns', 'mnemonic'
+
+        def peak_kib(*options):
+            with subprocess.Popen([record_support.TOOL, 'mix', self.file, *options], stdout=subprocess.PIPE,
+                                  text=True) as tool:
+                lines = sum(1 for _ in tool.stdout)
+                _, status, usage = os.wait4(tool.pid, 0)
+                tool.returncode = os.waitstatus_to_exitcode(status)
+            self.assertEqual(tool.returncode, 0)
+            return lines, usage.ru_maxrss
+        rows, of_csv = peak_kib(*keys, '--format', 'csv')
+        columns = len(self.mix()['rows'])
+        lines, of_table = peak_kib(*keys, '--top', '100000000')
+        self.assertGreater(lines, rows)
+        _, of_first_rows = peak_kib(*keys)
+        # All cells, each of at least 40 bytes, would not fit.
+        slack_kib = 32_000
+        self.assertGreater(rows * 3 * columns * 40 / 1024, 2 * slack_kib)
+        self.assertLess(of_table, of_csv + slack_kib)
+        self.assertLess(of_first_rows, of_csv + slack_kib)
+
     def test_every_key_adds_up_to_the_same_total(self):
         self.record_floats()
         total = self.mix()['total_instructions']

@@ -1,5 +1,6 @@
 """Tests that failures print one line, have exit status 2, and leave no files behind."""
 import errno
+import json
 import os
 import pathlib
 import re
@@ -202,6 +203,30 @@ class RecordErrorsTest(record_support.RecordTest):
                 self.assertIn(f'at most {value:,} samples', rows[name]['detail'])
             else:
                 self.assertEqual(rows[name]['state'], 'denied' if value else 'supported')
+
+    def test_doctor_says_what_the_default_is_exposed_to(self):
+        rows = {row['name']: row for row in self.rows('doctor')}
+        risks = [rows[name] for name in ('against_resonance', 'against_skid', 'against_shadow')]
+        result = self.run_tool('record', '-o', self.file, program('ends'), 'return', '300')
+        self.assertEqual(result.returncode, 0, result)
+        kinds = {source['kind'] for source in self.info()['sources']}
+        if kinds & {'lbr', 'swbt'}:
+            self.assertEqual([row['state'] for row in risks[1:]], ['supported'] * 2, risks)
+            self.assertIn('branch', risks[1]['detail'])
+        else:
+            self.assertEqual(risks[2]['state'] == 'supported', 'precise_ip 3' in rows['precise_instructions']['detail'], risks)
+        for row in risks:
+            self.assertTrue(row['state'] != 'missing' or row['advice'], row)
+        text = self.run_tool('doctor').stdout
+        for row in risks:
+            self.assertIn(row['detail'], text)
+        refused = subprocess.run([program('refuse_perf'), str(errno.EACCES), record_support.TOOL, 'doctor', '--format', 'json'],
+                                 stdout=subprocess.PIPE, text=True)
+        if refused.returncode == 77:
+            self.skipTest('no seccomp filters')
+        rows = {row['name']: row for row in json.loads(refused.stdout)['rows']}
+        self.assertEqual(rows['against_resonance']['state'], 'missing')
+        self.assertIn('perf events', rows['against_resonance']['advice'])
 
     def test_events_by_name(self):
         result = self.run_tool('record', '--source', 'ebs', '-e', 'perf::page-faults', '-c', '1',

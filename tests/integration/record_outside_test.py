@@ -53,6 +53,14 @@ class RecordOutsideTest(record_support.RecordTest):
         self.assertEqual([name for name in modules if os.path.basename(name) == 'hbbp'], [])
         self.assertEqual(len(modules), len(set(modules)), modules)
 
+    def test_modules_of_branches_are_listed_once(self):
+        result = self.run_tool('record', '--outside', '--source', 'swbt', '-c', 1_000_000, '-o', self.file, '--',
+                               program('ends'), 'return', 300)
+        self.assertEqual(result.returncode, 0, result)
+        modules = [module['name'] for module in self.info()['modules']]
+        self.assertEqual(len([name for name in modules if name.endswith('/ends')]), 1, modules)
+        self.assertEqual(len(modules), len(set(modules)), modules)
+
     def test_nothing_is_loaded_into_it(self):
         result = self.outside('sh', '-c', 'cat /proc/$$/maps; echo "[$LD_PRELOAD]"')
         self.assertNotIn('hbbp', result.stdout)

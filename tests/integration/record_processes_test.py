@@ -2,7 +2,9 @@
 import contextlib
 import os
 import pathlib
+import shutil
 import signal
+import struct
 import subprocess
 import time
 
@@ -10,6 +12,16 @@ import record_support
 from record_support import PERIOD_NS, TOOL, program
 
 LONG_MS = 20_000
+SWBT = ('--source', 'swbt', '-c', '5000000')
+
+
+def program_of_32_bits():
+    """Returns a program that runs for ever: a header, one segment, and a jump to itself."""
+    start, head = 0x8048000, 52 + 32
+    code = bytes((0xeb, 0xfe))
+    header = struct.pack('<16sHHIIIIIHHHHHH', b'\x7fELF\x01\x01\x01', 2, 3, 1, start + head, 52, 0, 0, 52, 32, 1, 0, 0, 0)
+    segment = struct.pack('<8I', 1, 0, start, start, head + len(code), head + len(code), 5, 0x1000)
+    return header + segment + code
 
 
 class RecordProcessesTest(record_support.RecordTest):
@@ -127,6 +139,132 @@ class RecordProcessesTest(record_support.RecordTest):
                 self.addCleanup(group.rmdir)
                 return group
         self.skipTest('no control group can be made here')
+
+    def test_branches_of_a_control_group(self):
+        group = self.make_group()
+        process = self.start('sh', '-c', f'echo $$ > {group}/cgroup.procs && {program("ends")} return {LONG_MS}; true')
+
+        def is_member():
+            return len((group / 'cgroup.procs').read_text().split()) == 2
+        self.wait_for(is_member)
+        self.observe('--cgroup', group.name, '--merge', '--duration', '1', source=SWBT)
+        self.assertGreater(self.info()['sources'][0]['taken_branches'], 100)
+        self.assertIn('Work', self.functions(self.file))
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        self.wait_for(lambda: (group / 'cgroup.procs').read_text() == '')
+
+    def test_branches_in_namespaces(self):
+        """The process has another number and another user inside."""
+        process = self.start('unshare', '-Urpf', '--kill-child', program('ends'), 'return', LONG_MS)
+        children = pathlib.Path(f'/proc/{process.pid}/task/{process.pid}/children')
+
+        def is_started():
+            return process.poll() is not None or any(
+                os.readlink(f'/proc/{pid}/exe').endswith('/ends') for pid in children.read_text().split())
+        self.wait_for(is_started)
+        if process.poll() is not None:
+            self.skipTest('no namespaces of users and processes can be made here')
+        inside, = map(int, children.read_text().split())
+        self.observe('--pid', inside, '--duration', '1', source=SWBT)
+        self.assertEqual(self.info()['pid'], inside)
+        self.assertGreater(self.info()['sources'][0]['taken_branches'], 100)
+        self.assertIn('Work', self.functions(self.file))
+
+    @record_support.needs_root
+    def test_branches_of_a_setuid_program(self):
+        copy = self.directory / 'setuid'
+        shutil.copy(program('ends'), copy)
+        os.chown(copy, record_support.NOBODY, -1)
+        copy.chmod(0o4755)
+        plain = self.start(copy, 'return', LONG_MS)
+        self.wait_for(lambda: self.status(plain.pid)['Name'] == 'setuid')
+        if self.status(plain.pid)['Uid'].split()[1] != str(record_support.NOBODY):
+            self.skipTest('programs here cannot be setuid')
+        # The kernel ends perf events when the program gains privileges.
+        self.observe('--outside', '--', copy, 'return', '700', '5', source=SWBT, status=5)
+        self.assertIn('Work', self.functions(self.file))
+        self.assertEqual(self.info()['sources'][0]['unmapped'], 0)
+        self.observe('--pid', plain.pid, '--duration', '1', source=SWBT)
+        self.assertIn('Work', self.functions(self.file))
+
+    def status(self, pid):
+        lines = pathlib.Path(f'/proc/{pid}/status').read_text().splitlines()
+        return dict(line.split(':\t', 1) for line in lines if ':\t' in line)
+
+    def test_32_bit_process(self):
+        copy = self.directory / 'narrow'
+        copy.write_bytes(program_of_32_bits())
+        copy.chmod(0o755)
+        try:
+            process = self.start(copy)
+        except OSError as error:
+            self.skipTest(f'this machine runs no 32-bit programs: {error}')
+        message = self.refused('record', '--source', 'swbt', '-o', self.file, '--pid', process.pid)
+        self.assertIn(f'process {process.pid} is a 32-bit program', message)
+        self.assertIn('--source ebs', message)
+        self.assertIsNone(process.poll())
+        self.observe('--pid', process.pid, '--duration', '0.3')
+
+    # Debuggers ----------------------------------------------------------------------------------
+
+    def attach(self, *debugger):
+        """Has a debugger attach to a process."""
+        if shutil.which(debugger[0]) is None:
+            self.skipTest(f'no {debugger[0]}')
+        process = self.worker()
+        tracer = self.start(*debugger, process.pid, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.wait_for(lambda: self.status(process.pid)['TracerPid'] == str(tracer.pid) or tracer.poll() is not None)
+        if tracer.poll() is not None:
+            self.skipTest(f'{debugger[0]} may not attach')
+        # It stops the process at first.
+        self.wait_for(lambda: self.status(process.pid)['State'].startswith('R'))
+        return process, tracer
+
+    def check_under_debugger(self, process, tracer):
+        for source in ('swbt', 'ebs,swbt'):
+            message = self.refused('record', '--source', source, '-o', self.file, '--pid', process.pid)
+            self.assertIn(f'process {process.pid} is traced by process {tracer.pid}', message)
+            self.assertIn('--source ebs', message)
+        result = self.observe('--pid', process.pid, '--duration', '1', source=('-c', PERIOD_NS, '-e', 'task-clock'))
+        why = f'process {tracer.pid} traces process {process.pid}, as a debugger or strace'
+        source, = self.info()['sources']
+        if source['kind'] == 'ebs':
+            self.assertIn(why, source['note'])
+            self.assertIn(why, result.stderr)
+        self.assertGreater(source['samples'], 0)
+        self.assertIsNone(process.poll())
+        self.assertIsNone(tracer.poll())
+        self.assertEqual(self.status(process.pid)['TracerPid'], str(tracer.pid))
+
+    def test_process_under_strace(self):
+        self.check_under_debugger(*self.attach('strace', '-o', '/dev/null', '-p'))
+
+    def test_process_under_gdb(self):
+        self.check_under_debugger(*self.attach('gdb', '-nx', '-q', '-ex', 'set pagination off', '-ex', 'set confirm off',
+                                               '-ex', 'continue', '-p'))
+
+    def test_debugger_that_comes_meanwhile(self):
+        if shutil.which('strace') is None:
+            self.skipTest('no strace')
+        process = self.worker()
+        tool = subprocess.Popen([TOOL, 'record', '-o', self.file, *SWBT, '--pid', str(process.pid), '--duration', '3'],
+                                stderr=subprocess.PIPE, text=True)
+        self.addCleanup(tool.wait)
+        self.addCleanup(tool.kill)
+        time.sleep(0.5)
+        for _ in range(5):
+            tracer = self.start('strace', '-o', '/dev/null', '-p', process.pid, stderr=subprocess.DEVNULL)
+            time.sleep(0.2)
+            # It is refused while a thread is stopped.
+            if tracer.poll() is None:
+                break
+        _, err = tool.communicate(timeout=record_support.TIMEOUT_S)
+        if tracer.poll() is not None:
+            self.skipTest('strace may not attach')
+        self.assertEqual(tool.returncode, 0, err)
+        self.assertIn('stops were refused', err)
+        self.assertGreater(self.info()['sources'][0]['taken_branches'], 100)
 
     @record_support.needs_root
     def test_files_of_a_container(self):

@@ -28,7 +28,7 @@ def report(names=('hot', 'cold'), label='plain'):
               'unmapped': 3, 'unexplained': 4, 'superseded': 6, 'reasons': [['no-code', 4]], 'counters': [],
               'note': label}
     return {
-        'version': 4, 'files': [label], 'command': label, 'host': label, 'library': '0', 'pid': 7,
+        'version': 5, 'files': [label], 'command': label, 'host': label, 'library': '0', 'pid': 7,
         'start_time_ms': 0, 'duration_ns': 1500000000, 'unit': 'instructions', 'estimator': 'ebs',
         'up_to_factor': False, 'caveats': [label], 'sources': [source],
         'modules': [{'path': f'/lib/{label}', 'build_id': '', 'kind': 'file', 'code': 'missing',
@@ -37,7 +37,9 @@ def report(names=('hot', 'cold'), label='plain'):
         'thread_count': 1, 'process_count': 1, 'tasks': [{'pid': 7, 'thread': 0}],
         'slices': {'width_ns': 0, 'count': 0, 'joined': 1, 'samples': [], 'instructions': [], 'without_time': 0,
                    'timelines': []},
-        'ibs': {'events': [], 'totals': [], 'row_count': 0, 'rows': {}, 'latencies': []},
+        'ibs': {'events': [], 'totals': [], 'row_count': 0, 'rows': {}, 'latencies': [], 'load_count': 0, 'loads': {},
+                'lines': {'row_count': 0, 'rows': {}}, 'pages': {'row_count': 0, 'rows': {}},
+                'objects': {'row_count': 0, 'rows': {}}, 'sampled_events': [], 'code': {}},
         'line_problems': [f'{label} has no lines'], 'instructions': sum(sums) + rest, 'function_count': 12, 'block_count': 99,
         'biased_block_count': 0, 'loop_count': 2,
         'properties': [{'key': key, 'values': values[at]} for at, key in enumerate(PROPERTIES)],
@@ -108,12 +110,34 @@ def with_slices(data):
     return data
 
 
+def accesses(row_count, rows):
+    return {'row_count': row_count, 'rows': columns(
+        ['pid', 'module', 'address', 'size', 'name', 'loads', 'stores', 'misses', 'miss_cycles', 'local', 'remote',
+         'threads', 'node'], rows)}
+
+
 def with_ibs(data):
+    name, label = data['functions']['name'][0], data['command']
     data['ibs'] = {
         'events': ['op-samples', 'op-dc-misses', 'op-tag-to-retire-cycles'], 'totals': [40, 9, 800], 'row_count': 7,
         'rows': columns(['module', 'function', 'address', 'name', 'text', 'values'],
                         [(0, 0, '1004', data['functions']['name'][0], 'add plain', [30, 2, 500]), (0, -1, None, '', '', [10, 7, 300])]),
         'latencies': [{'name': 'tag-to-retire', 'buckets': [[16, 20, 30], [20, 21, 10]]}],
+        'load_count': 5,
+        'loads': columns(['module', 'function', 'address', 'name', 'text', 'levels'], [
+            (0, 0, '1000', name, 'vaddpd plain', [
+                {'name': 'l1', 'buckets': [[0, 1, 60]]}, {'name': 'l2', 'buckets': [[12, 14, 5], [14, 16, 15]]},
+                {'name': 'local-dram', 'buckets': [[12, 14, 1], [448, 512, 19]]}]),
+            (0, -1, None, '', '', [{'name': 'unknown', 'buckets': [[1024, 1280, 7]]}])]),
+        'lines': accesses(9, [(7, -1, '7f0000001040', 0, '', 30, 10, 4, 900, 3, 1, 2, '0 (75.00 %), 1 (25.00 %)'),
+                              (7, -1, '7f0000001080', 0, '', 5, 0, 1, 100, 1, 0, 1, '')]),
+        'pages': accesses(2, [(7, -1, '7f0000001000', 0, '', 35, 10, 5, 1000, 4, 1, 2, '0'),
+                              (8, -1, '7f0000001000', 0, '', 2, 0, 0, 0, 0, 0, 1, '1')]),
+        'objects': accesses(2, [(0, 0, '4010', 64, f'table_{label}', 20, 10, 5, 1000, 4, 1, 2, ''),
+                                (0, -1, None, 0, '[other memory]', 17, 0, 0, 0, 0, 0, 1, '')]),
+        'sampled_events': ['cycles'],
+        'code': columns(['block', 'at', 'samples', 'ops', 'misses', 'mean_miss'],
+                        [(0, 0, [3], 30, 2, 250.5), (0, 1, [40], 0, 0, None), (1, 1, [], 5, 0, None)]),
     }
     return data
 

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import time
@@ -1077,14 +1078,58 @@ class ReportTest(record_support.RecordTest):
         self.open_fixture()
         self.assertEqual(self.browser.find_all('#ibs'), [])
         self.open_fixture(report_fixture.with_ibs(report_fixture.report()))
-        self.assertEqual([title.split(' ↕')[0].split(' ▼')[0] for title in self.browser.texts('#ibs .table thead th')],
+        self.assertEqual(self.titles_of('Instructions by IBS'),
                          ['Instruction', 'Code', 'Function', 'Module', 'op samples', 'L1 data misses', 'tag to retire cycles'])
-        self.assertEqual(self.browser.texts('#ibs .table tbody tr'), ['0x1004 add plain hot plain 30 2 500', 'without code plain 10 7 300'])
+        self.assertEqual(self.rows_of('Instructions by IBS'), ['0x1004 add plain hot plain 30 2 500', 'without code plain 10 7 300'])
         self.assertIn('In all: 40 op samples, 9 L1 data misses, 800 tag to retire cycles.', self.browser.texts('#ibs p'))
         self.assertIn('The 2 of 7 instructions with the most samples.', self.browser.texts('#ibs p')[0])
-        self.assertEqual(self.browser.texts('#ibs figure tbody tr'), ['16 to 19 75.00 % 75.00 %', '20 25.00 % 100.00 %'])
+        self.assertEqual(self.browser.texts('#ibs .charts figure tbody tr'), ['16 to 19 75.00 % 75.00 %', '20 25.00 % 100.00 %'])
         self.browser.click('#ibs tbody a')
         self.assertEqual(self.browser.texts('#code .block.target .address'), ['0x1000'])
+
+    def rows_of(self, label):
+        return self.browser.texts(f'#ibs [aria-label="{label}"] tbody tr')
+
+    def titles_of(self, label):
+        return [re.sub(' [↕▼▲]$', '', title) for title in self.browser.texts(f'#ibs .scroll[aria-label="{label}"] thead th')]
+
+    def test_ibs_latencies_are_by_level_of_memory(self):
+        self.open_fixture(report_fixture.with_ibs(report_fixture.report()))
+        label = 'Loads by level of memory'
+        self.assertEqual(self.titles_of(label), ['Instruction › Level', 'Code', 'Function', 'Module', 'Loads', 'Share', 'Half below',
+                                                 '90 % below', 'All below'])
+        self.assertEqual(self.rows_of(label), ['▸0x1000 vaddpd plain hot plain 100 1 512 512', '▸without code plain 7 1,280 1,280 1,280'])
+        self.browser.click('#ibs [role="treegrid"] .open')
+        self.assertEqual(self.rows_of(label)[1:4],
+                         ['l1 60 60.00 %', 'l2 20 20.00 % 16 16 16', 'local-dram 20 20.00 % 512 512 512'])
+        self.assertEqual(self.browser.texts('.levels thead th'), ['Cycles', 'l1', 'l2', 'local-dram'])
+        self.assertEqual(self.browser.texts('.levels tbody tr'), ['0 60', '12 to 13 5 1', '14 to 15 15', '448 to 511 19'])
+        self.browser.choose('#ibs-load', '1')
+        self.assertEqual(self.browser.texts('.levels tbody tr'), ['1,024 to 1,279 7'])
+
+    def test_ibs_memory_is_by_object_line_and_page(self):
+        self.open_fixture(report_fixture.with_ibs(report_fixture.report()))
+        numbers = ['Samples', 'Loads', 'Stores', 'L1 data misses', 'Miss cycles', 'Local', 'Remote', 'Threads']
+        self.assertEqual(self.titles_of('Data objects'), ['Object', 'Module', 'Address', 'Bytes', *numbers])
+        self.assertEqual(self.rows_of('Data objects'), ['table_plain plain 0x4010 64 30 20 10 5 1.00 k 4 1 2', '[other memory] 17 17 0 0 0 0 0 1'])
+        self.assertEqual(self.titles_of('Cache lines'), ['Line', *numbers, 'NUMA node'])
+        self.assertEqual(self.rows_of('Cache lines'), ['0x7f0000001040 40 30 10 4 900 3 1 2 0 (75.00 %), 1 (25.00 %)',
+                                                       '0x7f0000001080 5 5 0 1 100 1 0 1'])
+        self.assertEqual(self.titles_of('Pages'), ['Page', 'Process', *numbers, 'NUMA node'])
+        self.assertEqual(self.rows_of('Pages'), ['0x7f0000001000 7 45 35 10 5 1.00 k 4 1 2 0', '0x7f0000001000 8 2 2 0 0 0 0 0 1 1'])
+        self.assertIn('The 2 of 9 with the most samples.', self.browser.texts('#ibs p'))
+
+    def test_code_has_what_ibs_and_other_events_sampled(self):
+        self.open_fixture(report_fixture.with_ibs(report_fixture.report()))
+        self.browser.click('#functions tbody a')
+        self.assertEqual(self.browser.texts('#code thead th'), ['Address', 'Executions', 'Share', 'cycles samples', 'IBS ops', 'L1 data misses',
+                                                                'Mean miss cycles', 'Instruction', 'Source'])
+        rows = self.browser.js('return [...document.querySelectorAll("#code tr[data-line]")].map((row) => '
+                               '[...row.querySelectorAll("td.number")].slice(2).map((cell) => cell.textContent))')
+        self.assertEqual(rows, [['3', '30', '2', '251'], ['40', '', '', ''], ['', '', '', ''], ['', '', '', ''], ['0', '5', '0', '']])
+        # Code of which nothing was sampled has no such columns.
+        self.browser.click('#functions a[href="#function-1"]')
+        self.assertEqual(self.browser.texts('#code thead th')[:4], ['Address', 'Executions', 'Share', 'Instruction'])
 
     def test_what_was_not_seen(self):
         self.open_fixture()

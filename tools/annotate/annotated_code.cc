@@ -24,26 +24,7 @@ AnalysedCode::AnalysedCode(const hbbp::analysis& analysis, bool with_samples)
   loops_ = loops.list();
   loops_of_blocks_ = loops.of_blocks(blocks_.size());
   total_instructions_ = TotalInstructions(functions_);
-  if (with_samples || has_ops()) CollectSamples();
-}
-
-// Sources of one event are added up.
-void AnalysedCode::CollectSamples() {
-  const std::vector<SourceView> sources = Sources(analysis_);
-  std::vector<std::optional<size_t>> columns(sources.size());
-  for (size_t i = 0; i < sources.size(); ++i) {
-    if (sources[i].kind != HBBP_SOURCE_EBS || sources[i].samples == 0) continue;
-    const std::string event = EventNameOf(sources[i]);
-    const auto known = std::find(sampled_events_.begin(), sampled_events_.end(), event);
-    columns[i] = static_cast<size_t>(known - sampled_events_.begin());
-    if (known == sampled_events_.end()) sampled_events_.push_back(event);
-  }
-  for (const hbbp_ip_sum& sum : analysis_.ip_sums()) {
-    if (!columns[sum.source]) continue;
-    std::vector<uint64_t>& samples = samples_[{sum.module, sum.address}];
-    samples.resize(sampled_events_.size());
-    samples[*columns[sum.source]] += sum.samples;
-  }
+  if (with_samples || has_ops()) samples_ = CollectEventSamples(analysis);
 }
 
 const hbbp_loop* AnalysedCode::LoopOf(const hbbp_block* block) const {
@@ -156,8 +137,8 @@ AnnotatedFunction AnalysedCode::Annotate(const hbbp_function& function, bool wit
     data = 0;
     const auto ops = ops_.find({function.module, address});
     if (ops != ops_.end()) instruction.ops = &ops->second;
-    const auto samples = samples_.find({function.module, address});
-    if (samples != samples_.end()) instruction.samples = &samples->second;
+    const auto samples = samples_.by_address.find({function.module, address});
+    if (samples != samples_.by_address.end()) instruction.samples = &samples->second;
     if (with_source) {
       if (address >= frames_end) frames = FramesAt(function.module, address, &frames_end);
       instruction.frames = frames;

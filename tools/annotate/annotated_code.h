@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "annotate/event_samples.h"
 #include "annotate/ibs_ops.h"
 #include "base/status.h"
 #include "function_choice.h"
@@ -61,14 +62,13 @@ class AnalysedCode {
   bool has_ops() const { return !ops_.empty(); }
   // Returns the events whose samples are listed by instruction: those of other sources than IBS, if
   // they are wanted or there are ops of IBS to compare with.
-  const std::vector<std::string>& sampled_events() const { return sampled_events_; }
+  const std::vector<std::string>& sampled_events() const { return samples_.events; }
   // Returns the name of a function that a call leads to, or an empty string if nothing ran there.
   std::string NameAt(uint32_t module, uint64_t address) const;
   // Returns why lines of annotated modules are unknown.
   std::vector<std::string> SourceProblems() const;
 
  private:
-  void CollectSamples();
   const hbbp_loop* LoopOf(const hbbp_block* block) const;
   const hbbp_block* BlockAt(uint32_t module, uint64_t address) const;
   const hbbp_block* NextBlock(uint32_t module, uint64_t address) const;
@@ -86,9 +86,8 @@ class AnalysedCode {
   std::vector<hbbp_loop> loops_;
   std::vector<uint32_t> loops_of_blocks_;  // innermost, parallel to blocks_
   IbsOpsByAddress ops_;
-  std::vector<std::string> sampled_events_;
-  std::map<std::pair<uint32_t, uint64_t>, std::vector<uint64_t>> samples_;  // by module and address
-  std::map<uint32_t, std::string> source_problems_;                         // by module
+  EventSamples samples_;
+  std::map<uint32_t, std::string> source_problems_;  // by module
 };
 
 }  // namespace hbbp::tools

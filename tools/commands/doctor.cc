@@ -4,6 +4,7 @@
 #include "command.h"
 #include "machine_limits.h"
 #include "options.h"
+#include "sampling_risks.h"
 #include "table.h"
 
 namespace hbbp::tools {
@@ -42,6 +43,9 @@ int RunDoctor(int argc, char** argv) {
   }
   for (const MachineLimit& limit : ReadMachineLimits("/proc/sys/kernel")) {
     table.AddRow({limit.name, limit.state, limit.detail, limit.advice});
+  }
+  for (const MachineLimit& risk : FindSamplingRisks(capabilities.list())) {
+    table.AddRow({risk.name, risk.state, risk.detail, risk.advice});
   }
   return table.Print(kName, FormatFromName(format));
 }

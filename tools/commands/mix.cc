@@ -166,7 +166,8 @@ class Listing {
         short_titles_(ShortTitles()),
         table_(Columns()) {}
 
-  // Calls `print` now and then, so that rows of a wide pivot do not all have to be in memory.
+  // Calls `print` now and then, so that rows of a wide pivot do not all have to be in memory; those
+  // of a long table are made twice, since its columns are as wide as the widest of all rows.
   // Returns nothing if that failed.
   template <typename Print>
   std::optional<Table> Make(const hbbp::analysis& analysis, Print&& print) {
@@ -182,16 +183,38 @@ class Listing {
     table_.AddSummary(FormatCount(uint64_t{rows}) + " of " +
                       FormatCount(uint64_t{pivot_.rows_in_all()}) + " rows; " + FormatCount(total) +
                       " instructions in all");
-    constexpr size_t kRowsInMemory = 1024;
-    for (size_t row = 0; row < rows; ++row) {
-      AddRows(row);
-      if (row % kRowsInMemory == kRowsInMemory - 1 && !print(&table_)) return std::nullopt;
+    if (request_.format == Format::kTable && rows > RowsInMemory()) {
+      (void)AddAllRows([](Table* table) {
+        table->MeasureRows();
+        return true;
+      });
+      table_.EndMeasuring(request_.names);
     }
-    if (request_.totals) AddRows(HBBP_PIVOT_ALL);
+    if (!AddAllRows(print)) return std::nullopt;
     return std::move(table_);
   }
 
  private:
+  // Returns how many rows of the pivot are kept at a time.
+  size_t RowsInMemory() const {
+    constexpr size_t kMaxCells = 1 << 16;
+    constexpr size_t kMaxRows = 1024;
+    const size_t cells = 1 + column_count() * request_.shown.size();
+    return std::clamp<size_t>(kMaxCells / cells, 1, kMaxRows);
+  }
+
+  // Calls `take` each time that there are so many rows, and returns false if that does.
+  template <typename Take>
+  bool AddAllRows(Take&& take) {
+    const size_t in_memory = RowsInMemory();
+    for (size_t row = 0; row < pivot_.rows(); ++row) {
+      AddRows(row);
+      if (row % in_memory == in_memory - 1 && !take(&table_)) return false;
+    }
+    if (request_.totals) AddRows(HBBP_PIVOT_ALL);
+    return true;
+  }
+
   const std::vector<std::string>& rows() const { return request_.pivot.rows; }
   const std::vector<std::string>& columns() const { return request_.pivot.columns; }
   size_t column_count() const { return pivot_.columns(); }

@@ -5,9 +5,13 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "annotate/ibs_ops.h"
+#include "ibs_accesses.h"
 
 namespace hbbp::tools {
 
@@ -100,6 +104,8 @@ struct ReportInstruction {
   uint32_t file = kNotListed;  // index of its source file
   uint32_t line = 0;
   uint32_t inlined = kNotListed;  // index of the innermost function that was inlined here
+  std::optional<IbsOps> ops = {};      // of IBS; nothing: none was sampled
+  std::vector<uint64_t> samples = {};  // by ReportIbs::sampled_events; empty: none
 };
 
 struct ReportBlock {
@@ -193,12 +199,41 @@ struct ReportIbsLatency {
   std::vector<ReportIbsBucket> buckets;
 };
 
+// Loads of one level of memory.
+struct ReportIbsLevel {
+  std::string name;
+  std::vector<ReportIbsBucket> buckets;
+};
+
+// The loads of one instruction, by level of memory.
+struct ReportIbsLoads {
+  uint32_t module = 0;
+  uint32_t function = kNotListed;
+  uint64_t address = 0;  // like ReportIbsRow::address
+  std::string name;
+  std::string text;
+  std::vector<ReportIbsLevel> levels;
+};
+
+// The accesses to memory with the most samples.
+struct ReportIbsAccesses {
+  std::vector<IbsAccessRow> rows;
+  uint64_t row_count = 0;  // of the profile
+};
+
 struct ReportIbs {
   std::vector<std::string> events;  // none: no IBS
   std::vector<uint64_t> totals;     // by event
   std::vector<ReportIbsRow> rows;   // the most samples first
   uint64_t row_count = 0;           // of the profile
   std::vector<ReportIbsLatency> latencies;
+  std::vector<ReportIbsLoads> loads;  // the most loads first
+  uint64_t load_count = 0;            // instructions with loads in the profile
+  ReportIbsAccesses lines;
+  ReportIbsAccesses pages;
+  ReportIbsAccesses objects;
+  // Of other sources, whose samples are listed by instruction where ops of IBS are.
+  std::vector<std::string> sampled_events;
 };
 
 struct ReportLoop {

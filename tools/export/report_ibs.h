@@ -11,8 +11,10 @@
 namespace hbbp::tools {
 
 inline constexpr size_t kReportIbsRows = 300;
+// Maximum number of instructions with latencies, and of lines, of pages and of objects.
+inline constexpr size_t kReportIbsLoads = 100;
 
-// `listed` has the report's index of each function of the analysis.
+// Reads it after the blocks. `listed` has the report's index of each function of the analysis.
 void ReadIbs(const hbbp::analysis& analysis, const std::vector<uint32_t>& listed, Report* report);
 
 }  // namespace hbbp::tools

@@ -16,7 +16,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // Increase it with every change that the page must follow.
-constexpr int kVersion = 4;
+constexpr int kVersion = 5;
 constexpr int kDigits = 6;
 
 // JSON has neither infinity nor NaN, so these become null.
@@ -277,30 +277,101 @@ Json Slices(const Report& report) {
           {"timelines", std::move(timelines)}};
 }
 
+Json AddressOrNull(uint64_t address) {
+  return address == HBBP_NO_ADDRESS ? Json(nullptr) : Address(address);
+}
+
+// Returns name and buckets of each latency or level.
+template <typename Item>
+Json Histograms(const std::vector<Item>& items) {
+  Json histograms = Json::array();
+  for (const Item& item : items) {
+    Json buckets = Json::array();
+    for (const ReportIbsBucket& bucket : item.buckets) {
+      buckets.push_back({bucket.first_cycles, bucket.end_cycles, bucket.samples});
+    }
+    histograms.push_back({{"name", item.name}, {"buckets", std::move(buckets)}});
+  }
+  return histograms;
+}
+
+Json IbsLoads(const ReportIbs& ibs) {
+  using Item = ReportIbsLoads;
+  return Columns(ibs.loads, std::pair("module", [](const Item& l) { return l.module; }),
+                 std::pair("function", [](const Item& l) { return Index(l.function); }),
+                 std::pair("address", [](const Item& l) { return AddressOrNull(l.address); }),
+                 std::pair("name", [](const Item& l) { return l.name; }),
+                 std::pair("text", [](const Item& l) { return l.text; }),
+                 std::pair("levels", [](const Item& l) { return Histograms(l.levels); }));
+}
+
+Json IbsAccesses(const ReportIbsAccesses& accesses) {
+  using Item = IbsAccessRow;
+  return {
+      {"row_count", accesses.row_count},
+      {"rows", Columns(accesses.rows, std::pair("pid", [](const Item& a) { return a.pid; }),
+                       std::pair("module", [](const Item& a) { return Index(a.module); }),
+                       std::pair("address", [](const Item& a) { return AddressOrNull(a.address); }),
+                       std::pair("size", [](const Item& a) { return a.size; }),
+                       std::pair("name", [](const Item& a) { return a.name; }),
+                       std::pair("loads", [](const Item& a) { return a.loads; }),
+                       std::pair("stores", [](const Item& a) { return a.stores; }),
+                       std::pair("misses", [](const Item& a) { return a.misses; }),
+                       std::pair("miss_cycles", [](const Item& a) { return a.miss_cycles; }),
+                       std::pair("local", [](const Item& a) { return a.local; }),
+                       std::pair("remote", [](const Item& a) { return a.remote; }),
+                       std::pair("threads", [](const Item& a) { return a.threads; }),
+                       std::pair("node", [](const Item& a) { return a.nodes; }))}};
+}
+
+// Returns what was sampled of the instructions of blocks: the block and the instruction's number in
+// it, samples by event, and ops of IBS, which may be none.
+Json SampledCode(const Report& report) {
+  struct Item {
+    size_t block;
+    size_t at;
+    const ReportInstruction* instruction;
+  };
+  std::vector<Item> items;
+  for (size_t block = 0; block < report.blocks.size(); ++block) {
+    const std::vector<ReportInstruction>& code = report.blocks[block].instructions;
+    for (size_t at = 0; at < code.size(); ++at) {
+      if (code[at].ops || !code[at].samples.empty()) items.push_back({block, at, &code[at]});
+    }
+  }
+  const auto ops = [](const Item& i) { return i.instruction->ops.value_or(IbsOps()); };
+  return Columns(items, std::pair("block", [](const Item& i) { return i.block; }),
+                 std::pair("at", [](const Item& i) { return i.at; }),
+                 std::pair("samples", [](const Item& i) { return i.instruction->samples; }),
+                 std::pair("ops", [&](const Item& i) { return ops(i).samples; }),
+                 std::pair("misses", [&](const Item& i) { return ops(i).dc_misses; }),
+                 std::pair("mean_miss", [&](const Item& i) {
+                   const std::optional<double> cycles = ops(i).MeanMissCycles();
+                   return cycles ? Rounded(*cycles) : Json(nullptr);
+                 }));
+}
+
 Json Ibs(const Report& report) {
   using Item = ReportIbsRow;
   const ReportIbs& ibs = report.ibs;
-  Json latencies = Json::array();
-  for (const ReportIbsLatency& latency : ibs.latencies) {
-    Json buckets = Json::array();
-    for (const ReportIbsBucket& bucket : latency.buckets) {
-      buckets.push_back({bucket.first_cycles, bucket.end_cycles, bucket.samples});
-    }
-    latencies.push_back({{"name", latency.name}, {"buckets", std::move(buckets)}});
-  }
-  const auto address = [](const Item& row) {
-    return row.address == HBBP_NO_ADDRESS ? Json(nullptr) : Address(row.address);
-  };
-  return {{"events", ibs.events},
-          {"totals", ibs.totals},
-          {"row_count", ibs.row_count},
-          {"rows", Columns(ibs.rows, std::pair("module", [](const Item& r) { return r.module; }),
-                           std::pair("function", [](const Item& r) { return Index(r.function); }),
-                           std::pair("address", address),
-                           std::pair("name", [](const Item& r) { return r.name; }),
-                           std::pair("text", [](const Item& r) { return r.text; }),
-                           std::pair("values", [](const Item& r) { return r.values; }))},
-          {"latencies", std::move(latencies)}};
+  return {
+      {"events", ibs.events},
+      {"totals", ibs.totals},
+      {"row_count", ibs.row_count},
+      {"rows", Columns(ibs.rows, std::pair("module", [](const Item& r) { return r.module; }),
+                       std::pair("function", [](const Item& r) { return Index(r.function); }),
+                       std::pair("address", [](const Item& r) { return AddressOrNull(r.address); }),
+                       std::pair("name", [](const Item& r) { return r.name; }),
+                       std::pair("text", [](const Item& r) { return r.text; }),
+                       std::pair("values", [](const Item& r) { return r.values; }))},
+      {"latencies", Histograms(ibs.latencies)},
+      {"load_count", ibs.load_count},
+      {"loads", IbsLoads(ibs)},
+      {"lines", IbsAccesses(ibs.lines)},
+      {"pages", IbsAccesses(ibs.pages)},
+      {"objects", IbsAccesses(ibs.objects)},
+      {"sampled_events", ibs.sampled_events},
+      {"code", SampledCode(report)}};
 }
 
 // In JSON these characters occur in strings only.

@@ -8,6 +8,8 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,6 +24,8 @@
 #include <string>
 
 #include "base/clock.h"
+#include "base/shared_start.h"
+#include "base/unique_fd.h"
 #include "collect/data_attribution.h"
 #include "collect/first_bursts.h"
 #include "preload/image_profile.h"
@@ -36,6 +40,23 @@ namespace {
 
 // It is never freed: other threads may still use it while the process ends.
 ImageProfile* current = nullptr;
+
+// A server that forks a process for each connection would otherwise pay for a start each time.
+// nullptr where there was no memory. It is never freed either.
+SharedStart* start_of_forked = nullptr;
+
+// Maps it in memory that forked processes share. By the name it is not taken for memory of the
+// program (backends/swbt.cc).
+SharedStart* MapSharedStart() {
+  constexpr size_t kBytes = sizeof(SharedStart);
+  rlimit limit;
+  // Beyond it, a file that grows ends the program by SIGXFSZ.
+  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < kBytes) return nullptr;
+  const UniqueFd file(static_cast<int>(::syscall(SYS_memfd_create, "hbbp-start", MFD_CLOEXEC)));
+  if (!file.valid() || ::ftruncate(file.get(), kBytes) != 0) return nullptr;
+  void* const memory = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  return memory == MAP_FAILED ? nullptr : new (memory) SharedStart();
+}
 
 std::string ImageName() {
   constexpr uint64_t kSecondNs = 1'000'000'000;
@@ -91,6 +112,7 @@ ImageSettings SettingsFromEnvironment() {
   settings.session.slice_ns = slice;
   KeepBursts(kept_burst_bytes, &settings.session);
   KeepData(&settings.session);
+  settings.session.memory_nodes = &NodesOfThisMachine;
   settings.session.kept_kinds = backend.recorded_kinds;
   settings.session.realtime_offset_ns = realtime_offset;
   return settings;
@@ -142,6 +164,8 @@ void StartImage() {
   const bool is_root = IsRoot();
   ImageSettings settings = SettingsFromEnvironment();
   settings.session.has_checkpoint_at_start = is_root;
+  if (start_of_forked == nullptr) start_of_forked = MapSharedStart();
+  settings.session.backend.shared_start = start_of_forked;
   current = new ImageProfile(directory, ImageName(), settings);
   if (is_root) {
     StartRoot(directory);

@@ -181,6 +181,7 @@ std::string BusiestProfile(const std::vector<ProcessProfile>& stored) {
 // Of the notes of sources.
 constexpr char kLongerPeriods[] = "periods were up to ";
 constexpr char kNoMemory[] = "no memory for ";
+constexpr char kOfDebugger[] = ", as a debugger or strace, ";
 
 // Returns the parts that contain `text` of notes and methods, which semicolons separate.
 std::set<std::string> NotesWith(std::string_view text, const std::vector<SourceView>& sources) {
@@ -221,17 +222,21 @@ void ReportUnprofiledTime(const RecordOptions& record, const ProgramEnd& end,
   // From outside, each burst stands for a time of its own.
   const bool is_counted = record.duration_s == 0 && !(record.is_outside && TracesBranches(record));
   if (!is_counted) return;
-  uint64_t profiled_ns = 0;
+  uint64_t profiled_ns = 0, blocked_ms = 0;
   for (const ProcessProfile& process : stored) {
-    const std::optional<uint64_t> time_ns = ProfiledTimeNs(SourcesAsRecorded(process.profile));
+    const std::vector<SourceView> sources = SourcesAsRecorded(process.profile);
+    const std::optional<uint64_t> time_ns = ProfiledTimeNs(sources);
     if (!time_ns) return;
     profiled_ns += *time_ns;
+    blocked_ms += SumOfCounters(sources, "signal-blocked-ms");
   }
   // The loss of a killed program was reported already.
   const uint64_t tolerated_ns = end.signal != 0 ? 1'300'000'000 : 300'000'000;
   if (profiled_ns + std::max(tolerated_ns, end.user_time_ns / 4) >= end.user_time_ns) return;
   // Threads that live so briefly begin their periods anew, each of them.
   constexpr char kOfThreads[] = "in threads that ended within a period (-c shortens it), or ";
+  constexpr char kOfBlocked[] =
+      "in threads that block SIGTRAP by raw system calls (--source ebs samples them), or ";
   const std::string of_children = record.children
                                       ? "in children that ended within some 20 ms"
                                       : "in its children, which --children observes from outside";
@@ -240,7 +245,8 @@ void ReportUnprofiledTime(const RecordOptions& record, const ProgramEnd& end,
       "setuid, with a sanitizer, or without LD_PRELOAD)";
   Note(kName, "the profiles cover " + FormatDuration(profiled_ns) + " of " +
                   FormatDuration(end.user_time_ns) + " of user CPU time; the rest ran " +
-                  kOfThreads + (record.is_outside ? of_children : kOfOthers));
+                  (blocked_ms != 0 ? kOfBlocked : kOfThreads) +
+                  (record.is_outside ? of_children : kOfOthers));
 }
 
 // The first program of a new user is short.
@@ -297,6 +303,22 @@ void ReportDebugRegisters(const std::vector<SourceView>& sources) {
   Note(kName, FormatCount(refused) +
                   " bursts ended early or not even began, because the program or a debugger had "
                   "taken all debug registers");
+}
+
+// A debugger has come, or the process has gained privileges. One thread or two may have been about
+// to end.
+void ReportRefusedStops(const std::vector<ProcessProfile>& processes) {
+  uint64_t refused = 0;
+  for (const ProcessProfile& process : processes) {
+    for (const SourceView& source : SourcesAsRecorded(process.profile)) {
+      refused += FindCounter(source, "traced-by-another");
+    }
+  }
+  constexpr uint64_t kFew = 3;
+  if (refused < kFew) return;
+  Note(kName, FormatCount(refused) +
+                  " stops were refused: meanwhile a debugger traced the process, or it was setuid. "
+                  "--source ebs samples it all the same");
 }
 
 // From outside, a thread that is found running has often just entered the kernel when it stops.
@@ -364,12 +386,15 @@ void PrintRecordSummary(const RecordOptions& record, const ProgramEnd& end,
             " with samples, " + DescribeOthers(record, run.processes.size() - 1));
   PrintLine(DescribeSources(sources));
   PrintLine(DescribeModules(main.modules(), sources, root.partial_since_ns != 0));
-  for (const char* const text : {" ended early: ", kNoMemory, kLongerPeriods}) {
+  for (const char* const text : {" ended early: ", kNoMemory, kLongerPeriods, kOfDebugger}) {
     ReportNotesWith(text, run.processes);
   }
   ReportDebugRegisters(sources);
   ReportFewBursts(record, sources);
-  if (ObservesRunning(record) || record.is_outside) ReportStopsInKernel(run.processes);
+  if (ObservesRunning(record) || record.is_outside) {
+    ReportStopsInKernel(run.processes);
+    ReportRefusedStops(run.processes);
+  }
   std::error_code ignored;
   if (!record.is_temporary) {
     PrintLine("wrote " + record.output + " (" +

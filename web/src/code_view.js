@@ -7,7 +7,19 @@ import { toBlock, toFunction, toListed, toLoop } from './links.js';
 
 const CALLERS = 8;
 
-const CLASSES = [null, 'number roomy', 'number roomy', null, null];
+const NUMBER = 'number roomy';
+
+// Of what was sampled of instructions: [{title, of(sampled)}], none if nothing was.
+function sampledColumns(model, instructions) {
+  if (!instructions.some(({ sampled }) => sampled)) return [];
+  const ofOps = (title, of) => ({ title, of: (sampled) => (sampled.ops ? of(sampled) : '') });
+  return [
+    ...model.ibs.sampled_events.map((event, at) => ({ title: `${event} samples`, of: ({ samples }) => short(samples[at] ?? 0) })),
+    ofOps('IBS ops', ({ ops }) => short(ops)), ofOps('L1 data misses', ({ misses }) => short(misses)),
+    ofOps('Mean miss cycles', ({ mean_miss: cycles }) => (cycles == null ? '' : short(cycles))),
+  ];
+}
+
 export const hottestOf = (blocks) => blocks.reduce((most, block) => (most && most.weight >= block.weight ? most : block), null);
 
 // {text: all of it, location, inlined}, or null
@@ -54,11 +66,12 @@ function codeText(f, block, text, branches) {
   return [text.slice(0, -operand.length), to, target.f === f ? null : h('span', { class: 'muted' }, ' ', name(target.f.name))];
 }
 
-function instructionRow(model, block, instruction, place, code) {
+function instructionRow(model, block, instruction, place, code, sampled) {
   return h('tr', { 'data-line': keyOf(instruction) },
     h('td', { class: 'address' }, address(instruction.address)),
-    h('td', { class: 'number roomy' }, short(block.count)),
-    h('td', { class: 'number roomy' }, share(block.count / model.instructions)),
+    h('td', { class: NUMBER }, short(block.count)),
+    h('td', { class: NUMBER }, share(block.count / model.instructions)),
+    sampled.map(({ of }) => h('td', { class: NUMBER }, instruction.sampled ? of(instruction.sampled) : '')),
     h('td', { class: 'code' }, code),
     place == null ? null : h('td', { class: 'place' }, place));
 }
@@ -73,13 +86,13 @@ function gapRow(from, to, columns) {
 
 // The rows of a block; lines are said where they change.
 function rowsOf(model, block, layout) {
-  const { f, branches, hasText, hasPlaces, onSource } = layout;
+  const { f, branches, hasText, hasPlaces, onSource, sampled } = layout;
   return block.instructions.flatMap((instruction) => {
     const where = whereOf(model, instruction);
     const isNew = where && where.text !== layout.previous;
     layout.previous = where?.text;
     const row = instructionRow(model, block, instruction, !hasPlaces || hasText ? null : isNew ? whereElement(where, onSource) : '',
-      codeText(f, block, instruction.text, branches));
+      codeText(f, block, instruction.text, branches), sampled);
     return hasText && isNew ? [sourceRow(where, textOf(model, instruction), layout), row] : [row];
   });
 }
@@ -90,8 +103,10 @@ function tableOf(model, f, blocks, { branches, onGraph, onSource }) {
   const all = blocks.flatMap((block) => block.instructions);
   const hasText = all.some((instruction) => textOf(model, instruction) != null);
   const hasPlaces = all.some((instruction) => instruction.file != null);
-  const titles = ['Address', 'Executions', 'Share', 'Instruction', ...(hasPlaces && !hasText ? ['Source'] : [])];
-  const layout = { f, branches, onGraph, onSource, most, hasText, hasPlaces, columns: titles.length, previous: null };
+  const sampled = sampledColumns(model, all);
+  const numbers = ['Executions', 'Share', ...sampled.map(({ title }) => title)];
+  const titles = ['Address', ...numbers, 'Instruction', ...(hasPlaces && !hasText ? ['Source'] : [])];
+  const layout = { f, branches, onGraph, onSource, most, hasText, hasPlaces, sampled, columns: titles.length, previous: null };
   const groups = [];
   let end = f.start;
   for (const block of blocks) {
@@ -104,7 +119,7 @@ function tableOf(model, f, blocks, { branches, onGraph, onSource }) {
   const last = f.start + BigInt(f.size);
   if (end < last) groups.push(gapRow(end, last, titles.length));
   return scrolled(`Code of ${f.name}`, h('table', { class: 'disassembly' }, h('caption', { class: 'hidden' }, `Code of ${f.name}`),
-    h('thead', {}, h('tr', {}, titles.map((title, at) => h('th', { scope: 'col', class: CLASSES[at] }, title)))), groups));
+    h('thead', {}, h('tr', {}, titles.map((title) => h('th', { scope: 'col', class: numbers.includes(title) ? NUMBER : null }, title)))), groups));
 }
 
 function callersOf(f, branches) {

@@ -1,6 +1,9 @@
-// What instruction-based sampling (IBS) of AMD says: of single instructions, and how long they took.
+// What instruction-based sampling (IBS) of AMD says: of single instructions, how long they took, where loads had their data from,
+// and which memory was accessed.
 import { address, count, share, short } from './format.js';
 import { bar, h, name } from './dom.js';
+import { ibsLoads } from './ibs_loads.js';
+import { ibsMemory } from './ibs_memory.js';
 import { toBlock } from './links.js';
 import { makeTable } from './table.js';
 
@@ -16,18 +19,33 @@ function blockOf(model, row) {
   return model.functions[row.function]?.blocks.find(({ start, size }) => row.address != null && start <= row.address && row.address < start + BigInt(size));
 }
 
+// What tables of instructions have in common: where each is, and its text and function if any row has one. Other rows are of none.
+function whereColumns(model, rows, { title, isInstruction = () => true, nameOf = () => '' }) {
+  const whereOf = (row) => (row.address == null ? 'without code' : address(row.address));
+  const moduleOf = (row) => (isInstruction(row) ? model.modules[row.module].name : '');
+  const element = (text) => (text ? name(text) : '');
+  return [
+    {
+      id: 'address', title, value: (row) => (isInstruction(row) ? whereOf(row) : nameOf(row)), order: (row) => (isInstruction(row) ? row.address ?? '' : nameOf(row)),
+      show: (row) => {
+        if (!isInstruction(row)) return name(nameOf(row));
+        return blockOf(model, row) ? toBlock(blockOf(model, row), whereOf(row)) : name(whereOf(row));
+      },
+    },
+    ...['text', 'name'].filter((key) => rows.some((row) => row[key])).map((key) => {
+      const of = (row) => (isInstruction(row) ? row[key] : '');
+      return { id: key, title: KEYS[key], value: of, show: (row) => element(of(row)) };
+    }),
+    { id: 'module', title: 'Module', value: moduleOf, show: (row) => element(moduleOf(row)) },
+  ];
+}
+
 function instructions(model) {
   const { ibs } = model;
-  const whereOf = (row) => (row.address == null ? 'without code' : address(row.address));
   return makeTable({
     label: 'Instructions by IBS', rows: ibs.rows, idOf: (row) => String(row.index), sortBy: 'event-0', pageSize: 15,
     columns: [
-      {
-        id: 'address', title: 'Instruction', value: whereOf, order: (row) => row.address ?? '',
-        show: (row) => (blockOf(model, row) ? toBlock(blockOf(model, row), whereOf(row)) : name(whereOf(row))),
-      },
-      ...['text', 'name'].filter((key) => ibs.rows.some((row) => row[key])).map((key) => ({ id: key, title: KEYS[key], value: (row) => row[key], show: (row) => name(row[key]) })),
-      { id: 'module', title: 'Module', value: (row) => model.modules[row.module].name, show: (row) => name(model.modules[row.module].name) },
+      ...whereColumns(model, ibs.rows, { title: 'Instruction' }),
       ...ibs.events.map((event, at) => ({ id: `event-${at}`, title: inWords(event), isNumber: true, value: (row) => row.values[at], show: (row) => short(row.values[at]) })),
     ],
   }).element;
@@ -57,5 +75,7 @@ export function ibsSection(model) {
     ibs.events.length ? [h('p', { class: 'muted' }, `In all: ${ibs.events.map((event, at) => `${short(ibs.totals[at])} ${inWords(event)}`).join(', ')}.`),
       instructions(model)] : null,
     ibs.latencies.length ? h('div', { class: 'charts' }, ibs.latencies.map(latencyFigure)) : null,
+    ibs.loads.length ? ibsLoads(model, whereColumns) : null,
+    ibsMemory(model),
   ];
 }

@@ -2,7 +2,7 @@
 import { address, baseName, grouped } from './format.js';
 import { setShort, shortNames, shortOf } from './names.js';
 
-const VERSION = 4;
+const VERSION = 5;
 const TITLES = {
   mnemonic: 'Mnemonic', extension: 'ISA extension', category: 'Category', packing: 'Packing',
   element: 'Element type', 'vector-bits': 'Vector width', memory: 'Memory access',
@@ -110,7 +110,8 @@ export function readModel(data) {
     key, index, title: titleOf(key),
     values: values.map((value) => textOf(key, value)),
   }));
-  for (const [whole, short] of shortNames([...functions.map((f) => f.name), ...data.inlined, ...(data.ibs.rows.name ?? [])])) setShort(whole, short);
+  for (const [whole, short] of shortNames([...functions.map((f) => f.name), ...data.inlined,
+    ...[data.ibs.rows, data.ibs.loads, data.ibs.objects.rows].flatMap(({ name }) => name ?? [])])) setShort(whole, short);
   const errors = readErrors(data.mixes, functions, 'errors');
   errors.set('thread', new Map(data.tasks.map(({ thread }, task) => [String(task), data.threads[thread]?.error])));
   errors.set('process', processErrors(data));
@@ -122,9 +123,21 @@ export function readModel(data) {
     blocks,
     rest: rows(data.rest).map((rest) => ({ ...rest, whole: { task: rest.task, count: rest.instructions, error: rest.error } })),
     timelines: data.slices.timelines.map((timeline) => readTimeline(timeline, data.slices)),
-    ibs: { ...data.ibs, rows: rows(data.ibs.rows).map((row) => ({ ...row, address: row.address == null ? null : BigInt(`0x${row.address}`) })) },
+    ibs: readIbs(data, blocks),
     loops: rows(data.loops).map((loop) => ({ ...loop, header: BigInt(`0x${loop.header}`) })),
     shareErrors: readErrors(data.mixes, [], 'share_errors'),
+  };
+}
+
+const withAddress = (row) => ({ ...row, address: row.address == null ? null : BigInt(`0x${row.address}`) });
+
+// What was sampled of an instruction goes to it.
+function readIbs({ ibs }, blocks) {
+  for (const { block, at, ...sampled } of rows(ibs.code)) blocks[block].instructions[at].sampled = sampled;
+  const accesses = (list) => ({ ...list, rows: rows(list.rows).map(withAddress) });
+  return {
+    ...ibs, rows: rows(ibs.rows).map(withAddress), loads: rows(ibs.loads).map(withAddress),
+    lines: accesses(ibs.lines), pages: accesses(ibs.pages), objects: accesses(ibs.objects),
   };
 }
 

@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
 """Tests productions on bursts: of a feed, whose instructions are known, and of this process."""
 import gc
+import subprocess
+import sys
+import threading
 import unittest
 import weakref
+import zlib
 
 import hbbp
 
@@ -227,6 +231,91 @@ class ProbeTest(unittest.TestCase):
             self.assertTrue(any(row.function_name for row in probe.rows('methods')))
             self.assertEqual(len(called), probe.tables()[1].records)
         self.assertGreater(len(called), 0)
+
+    @support.needs_events
+    def test_worker_follows_a_session(self):
+        data = b''.join(b'%d' % (i * i) for i in range(100_000))
+        threads, names = set(), set()
+
+        def handler(call):
+            threads.add(threading.get_ident())
+            names.add(probe.name(call.pc))
+
+        with hbbp.Session('swbt', period=support.PERIOD_NS, kept_burst_bytes=1 << 20) as session, \
+                hbbp.Probe('use hot-methods\np: proc_call => call, null', handler=handler) as probe:
+            probe.start(session, 20)
+            self.assertRaises(hbbp.InvalidStateError, probe.start, session)
+            self.assertRaises(hbbp.InvalidStateError, probe.info)
+            for _ in range(500):
+                zlib.compress(data)  # it releases the lock that the handler needs
+                if len(names) > 3:
+                    break
+            session.stop()
+            probe.stop()
+            self.assertRaises(hbbp.InvalidStateError, probe.stop)
+            self.assertEqual(len(threads), 1)
+            self.assertNotIn(threading.get_ident(), threads)
+            self.assertGreater(len(names), 3)
+            self.assertEqual(probe.info().bursts, session.profile().info().kept_bursts)
+        with hbbp.Session('swbt', period=support.PERIOD_NS, kept_burst_bytes=1 << 20) as session, \
+                hbbp.Probe('p: proc_call => call, null', handler=lambda call: 1 // 0) as probe:
+            support.work(0.3)
+            probe.start(session)
+            self.assertRaises(ZeroDivisionError, probe.stop)
+        idle = hbbp.Session('swbt', kept_burst_bytes=1 << 20)
+        with hbbp.Probe('use hot-methods') as probe:
+            probe.start(idle)
+            self.assertRaises(hbbp.NotFoundError, probe.stop)
+            probe.start(idle)
+            idle.close()  # the worker still has it
+
+    @support.needs_events
+    def test_worker_may_be_in_a_handler_when_the_probe_is_closed(self):
+        data = b''.join(b'%d' % (i * i) for i in range(100_000))
+        with hbbp.Session('swbt', period=support.PERIOD_NS, kept_burst_bytes=1 << 20) as session:
+            for _ in range(5):
+                called = threading.Event()
+                refused, not_refused = [], []
+
+                def handler(call):
+                    called.set()
+                    probe.name(call.pc)
+                    for function in probe.stop, probe.close:
+                        try:
+                            function()
+                            not_refused.append(function)
+                        except hbbp.InvalidStateError:
+                            refused.append(function)
+
+                with hbbp.Probe('p: proc_call => call, null', handler=handler) as probe:
+                    probe.start(session, 1)
+                    while not called.is_set():
+                        zlib.compress(data)
+                self.assertFalse(not_refused)
+                self.assertGreater(len(refused), 1)
+                self.assertTrue(probe.is_closed)
+            probe = hbbp.Probe('p: proc_call => call, null', handler=lambda call: called.set() or 1 // 0)
+            called.clear()
+            probe.start(session, 1)
+            while not called.is_set():
+                zlib.compress(data)
+            probe.close()  # what the handler raised is dropped
+            self.assertTrue(probe.is_closed)
+
+    @support.needs_events
+    def test_program_may_end_with_a_worker(self):
+        program = """if True:
+            import hbbp, threading, zlib
+            called = threading.Event()
+            session = hbbp.Session('swbt', period=1_000_000, kept_burst_bytes=1 << 20)
+            session.start()
+            hbbp.Probe('p: proc_call => call, null', handler=lambda call: called.set()).start(session, 1)
+            while not called.is_set():
+                zlib.compress(bytes(1_000_000))
+            print('called')
+            """
+        result = subprocess.run([sys.executable, '-c', program], capture_output=True, text=True, timeout=100)
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, 'called\n', ''))
 
 
 if __name__ == '__main__':

@@ -1,7 +1,7 @@
 // XsaveLayout computes how many bytes the xsave instructions write.
 //
-// Contract: call Find outside signal handlers, because CPUID is slow where a hypervisor traps it;
-// the object is constant afterwards.
+// Contract: call Find outside signal handlers, because it executes CPUID once, which is slow where
+// a hypervisor traps it; the object is constant afterwards.
 #ifndef HBBP_LIB_TRACE_INTERPRETER_XSAVE_LAYOUT_H_
 #define HBBP_LIB_TRACE_INTERPRETER_XSAVE_LAYOUT_H_
 

@@ -173,9 +173,7 @@ void ReadWords(uint32_t* words) {
   words[kExtendedEdx] = extended.edx;
 }
 
-}  // namespace
-
-CpuFeatures DetectCpuFeatures() {
+CpuFeatures Detect() {
   uint32_t words[kWordCount] = {};
   ReadWords(words);
   const uint64_t enabled = EnabledState(words);
@@ -189,6 +187,13 @@ CpuFeatures DetectCpuFeatures() {
   features.avx512vl = features.CanRun(ZYDIS_ISA_SET_AVX512F_256);
   features.avx512bw = features.CanRun(ZYDIS_ISA_SET_AVX512BW_512);
   features.lahf = features.CanRun(ZYDIS_ISA_SET_LAHF);
+  return features;
+}
+
+}  // namespace
+
+CpuFeatures DetectCpuFeatures() {
+  static const CpuFeatures features = Detect();
   return features;
 }
 

@@ -1,6 +1,6 @@
 // CpuFeatures says which instruction sets the processor and the kernel let a stub use.
 //
-// Contract: DetectCpuFeatures executes CPUID, which is slow in a virtual machine: call it once,
+// Contract: DetectCpuFeatures executes CPUID once, which is slow in a virtual machine: call it
 // outside signal handlers. The other functions are async-signal-safe.
 #ifndef HBBP_LIB_TRACE_NATIVE_CPU_FEATURES_H_
 #define HBBP_LIB_TRACE_NATIVE_CPU_FEATURES_H_

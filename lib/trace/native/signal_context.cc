@@ -190,19 +190,23 @@ void TakeProtectionKeys(const ucontext_t& context) {
 }
 
 void PrepareSignalContext() {
-  constexpr unsigned kXsaveLeaf = 0x0d;
-  constexpr Component kExtended[] = {kAvx, kOpmask, kZmmHi256, kHi16Zmm, kPkru};
-  for (const Component component : kExtended) {
-    const CpuidLeaf leaf = ReadCpuid(kXsaveLeaf, component);
-    const uint32_t size = leaf.eax;
-    if (size != 0) component_offsets[component] = leaf.ebx;
-  }
-  constexpr unsigned kFeaturesLeaf = 7;
-  constexpr uint32_t kOspke = 1u << 4;
-  has_protection_keys.store(
-      (ReadCpuid(kFeaturesLeaf).ecx & kOspke) != 0 && component_offsets[kPkru] != 0,
-      std::memory_order_relaxed);
-  has_fsgsbase.store((getauxval(AT_HWCAP2) & kHwcap2Fsgsbase) != 0, std::memory_order_relaxed);
+  // In a virtual machine CPUID is slow.
+  [[maybe_unused]] static const bool is_prepared = [] {
+    constexpr unsigned kXsaveLeaf = 0x0d;
+    constexpr Component kExtended[] = {kAvx, kOpmask, kZmmHi256, kHi16Zmm, kPkru};
+    for (const Component component : kExtended) {
+      const CpuidLeaf leaf = ReadCpuid(kXsaveLeaf, component);
+      const uint32_t size = leaf.eax;
+      if (size != 0) component_offsets[component] = leaf.ebx;
+    }
+    constexpr unsigned kFeaturesLeaf = 7;
+    constexpr uint32_t kOspke = 1u << 4;
+    has_protection_keys.store(
+        (ReadCpuid(kFeaturesLeaf).ecx & kOspke) != 0 && component_offsets[kPkru] != 0,
+        std::memory_order_relaxed);
+    has_fsgsbase.store((getauxval(AT_HWCAP2) & kHwcap2Fsgsbase) != 0, std::memory_order_relaxed);
+    return true;
+  }();
 }
 
 }  // namespace hbbp::trace

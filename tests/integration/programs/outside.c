@@ -1,5 +1,6 @@
 // Does what is hard to trace from outside: ends or executes another program while threads run, has
-// system calls with time limits, ignores SIGTRAP, looks at its flags. Usage: outside WHAT.
+// system calls with time limits, ignores SIGTRAP, looks at its flags, calls the vsyscall page.
+// Usage: outside WHAT.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -183,6 +184,38 @@ static int CheckFlags(void) {
   return (seen & trap) != 0;
 }
 
+static int HasVsyscalls(void) {
+  char line[512];
+  int found = 0;
+  FILE* const maps = fopen("/proc/self/maps", "re");
+  while (maps != NULL && fgets(line, sizeof(line), maps) != NULL) {
+    if (strstr(line, "[vsyscall]") != NULL) found = 1;
+  }
+  if (maps != NULL) fclose(maps);
+  return found;
+}
+
+// Returns 1 if a call fails or the time that it returns is before that of the last one, 77 without
+// such a page.
+static int CallVsyscalls(void) {
+  int (*const get_time)(struct timeval*, void*) =
+      (int (*)(struct timeval*, void*))0xffffffffff600000ul;
+  if (!HasVsyscalls()) {
+    puts("the kernel has no vsyscall page");
+    return 77;
+  }
+  volatile unsigned sum = 0;
+  struct timeval last = {0, 0}, now;
+  for (const double end = Seconds(CLOCK_MONOTONIC) + 0.5; Seconds(CLOCK_MONOTONIC) < end;) {
+    for (int calls = 0; calls < 1000; ++calls) {
+      for (unsigned i = 0; i < 100; ++i) sum = sum + i;
+      if (get_time(&now, NULL) != 0 || timercmp(&now, &last, <)) return 1;
+      last = now;
+    }
+  }
+  return last.tv_sec == 0;
+}
+
 int main(int argc, char** argv) {
   const char* const what = argc < 2 ? "" : argv[1];
   if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0) return 1;
@@ -202,5 +235,6 @@ int main(int argc, char** argv) {
   if (strcmp(what, "plays") == 0) return PlayPingPong();
   if (strcmp(what, "ignores") == 0) return IgnoreTraps();
   if (strcmp(what, "looks") == 0) return CheckFlags();
+  if (strcmp(what, "vsyscalls") == 0) return CallVsyscalls();
   return 0;
 }

@@ -5,9 +5,9 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -150,17 +150,23 @@ static void Storm(int rounds) {
 
 static volatile int is_at_end;
 
-// The profiler wakes its worker by a function of libc, which this one interposes: a timer of the
-// program fires while the profile is saved.
-__attribute__((visibility("default"))) int sem_post(sem_t* semaphore) {
-  static int (*next)(sem_t*);
-  if (next == NULL) *(void**)&next = dlsym(RTLD_NEXT, "sem_post");
-  if (is_at_end) {
+// The profiler waits for its worker by a function of libc, which this one interposes: a timer of
+// the program fires while the profile is saved.
+__attribute__((visibility("default"))) long syscall(long number, ...) {
+  static long (*next)(long, ...);
+  if (next == NULL) *(void**)&next = dlsym(RTLD_NEXT, "syscall");
+  va_list list;
+  va_start(list, number);
+  long arguments[6];
+  for (int i = 0; i < 6; ++i) arguments[i] = va_arg(list, long);
+  va_end(list);
+  if (is_at_end && number == SYS_futex) {
     is_at_end = 0;
     (void)!write(STDERR_FILENO, "fired\n", 6);
     kill(getpid(), SIGALRM);
   }
-  return next(semaphore);
+  return next(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4],
+              arguments[5]);
 }
 
 static void EndWithRunningTimer(int rounds) {

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "support/catch.h"
 #include "support/temporary_folder.h"
@@ -28,6 +30,11 @@ void Pin(ModuleRecord* record) {
   record->device = status.st_dev;
   record->inode = status.st_ino;
   record->pinned_file = std::make_shared<const UniqueFd>(std::move(fd));
+}
+
+size_t OpenDescriptors() {
+  const std::filesystem::directory_iterator all("/proc/self/fd");
+  return static_cast<size_t>(std::distance(begin(all), end(all)));
 }
 
 TEST_CASE("a file with the right build ID serves") {
@@ -80,6 +87,28 @@ TEST_CASE("a pinned file serves after its path is gone, and an impostor in its p
   const UniqueFd impostor(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
   REQUIRE(::dup2(impostor.get(), record.pinned_file->get()) >= 0);
   CHECK(ResolveModule(record).state == CodeState::kMissing);
+}
+
+TEST_CASE("the code of a pinned file is read by the descriptor of the profile") {
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
+  HBBP_BUILD_OR_SKIP(path);
+  const uint64_t work = TinyWorkOffset(path);
+  const size_t before = OpenDescriptors();
+  ModuleRecord record = RecordOf(path);
+  Pin(&record);
+  std::vector<ResolvedModule> modules;
+  for (int i = 0; i < 100; ++i) {
+    modules.push_back(ResolveModule(record));
+    REQUIRE(modules.back().code != nullptr);
+    CHECK(modules.back().code->FunctionName(*modules.back().AddressOf(work)) == "tiny_work");
+  }
+  CHECK(OpenDescriptors() == before + 1);
+  std::filesystem::remove(path);
+  record.pinned_file = nullptr;
+  CHECK(modules.front().code->CodeAt(*modules.front().AddressOf(work), 1).size() == 1);
+  modules.clear();
+  CHECK(OpenDescriptors() == before);
 }
 
 TEST_CASE("stored code serves where the path cannot") {

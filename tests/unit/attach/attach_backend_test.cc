@@ -3,7 +3,12 @@
 
 #include <fcntl.h>
 #include <linux/perf_event.h>
+#include <sched.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,6 +19,7 @@
 
 #include "attach/attach_check.h"
 #include "attach/thread_times.h"
+#include "base/files.h"
 #include "support/branch_tracing.h"
 #include "support/catch.h"
 #include "support/perf_stand_in.h"
@@ -23,6 +29,7 @@ namespace hbbp {
 namespace {
 
 constexpr uint64_t kPeriodNs = 1'000'000;
+constexpr uid_t kOther = 65534;
 
 BackendConfig ConfigOf(const Child& child) {
   BackendConfig config;
@@ -212,15 +219,79 @@ TEST_CASE("a child of the tracing process does not trace on") {
 
 TEST_CASE("a process of another user is refused, with whose it is") {
   if (::geteuid() != 0) HBBP_SKIP("only root can become another user");
-  constexpr uid_t kNobody = 65534;
   const Child child([] {
     const pid_t parent = ::getppid();
-    if (::setresuid(kNobody, kNobody, kNobody) != 0) ::_exit(2);
+    if (::setresuid(kOther, kOther, kOther) != 0) ::_exit(2);
     const Status refusal = CheckAttach(parent);
     const bool is_named = refusal.message().find("belongs to user 0") != std::string::npos;
     ::_exit(refusal.code() == StatusCode::kPermission && is_named ? 0 : 1);
   });
   CHECK(child.ExitStatus() == 0);
+}
+
+char g_yama_level;
+
+// Has /proc/sys/kernel/yama/ptrace_scope be a file of this process.
+bool SetYamaLevel(char level) {
+  constexpr char kDirectory[] = "/proc/sys/kernel";
+  if (::unshare(CLONE_NEWNS) != 0) return false;
+  (void)::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
+  if (::mount("tmpfs", kDirectory, "tmpfs", 0, "mode=0755") != 0) return false;
+  if (::chdir(kDirectory) != 0 || ::mkdir("yama", 0755) != 0) return false;
+  const int file = ::open("yama/ptrace_scope", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  const char line[] = {level, '\n'};
+  return file >= 0 && ::write(file, line, sizeof(line)) == sizeof(line) && ::close(file) == 0;
+}
+
+// Tries to attach to a process of the same user that does not permit it. Status 0 if the message is
+// the right one, 1 if it is not, 2 if the test cannot be made here.
+void CheckYamaMessage() {
+  if (!SetYamaLevel(g_yama_level) || ::setresuid(kOther, kOther, kOther) != 0) ::_exit(2);
+  const pid_t sleeper = ::fork();
+  if (sleeper == 0) {
+    (void)::prctl(PR_SET_DUMPABLE, 0);
+    (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    Sleep();
+  }
+  // Dumpable processes have files of their user.
+  const std::string directory = "/proc/" + std::to_string(sleeper);
+  struct stat of_root = {};
+  for (int i = 0; i < 5000; ++i) {
+    if (::stat(directory.c_str(), &of_root) == 0 && of_root.st_uid != kOther) break;
+    ::usleep(1000);
+  }
+  const Status refusal = CheckAttach(sleeper);
+  const std::string& message = refusal.message();
+  const std::string expected =
+      g_yama_level == '0' ? "it has changed its rights or forbids it"
+      : g_yama_level == '3'
+          ? "kernel.yama.ptrace_scope is 3, which forbids it to everybody until the next boot"
+          : std::string("kernel.yama.ptrace_scope is ") + g_yama_level + ": set it to 0";
+  const bool is_right =
+      refusal.code() == StatusCode::kPermission && message.find(expected) != std::string::npos;
+  ::kill(sleeper, SIGKILL);
+  ::_exit(is_right ? 0 : 1);
+}
+
+TEST_CASE("a refusal by yama says what to change") {
+  if (::geteuid() != 0) HBBP_SKIP("only root can become another user");
+  for (const char level : {'0', '1', '2', '3'}) {
+    CAPTURE(level);
+    g_yama_level = level;
+    const Child child(&CheckYamaMessage);
+    const int status = child.ExitStatus();
+    if (status == 2) HBBP_SKIP("no file of /proc can be replaced here");
+    CHECK(status == 0);
+  }
+}
+
+TEST_CASE("a thread of the kernel is refused") {
+  constexpr pid_t kKthreadd = 2;
+  const StatusOr<std::string> name = ReadTextFile("/proc/2/comm");
+  if (!name.ok() || *name != "kthreadd\n") HBBP_SKIP("no threads of the kernel are visible here");
+  const Status refusal = CheckAttach(kKthreadd);
+  CHECK(refusal.code() == StatusCode::kUnsupported);
+  CHECK_THAT(refusal.message(), Catch::Matchers::Contains("is a thread of the kernel"));
 }
 
 }  // namespace

@@ -1,49 +1,22 @@
-// Tests live sessions of IBS on a stand-in for the PMU, into whose rings registers are played:
-// synthetic ones, and those that were recorded on Zen 2 and Zen 4, which must count for what an
-// import of the same recording counts.
-#include <linux/perf_event.h>
-#include <time.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
+// Tests live sessions of IBS on a stand-in for the PMU, into whose rings registers are played.
+#include <cstdint>
 #include <cstring>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/perf_backend.h"
-#include "base/clock.h"
-#include "collect/perf_import.h"
 #include "events/ibs_level.h"
-#include "perf_data/perf_data_reader.h"
 #include "profile/ibs_buckets.h"
 #include "session/session.h"
 #include "support/catch.h"
-#include "support/perf_record_builder.h"
+#include "support/ibs_pmu.h"
 #include "support/perf_stand_in.h"
-#include "unit/perf_data/recordings.h"
 
 namespace hbbp {
 namespace {
-
-constexpr uint32_t kOpType = 11, kFetchType = 12;
-
-CpuEvents Amd() {
-  CpuEvents amd = FindCpuEvents({"AuthenticAMD", 0x19, 0x11}, "/nonexistent");
-  amd.ibs_op_type = kOpType;
-  amd.ibs_fetch_type = kFetchType;
-  return amd;
-}
-
-PerfStandIn::Answer Ibs() {
-  return [](const perf_event_attr& attr) -> std::optional<int> {
-    if (attr.type != kOpType && attr.type != kFetchType) return std::nullopt;
-    return attr.sample_period % 16 != 0 || attr.precise_ip != 0 ? EINVAL : 0;
-  };
-}
 
 BackendConfig Config(const char* event, PeriodMode mode = PeriodMode::kPrime) {
   BackendConfig config;
@@ -52,22 +25,9 @@ BackendConfig Config(const char* event, PeriodMode mode = PeriodMode::kPrime) {
   return config;
 }
 
-// Returns the last event of this thread that has a PMU's type; its ring may be that of another.
-PerfStandIn::Event FindEvent(const PerfStandIn& pmu, uint32_t type) {
-  const auto events = pmu.events();
-  const auto found = std::find_if(events.rbegin(), events.rend(), [type](const auto& event) {
-    return event.ring != 0 && event.tid == ::gettid() && event.attr.type == type;
-  });
-  REQUIRE(found != events.rend());
-  return *found;
-}
-
 bool Play(PerfStandIn* pmu, uint32_t type, uint64_t ip, std::vector<uint8_t> raw) {
-  const PerfStandIn::Event event = FindEvent(*pmu, type);
-  PerfRecordBuilder record(RecordFormat{.sample_type = event.attr.sample_type});
-  record.Pid(static_cast<uint32_t>(::getpid())).Tid(static_cast<uint32_t>(::gettid()));
-  record.Time(ClockNs(CLOCK_MONOTONIC)).Id(event.id).Period(event.attr.sample_period);
-  return pmu->Write(event, record.Ip(ip).Raw(std::move(raw)).Sample());
+  const uint64_t period = FindIbsEvent(*pmu, type).attr.sample_period;
+  return Play(IbsPlay{type, ip, std::move(raw), period}, pmu);
 }
 
 std::vector<uint8_t> Raw(const std::vector<uint64_t>& registers) {
@@ -77,7 +37,6 @@ std::vector<uint8_t> Raw(const std::vector<uint64_t>& registers) {
   return bytes;
 }
 
-extern "C" void IbsLiveTestCode();
 asm(R"(
   .text
   .globl IbsLiveTestCode
@@ -107,11 +66,11 @@ uint64_t FindOffset(const ProfileData& data, const char* event, uint32_t source)
 }
 
 TEST_CASE("a live op is of the instruction that its registers name, and has what they say") {
-  PerfStandIn pmu(Ibs());
-  Session session(std::make_unique<PerfBackend>(SourceKind::kIbs, Amd()), {});
+  PerfStandIn pmu(AnswerOfIbs());
+  Session session(std::make_unique<PerfBackend>(SourceKind::kIbs, CpuWithIbs()), {});
   REQUIRE(session.Start().ok());
   const uint64_t op = CodeAddress(), later = op + 4;
-  REQUIRE(Play(&pmu, kOpType, later, Raw({0, op, 0, 3, kLoadThatMissed, 0x7040, 0})));
+  REQUIRE(Play(&pmu, kIbsOpType, later, Raw({0, op, 0, 3, kLoadThatMissed, 0x7040, 0})));
   REQUIRE(session.Stop().ok());
   const ProfileData data = session.Snapshot();
   REQUIRE(data.sources.size() == 1);
@@ -134,8 +93,8 @@ TEST_CASE("a live op is of the instruction that its registers name, and has what
   // The address is that of the sample where the registers say that theirs is invalid.
   constexpr uint64_t kIpIsInvalid = uint64_t{1} << 38;
   REQUIRE(session.Start().ok());
-  REQUIRE(Play(&pmu, kOpType, later, Raw({0, op, kIpIsInvalid, 3, kLoadThatMissed, 0, 0})));
-  REQUIRE(Play(&pmu, kOpType, later, {1, 2, 3}));
+  REQUIRE(Play(&pmu, kIbsOpType, later, Raw({0, op, kIpIsInvalid, 3, kLoadThatMissed, 0, 0})));
+  REQUIRE(Play(&pmu, kIbsOpType, later, {1, 2, 3}));
   REQUIRE(session.Stop().ok());
   const ProfileData both = session.Snapshot();
   REQUIRE(both.counts.size() == 2);
@@ -145,16 +104,16 @@ TEST_CASE("a live op is of the instruction that its registers name, and has what
 }
 
 TEST_CASE("ops and fetches are sources of one session") {
-  PerfStandIn pmu(Ibs());
+  PerfStandIn pmu(AnswerOfIbs());
   SessionSettings settings;
   settings.backend = Config("ibs_op,ibs_fetch");
-  Session session(std::make_unique<PerfBackend>(SourceKind::kIbs, Amd()), settings);
+  Session session(std::make_unique<PerfBackend>(SourceKind::kIbs, CpuWithIbs()), settings);
   REQUIRE(session.Start().ok());
   const uint64_t code = CodeAddress();
   constexpr uint64_t kCompleteFetch = uint64_t{1} << 50 | uint64_t{77} << 32;
-  REQUIRE(Play(&pmu, kOpType, code, Raw({0, code, 0, 0, 1, 0, 0})));
+  REQUIRE(Play(&pmu, kIbsOpType, code, Raw({0, code, 0, 0, 1, 0, 0})));
   for (int i = 0; i < 3; ++i) {
-    REQUIRE(Play(&pmu, kFetchType, code, Raw({kCompleteFetch, code + 8, 0})));
+    REQUIRE(Play(&pmu, kIbsFetchType, code, Raw({kCompleteFetch, code + 8, 0})));
   }
   REQUIRE(session.Stop().ok());
   const ProfileData data = session.Snapshot();
@@ -170,12 +129,12 @@ TEST_CASE("ops and fetches are sources of one session") {
 }
 
 TEST_CASE("a session of fetches needs no PMU of ops, and says which is missing") {
-  CpuEvents amd = Amd();
+  CpuEvents amd = CpuWithIbs();
   amd.ibs_op_type = 0;
-  PerfStandIn pmu(Ibs());
+  PerfStandIn pmu(AnswerOfIbs());
   CHECK(PlanIbs(Config("ibs_fetch"), amd).ok());
   CHECK(PlanIbs({}, amd).status().message().starts_with("no PMU ibs_op in sysfs"));
-  amd = Amd();
+  amd = CpuWithIbs();
   amd.ibs_fetch_type = 0;
   CHECK(PlanIbs(Config("ibs_op,ibs_fetch"), amd)
             .status()
@@ -185,9 +144,9 @@ TEST_CASE("a session of fetches needs no PMU of ops, and says which is missing")
 
 TEST_CASE("the low bits of periods are drawn, or what asks for others is refused") {
   constexpr uint64_t kDrawLowBits = uint64_t{1} << 57;
-  PerfStandIn pmu(Ibs());
+  PerfStandIn pmu(AnswerOfIbs());
   const auto fetches = [](PeriodMode mode) {
-    const auto plan = PlanIbs(Config("ibs_fetch", mode), Amd());
+    const auto plan = PlanIbs(Config("ibs_fetch", mode), CpuWithIbs());
     REQUIRE(plan.ok());
     return plan->events.at(0);
   };
@@ -198,77 +157,31 @@ TEST_CASE("the low bits of periods are drawn, or what asks for others is refused
   CHECK(fetches(PeriodMode::kFixed).variants.at(0).attr.config == 0);
   CHECK(fetches(PeriodMode::kFixed).choice.period_mode == PeriodMode::kFixed);
 
-  const Status fixed_ops = PlanIbs(Config("ibs_op", PeriodMode::kFixed), Amd()).status();
+  const Status fixed_ops = PlanIbs(Config("ibs_op", PeriodMode::kFixed), CpuWithIbs()).status();
   CHECK(fixed_ops.code() == StatusCode::kInvalidArgument);
   CHECK(fixed_ops.message().find("lowest 7 bits") != std::string::npos);
 }
 
 TEST_CASE("random periods of IBS are redrawn, each of which the PMU can count") {
-  PerfStandIn pmu(Ibs());
-  PerfBackend backend(SourceKind::kIbs, Amd());
+  PerfStandIn pmu(AnswerOfIbs());
+  PerfBackend backend(SourceKind::kIbs, CpuWithIbs());
   BackendChoice choice;
   BackendConfig config = Config("ibs_op,ibs_fetch", PeriodMode::kRandom);
   config.period = 160'000;
   REQUIRE(backend.Start(config, 0, &choice).ok());
-  for (const uint32_t type : {kOpType, kFetchType}) {
-    const uint64_t first = FindEvent(pmu, type).period;
+  for (const uint32_t type : {kIbsOpType, kIbsFetchType}) {
+    const uint64_t first = FindIbsEvent(pmu, type).period;
     bool has_changed = false;
     EventSink ignored;
     for (int i = 0; i < 20; ++i) {
       backend.Drain(&ignored);
-      const uint64_t period = FindEvent(pmu, type).period;
+      const uint64_t period = FindIbsEvent(pmu, type).period;
       CHECK(period % 16 == 0);
       has_changed |= period != first;
     }
     CHECK(has_changed);
   }
   backend.Close();
-}
-
-// Plays the registers of a recording.
-class Player : public PerfDataVisitor {
- public:
-  explicit Player(PerfStandIn* pmu) : pmu_(pmu) {}
-
-  void OnSample(const PerfEvent& event, const SampleRecord& sample) override {
-    const uint32_t type = event.name.starts_with("ibs_op") ? kOpType : kFetchType;
-    REQUIRE(Play(pmu_, type, sample.ip, {sample.raw.begin(), sample.raw.end()}));
-  }
-
- private:
-  PerfStandIn* pmu_;
-};
-
-TEST_CASE("recorded registers count live for what they count imported") {
-  for (const char* name : {"ibs/zen4_genoa.ibs.perf.data", "ibs/zen2_rome.ibs.perf.data"}) {
-    const auto path = RecordingPath(name);
-    if (!path) HBBP_SKIP("no recordings (HBBP_TEST_DATA)");
-    PerfStandIn pmu(Ibs());
-    SessionSettings settings;
-    settings.backend = Config("ibs_op,ibs_fetch");
-    settings.backend.include_kernel = true;
-    Session session(std::make_unique<PerfBackend>(SourceKind::kIbs, Amd()), settings);
-    REQUIRE(session.Start().ok());
-    Player player(&pmu);
-    auto reader = PerfDataReader::Open(*path);
-    REQUIRE(reader.ok());
-    REQUIRE((*reader)->Read(&player).ok());
-    REQUIRE(session.Stop().ok());
-    const ProfileData live = session.Snapshot();
-    const auto imported = ImportRecording(*path, {});
-    REQUIRE(imported.ok());
-    const auto sums = [](const ProfileData& data) {
-      std::map<std::string, uint64_t> all;
-      for (size_t i = 0; i < data.sources.size(); ++i) {
-        for (const auto& [event, value] : FindCounters(data, i)) {
-          if (event.starts_with("op-") || event.starts_with("fetch-")) all[event] += value;
-        }
-      }
-      return all;
-    };
-    CHECK(sums(live).at("op-samples") == 1);
-    CHECK(sums(live) == sums(*imported));
-  }
 }
 
 }  // namespace

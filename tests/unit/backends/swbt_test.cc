@@ -42,6 +42,7 @@
 #include "support/cpu_work.h"
 #include "support/heap_use.h"
 #include "support/own_process.h"
+#include "support/sanitizer.h"
 #include "support/seccomp_filter.h"
 #include "trace/interpreter/look_ahead.h"
 #include "trace/signal_data.h"
@@ -339,7 +340,9 @@ class PingPong {
 TEST_CASE("by default, a process that switches often is sampled by timers") {
   if (!HasBreakpointsForTracing()) HBBP_SKIP("no perf events with sigtrap here");
   PingPong game;
+  SharedStart shared;
   BackendConfig config;
+  config.shared_start = &shared;
   const auto trace = [&](const std::function<void()>& work) { return Trace(config, work); };
   const Sink sink = trace([&] { game.PlayFor(3500); });
   CAPTURE(sink.Describe(), game.rounds());
@@ -349,16 +352,78 @@ TEST_CASE("by default, a process that switches often is sampled by timers") {
   CHECK(sink.statistics.method.find("CPU-time timers") != std::string::npos);
   CHECK(game.interrupted() == 0);
   CHECK(sink.CounterOf("samples") > 0);
+  // It has threads, which others need not have, or more of them.
+  CHECK_FALSE(shared.prefers_timers);
+  SECTION("and so are those that share its start, from the beginning") {
+    shared.prefers_timers = true;
+    const Sink next = trace([] { WorkFor(500); });
+    CAPTURE(next.Describe());
+    CHECK(next.statistics.method.find("in another process of the program") != std::string::npos);
+    CHECK(next.statistics.bursts > 0);
+    CheckConsistent(next);
+  }
   SECTION("if it may choose") {
     config.event = EventKind::kTaskClock;
     const Sink chosen = trace([&] { game.PlayFor(2500); });
     CHECK(chosen.statistics.method.find("CPU-time timers") == std::string::npos);
   }
   SECTION("and one that computes does not") {
+    config.shared_start = nullptr;
     const Sink busy = trace([] { WorkFor(2500); });
     CHECK(busy.statistics.method.find("CPU-time timers") == std::string::npos);
     CHECK(busy.statistics.bursts > 0);
   }
+}
+
+// Answers each byte, in another process, until its input ends.
+class Echo {
+ public:
+  Echo() {
+    REQUIRE(::pipe2(there_, O_CLOEXEC) == 0);
+    REQUIRE(::pipe2(back_, O_CLOEXEC) == 0);
+    pid_ = ::fork();
+    REQUIRE(pid_ >= 0);
+    if (pid_ != 0) return;
+    ::close(there_[1]);
+    char byte = 0;
+    while (::read(there_[0], &byte, 1) == 1 && ::write(back_[1], &byte, 1) == 1) {
+    }
+    ::_exit(0);
+  }
+  ~Echo() {
+    for (const int file : {there_[0], there_[1], back_[0], back_[1]}) ::close(file);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  Echo(const Echo&) = delete;
+  Echo& operator=(const Echo&) = delete;
+
+  void AskFor(int milliseconds) const {
+    const uint64_t end_ns =
+        ClockNs(CLOCK_MONOTONIC) + static_cast<uint64_t>(milliseconds) * 1'000'000;
+    char byte = 0;
+    while (ClockNs(CLOCK_MONOTONIC) < end_ns) {
+      REQUIRE(::write(there_[1], &byte, 1) == 1);
+      REQUIRE(::read(back_[0], &byte, 1) == 1);
+    }
+  }
+
+ private:
+  int there_[2], back_[2];
+  pid_t pid_ = 0;
+};
+
+TEST_CASE("a process of one thread that switches often spares others the perf events") {
+  if (!HasBreakpointsForTracing()) HBBP_SKIP("no perf events with sigtrap here");
+  const Echo echo;
+  SharedStart shared;
+  BackendConfig config;
+  config.shared_start = &shared;
+  const Sink sink = Trace(config, [&] { echo.AskFor(2500); });
+  CAPTURE(sink.Describe());
+  if (sink.statistics.method.find("CPU-time timers") == std::string::npos) {
+    HBBP_SKIP("switches are cheap here");
+  }
+  CHECK(shared.prefers_timers);
 }
 
 // A burst waits behind a system call, so that threads sleep with breakpoints.
@@ -488,6 +553,44 @@ TEST_CASE("threads that end while they wait for a breakpoint leave no descriptor
   CAPTURE(sink.Describe());
   CHECK(sink.CounterOf("breakpoint-lost") > 0);
   CHECK(OpenFds() == descriptors);
+}
+
+// AddressSanitizer does so, if the first sample comes before a thread has an alternate stack.
+TEST_CASE("threads that free the alternate stack that they were given do no harm") {
+  if (kHasSanitizer) HBBP_SKIP("threads have stacks of its own here, or free ours already");
+  constexpr uint8_t kPattern = 0x5a;
+  static std::vector<stack_t> freed;
+  freed.clear();
+  const Sink sink = Trace(BranchConfig(TraceMode::kLookAhead), [] {
+    const auto work_and_free = [] {
+      stack_t stack = {}, none = {};
+      none.ss_flags = SS_DISABLE;
+      const uint64_t end = CpuNs() + 200'000'000;
+      do WorkFor(1);
+      while (CpuNs() < end && ::sigaltstack(nullptr, &stack) == 0 &&
+             (stack.ss_flags & SS_DISABLE) != 0);
+      if ((stack.ss_flags & SS_DISABLE) != 0) return;
+      ::sigaltstack(&none, nullptr);
+      ::munmap(stack.ss_sp, stack.ss_size);
+      freed.push_back(stack);
+    };
+    for (int i = 0; i < 10; ++i) std::thread(work_and_free).join();
+    // The memory becomes the program's.
+    for (const stack_t& stack : freed) {
+      void* const own = ::mmap(stack.ss_sp, stack.ss_size, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+      std::memset(own, kPattern, stack.ss_size);
+    }
+    for (int i = 0; i < 10; ++i) std::thread([] { WorkFor(10); }).join();
+  });
+  CAPTURE(sink.Describe());
+  CHECK(!freed.empty());
+  CHECK(sink.statistics.bursts > 20);
+  for (const stack_t& stack : freed) {
+    const auto* const bytes = static_cast<const uint8_t*>(stack.ss_sp);
+    CHECK(std::all_of(bytes, bytes + stack.ss_size, [](uint8_t b) { return b == kPattern; }));
+  }
+  CheckConsistent(sink);
 }
 
 TEST_CASE("resources of ended threads are reused") {
@@ -807,6 +910,18 @@ TEST_CASE("a session begins with a burst for each sample, and goes on with one f
   CHECK(median(&later) == Approx(4 * nominal).epsilon(0.1));
 }
 
+TEST_CASE("a session begins with what others have left of a common start") {
+  SharedStart budget;
+  BackendConfig config = BranchConfig(TraceMode::kLookAhead, 16);
+  config.period = 0;
+  config.shared_start = &budget;
+  (void)Trace(config, [] { Spin(1'500'000'000); });
+  CHECK(budget.dense_samples >= 200);
+  const Sink sink = Trace(config, [] { Spin(1'000'000'000); });
+  CAPTURE(sink.Describe());
+  CHECK(sink.CounterOf("left-out") > sink.CounterOf("samples") / 2);
+}
+
 // Without a random first sample none of the runs would have one, or each would at the same time.
 TEST_CASE("a program that ends within a period is sampled as often as it lasts") {
   const TracingMethod method = GENERATE(TracingMethod::kBest, TracingMethod::kTimers);
@@ -1075,6 +1190,57 @@ TEST_CASE("only the threads that were asked for are traced") {
   CHECK(backend.Start(config, 0, &choice).code() == StatusCode::kNotFound);
 }
 
+TEST_CASE("the CPU time of threads that block SIGTRAP is in the statistics") {
+  constexpr char kBlockedMs[] = "signal-blocked-ms";
+  for (const bool blocks : {true, false}) {
+    const Sink sink = Trace(BranchConfig(TraceMode::kLookAhead), [blocks] {
+      std::atomic<bool> stop{false};
+      std::thread thread([blocks, &stop] {
+        sigset_t all, previous;
+        ::sigfillset(&all);
+        if (blocks) ::pthread_sigmask(SIG_BLOCK, &all, &previous);
+        while (!stop) result += Collatz(97);
+      });
+      SleepMs(2500);  // the worker checks threads each second
+      stop = true;
+      thread.join();
+    });
+    CAPTURE(sink.Describe());
+    if (blocks) {
+      CHECK(sink.CounterOf(kBlockedMs) > 20);
+      CHECK(sink.CounterOf(kBlockedMs) < 10'000);
+    } else {
+      CHECK(sink.CounterOf(kBlockedMs) == 0);
+    }
+  }
+}
+
+// Of the code of a burst it executes one branch at most.
+[[gnu::noinline]] void RunStraightCode(uint64_t rounds) {
+  asm volatile(
+      "1:\n\t"
+      ".rept 50000\n\t"
+      "add $1, %%rax\n\t"
+      ".endr\n\t"
+      "dec %0\n\t"
+      "jnz 1b"
+      : "+r"(rounds)
+      :
+      : "rax", "cc");
+}
+
+TEST_CASE("bursts of straight code are counted where they have no stream") {
+  const Sink sink = Trace(BranchConfig(TraceMode::kLookAhead), [] {
+    const uint64_t end = CpuNs() + 300'000'000;
+    while (CpuNs() < end) RunStraightCode(100);
+  });
+  CAPTURE(sink.Describe());
+  CHECK(sink.CounterOf("no-stream") > 20);
+  CHECK(sink.CounterOf("no-stream") > 5 * sink.statistics.bursts);
+  const Sink of_branches = Trace(BranchConfig(TraceMode::kLookAhead), [] { WorkFor(100); });
+  CHECK(of_branches.CounterOf("no-stream") == 0);
+}
+
 TEST_CASE("many threads at once") {
   constexpr int kThreads = 64;
   const Sink sink = Trace(BranchConfig(TraceMode::kLookAhead), [] {
@@ -1185,6 +1351,41 @@ TEST_CASE("handlers that never return do no harm") {
     });
     CAPTURE(sink.Describe());
     CHECK(alarms == 100);
+    CheckConsistent(sink);
+  }
+}
+
+// The handler jumps out of whatever has faulted. While it is the program's own in the kernel, a
+// fault of the interpreter would come to it.
+TEST_CASE("faults of bursts do not come to a handler that the program has just set") {
+  static std::atomic<int> faults, rounds;
+  for (const TraceMode mode : ModesOfThisMachine()) {
+    faults = rounds = 0;
+    const Sink sink = Trace(BranchConfig(mode), [&] {
+      struct sigaction action = {}, previous;
+      action.sa_handler = [](int) {
+        ++faults;
+        siglongjmp(jump, 1);
+      };
+      ::sigaction(SIGSEGV, nullptr, &previous);
+      constexpr size_t kPage = 4096;
+      auto* const forbidden = static_cast<volatile char*>(
+          ::mmap(nullptr, kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+      const uint64_t end = CpuNs() + 300'000'000;
+      while (CpuNs() < end) {
+        ::sigaction(SIGSEGV, &action, nullptr);
+        ++rounds;
+        if (sigsetjmp(jump, 1) == 0) {
+          result += Collatz(27);
+          result += *forbidden;
+        }
+      }
+      ::sigaction(SIGSEGV, &previous, nullptr);
+      ::munmap(const_cast<char*>(forbidden), kPage);
+    });
+    CAPTURE(sink.Describe());
+    CHECK(faults == rounds);
+    CHECK(sink.statistics.bursts > 20);
     CheckConsistent(sink);
   }
 }

@@ -187,6 +187,33 @@ TEST_CASE("lines have loads from beyond the caches of the core by node") {
   CHECK(SumsOf(data).at("op-nb-remote") == 2);
 }
 
+TEST_CASE("accesses to a line are by the node of its memory") {
+  MemoryNodes nodes = {0x1000, {{0, {0b0110}}, {3, {0b1000}}}};
+  IbsAttribution attribution;
+  IbsOp load = Load(0x7040);
+  load.has_physical_address = true;
+  load.physical_address = 0x1040;
+  attribution.Add(kSource, At(0x10), load);
+  attribution.SetMemoryNodes(&nodes);
+  attribution.Add(kSource, At(0x10), load);
+  load.physical_address = 0x2040;
+  attribution.Add(kSource, At(0x10), load);
+  load.physical_address = 0x3040;  // the page was moved
+  attribution.Add(kSource, At(0x10), load);
+  load.physical_address = 0x4040;
+  attribution.Add(kSource, At(0x10), load);
+  // A valid address that the kernel has cleared.
+  nodes.nodes[0].blocks[0] |= 1;
+  load.physical_address = 0;
+  attribution.Add(kSource, At(0x10), load);
+  std::map<uint32_t, uint64_t> loads;
+  for (const IbsAccesses& line : DataOf(&attribution).ibs_lines) {
+    CHECK(line.address == 0x7040);
+    loads[line.node] += line.loads;
+  }
+  CHECK(loads == std::map<uint32_t, uint64_t>{{0, 2}, {3, 1}, {kUnknownNode, 3}});
+}
+
 TEST_CASE("the lines with the most samples stay, and the number that was dropped is reported") {
   IbsAttribution::Limits limits;
   limits.lines = 8;

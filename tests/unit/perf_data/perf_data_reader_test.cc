@@ -307,6 +307,47 @@ TEST_CASE("features say what is known of the machine") {
   }
 }
 
+TEST_CASE("the topology of memory says which node has which block") {
+  for (const ByteOrder order : {ByteOrder::kNative, ByteOrder::kSwapped}) {
+    PerfDataBuilder data(order);
+    data.AddEvent(Attr(kSampleType), {1}).FinishRound();
+    const auto topology = [&data](uint64_t version, uint64_t nodes) {
+      return data.Bytes().U64(version).U64(0x1000).U64(nodes);
+    };
+    const PerfBytes whole =
+        topology(1, 2).U64(0).U64(3).U64(3).U64(0b110).U64(5).U64(66).U64(66).U64(0).U64(0b10);
+    data.AddFeature(PerfFeature::kMemoryTopology, whole);
+    for (const auto& bytes : {data.File(), data.Pipe()}) {
+      const Reading got = Read(bytes);
+      CHECK(got.summary.problem_count == 0);
+      const MemoryNodes& nodes = got.reader->header().memory_nodes;
+      CHECK(nodes.Find(0xfff) == kUnknownNode);
+      CHECK(nodes.Find(0x1000) == 0);
+      CHECK(nodes.Find(0x2fff) == 0);
+      CHECK(nodes.Find(65 * 0x1000) == 5);
+      CHECK(nodes.Find(66 * 0x1000) == kUnknownNode);
+    }
+    data.AddFeature(PerfFeature::kMemoryTopology, topology(2, 1));
+    const Reading newer = Read(data.File());
+    CHECK(newer.summary.problem_count == 0);
+    CHECK(newer.reader->header().memory_nodes.nodes.empty());
+    const std::vector<PerfBytes> damaged = {
+        data.Bytes().U64(1).U32(2),
+        topology(1, 1),
+        topology(1, 1).U64(0).U64(3).U64(3),
+        topology(1, 1).U64(0).U64(3).U64(~uint64_t{0}),
+        topology(1, ~uint64_t{0}),
+        topology(1, MemoryNodes::kMaxNodes + 1).Zeros(24 * (MemoryNodes::kMaxNodes + 1))};
+    for (const PerfBytes& bytes : damaged) {
+      CAPTURE(bytes.size());
+      data.AddFeature(PerfFeature::kMemoryTopology, bytes);
+      const Reading got = Read(data.File());
+      CHECK(got.summary.problem_count == 1);
+      CHECK(got.reader->header().memory_nodes.nodes.empty());
+    }
+  }
+}
+
 TEST_CASE("compressed records may be split anywhere") {
   for (const bool is_second_kind : {false, true}) {
     for (const size_t part_bytes : {1, 5, 41, 300}) {

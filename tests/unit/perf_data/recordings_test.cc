@@ -195,6 +195,26 @@ TEST_CASE("recordings with records of many types") {
   CHECK(garbage.summary.problems[0].dropped_bytes == 143);
 }
 
+TEST_CASE("memory of the recorded machine is of its one node, but for gaps") {
+  const auto file = RecordingPath("linux-perf-data/sleep.data");
+  const auto pipe = RecordingPath("linux-perf-data/fibo.compressed2.pipe.data");
+  if (!file || !pipe) HBBP_SKIP("no recordings (HBBP_TEST_DATA)");
+  for (const auto& path : {file, pipe}) {
+    CAPTURE(*path);
+    Counts counts;
+    const Reading got = ReadRecording(*path, &counts);
+    const MemoryNodes& nodes = got.reader->header().memory_nodes;
+    constexpr uint64_t kBlock = 128 << 20;
+    CHECK(nodes.block_bytes == kBlock);
+    REQUIRE(nodes.nodes.size() == 1);
+    for (uint64_t block = 0; block < 300; ++block) {
+      CAPTURE(block);
+      const bool is_memory = block < 270 && !(block >= 18 && block < 32);
+      CHECK(nodes.Find(block * kBlock) == (is_memory ? 0 : kUnknownNode));
+    }
+  }
+}
+
 // Counts the taken branches and streams of one module, by offset in its file.
 struct StreamCounts : PerfDataVisitor {
   void OnMmap(const MmapRecord& mmap) override {

@@ -312,6 +312,7 @@ TEST_CASE("one thread's part of a profile") {
   expected.ibs_counts = {{1, 0, 0, 1, 0x1000, 3}, {1, 0, 3, 0, 0x2000, 5}};
   expected.ibs_buckets = {{1, 0, 0, 3, 0x1000, 4, 6, 40}, {1, 0, kNoModule, 2, 0, 1, 0, 59}};
   expected.ibs_lines = {{1, 0, 0x7fff0040, 5, 6, 7, 8, 11, 12}};
+  expected.ibs_lines[0].node = 3;
   expected.ibs_data = {{1, 0, 0x4010, 5, 6, 7, 8, 11, 12, 2, kNoIbsName, 1},
                        {1, 0, 0, 3, 0, 1, 1, 0, 0, kNoModule, 4, 0}};
   CHECK(Describe(selected) == Describe(expected));

@@ -164,6 +164,7 @@ ProfileData FullProfile() {
                       {1, 0, kNoModule, 2, 0, 11, 0, 7},
                       {1, 1, kNoModule, 2, 0, 1, 0, 59}};
   data.ibs_lines = {{1, 0, 0x7fff0040, 1, 2, 3, 4, 9, 10}, {1, 1, 0x7fff0040, 5, 6, 7, 8, 11, 12}};
+  data.ibs_lines[1].node = 3;
   data.ibs_data = {{1, 0, 0x4010, 1, 2, 3, 4, 9, 10, 0, kNoIbsName, 8},
                    {1, 1, 0x4010, 5, 6, 7, 8, 11, 12, 2, kNoIbsName, 1},
                    {1, 1, 0, 3, 0, 1, 1, 0, 0, kNoModule, 4, 0},
@@ -185,7 +186,7 @@ std::string DescribeIbs(const ProfileData& data) {
       out << "accesses " << accesses.source << ' ' << accesses.thread << ' ' << accesses.module
           << ' ' << accesses.address << ' ' << accesses.bytes << ' ' << accesses.loads << ' '
           << accesses.stores << ' ' << accesses.misses << ' ' << accesses.miss_cycles << ' '
-          << accesses.local << ' ' << accesses.remote << ' '
+          << accesses.local << ' ' << accesses.remote << ' ' << accesses.node << ' '
           << (accesses.name == kNoIbsName ? "" : data.ibs_names[accesses.name]) << '\n';
     }
   }

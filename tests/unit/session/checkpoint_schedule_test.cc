@@ -28,6 +28,16 @@ TEST_CASE("checkpoints are frequent at first, and come each second later") {
         std::vector<uint64_t>{20, 60, 140, 300, 620, 1260, 2260, 3260, 4260});
 }
 
+TEST_CASE("in a long run, checkpoints come after a tenth of its time, and each ten seconds") {
+  CheckpointSchedule schedule(0);
+  constexpr uint64_t kMinute = 60'000 * kMs;
+  schedule.Took(0, 20 * kMs);
+  for (int i = 0; i < 20; ++i) schedule.Took(0, kMinute / 2);
+  CHECK(schedule.NsUntilDue(kMinute / 2) == 3'000 * kMs);
+  for (int i = 0; i < 20; ++i) schedule.Took(0, 10 * kMinute);
+  CHECK(schedule.NsUntilDue(10 * kMinute) == 10'000 * kMs);
+}
+
 TEST_CASE("checkpoints take two milliseconds and a thousandth of the time at most") {
   CHECK(FindTimes(kMs, 5) == std::vector<uint64_t>{20, 60, 140, 1000, 2000});
   CHECK(FindTimes(10 * kMs, 3) == std::vector<uint64_t>{20, 8000, 18000});

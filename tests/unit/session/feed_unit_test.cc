@@ -502,6 +502,32 @@ TEST_CASE("registers of IBS are decoded, in either order") {
   }
 }
 
+TEST_CASE("memory is of the nodes of this machine, unless another one is fed") {
+  for (const bool is_this_machine : {true, false}) {
+    CAPTURE(is_this_machine);
+    FeedOptions options;
+    if (!is_this_machine) options.host = "elsewhere";
+    options.files.memory_nodes = [] {
+      static const MemoryNodes nodes = {0x1000, {{5, {0b10}}}};
+      return &nodes;
+    };
+    Feed session(options);
+    const uint32_t mine = *session.AddSampleSource(SourceOf(SourceKind::kIbs), IbsKind::kOp);
+    FeedEvents(&session, {MakeMapping(10, "/bin/a")});
+    // A load with both addresses.
+    const uint64_t registers[] = {0, kIp, 0, 0, 1 << 18 | 1 << 17 | 1, 0x7040, 0x1040};
+    Bytes raw(4 + sizeof(registers));
+    std::memcpy(raw.data() + 4, registers, sizeof(registers));
+    FeedSample sample = MakeSample(20);
+    sample.ibs = raw;
+    FeedSamples(&session, mine, {sample});
+    (void)session.FlushUpTo(UINT64_MAX);
+    const ProfileData data = session.Snapshot();
+    REQUIRE(data.ibs_lines.size() == 1);
+    CHECK(data.ibs_lines[0].node == (is_this_machine ? 5 : kUnknownNode));
+  }
+}
+
 TEST_CASE("generated code has the samples of its time") {
   Feed session({});
   const uint32_t mine = *session.AddSampleSource(SourceOf(SourceKind::kEbs), IbsKind::kNone);

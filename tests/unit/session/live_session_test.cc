@@ -10,10 +10,13 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "backends/perf_backend.h"
+#include "backends/swbt.h"
 #include "base/clock.h"
 #include "collect/module_capture.h"
 #include "profile/profile_file.h"
@@ -89,6 +92,40 @@ TEST_CASE("a session that is started again and again takes no more memory") {
   const uint64_t counted_before = session->Info().memory_bytes;
   CHECK(restart(kRounds) - before < kMaxGrowth);
   CHECK(session->Info().memory_bytes < counted_before + kMaxGrowth);
+}
+
+// Returns how often threads of that name have slept.
+uint64_t Sleeps(const std::string& name) {
+  uint64_t sleeps = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream status(task.path() / "status");
+    std::string line;
+    std::getline(status, line);
+    if (line != "Name:\t" + name) continue;
+    while (std::getline(status, line)) {
+      constexpr std::string_view kField = "voluntary_ctxt_switches:";
+      if (line.starts_with(kField)) sleeps += std::stoull(line.substr(kField.size()));
+    }
+  }
+  return sleeps;
+}
+
+TEST_CASE("the worker of a process that does nothing rarely wakes up") {
+  const bool traces_branches = GENERATE(false, true);
+  CAPTURE(traces_branches);
+  std::unique_ptr<Backend> backend;
+  if (traces_branches) {
+    backend = std::make_unique<SwbtBackend>();
+  } else {
+    backend = std::make_unique<PerfBackend>(SourceKind::kEbs);
+  }
+  Session session(std::move(backend), Settings(20 * kMs));
+  HBBP_START_OR_SKIP(session);
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  const uint64_t before = Sleeps("hbbp-worker");
+  REQUIRE(before > 0);
+  std::this_thread::sleep_for(std::chrono::seconds(2));
+  CHECK(Sleeps("hbbp-worker") - before <= (traces_branches ? 14 : 24));
 }
 
 TEST_CASE("a session takes its start time from the clocks of its recording") {
@@ -281,6 +318,32 @@ TEST_CASE("a library that was loaded and unloaded during the session keeps its b
   library.Close();
   REQUIRE(session->Stop().ok());
   CheckTinySpin(session->Snapshot(), path);
+}
+
+TEST_CASE("so does one that is loaded soon after the start of a session by timers") {
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
+  if (!BuildTinyLibrary(path)) HBBP_SKIP("there is no compiler");
+  SharedStart shared;
+  shared.prefers_timers = true;
+  SessionSettings settings = Settings();
+  settings.backend.period = 0;
+  settings.backend.event = EventKind::kAuto;
+  settings.backend.shared_start = &shared;
+  const auto session = std::make_unique<Session>(std::make_unique<SwbtBackend>(), settings);
+  HBBP_START_OR_SKIP(*session);
+  LoadedLibrary library(path);
+  REQUIRE(library.ok());
+  SpinInLibrary(library, 500 * kMs);
+  REQUIRE(session->Stop().ok());
+  const ProfileData data = session->Snapshot();
+  CAPTURE(data.sources.front().trace.method);
+  const Analysis profile = AnalyzeOrFail(data);
+  double in_loop = 0;
+  for (const BlockRecord& block : profile.blocks()) {
+    if (data.modules[block.module].path == path) in_loop += block.samples;
+  }
+  CHECK(in_loop > 5);
 }
 
 TEST_CASE(

@@ -1,3 +1,5 @@
+// Tests the JSON of a report: each list in its form for the page, and that no text can end the
+// element of the page that it is in.
 #include "export/report_json.h"
 
 #include <cmath>
@@ -44,6 +46,23 @@ Report Example() {
   report.ibs.rows.push_back({0, kNotListed, 0x1003, "main", "jne 0x1000", {4}});
   report.ibs.rows.push_back({0, kNotListed, UINT64_MAX, "", "", {1}});
   report.ibs.latencies.push_back({"fetch", {{16, 20, 3}}});
+  report.ibs.loads.push_back(
+      {0, kNotListed, 0x1003, "main", "", {{"l2", {{12, 14, 2}, {14, 16, 1}}}, {"unknown", {}}}});
+  report.ibs.load_count = 9;
+  IbsAccessRow page;
+  page.pid = 7;
+  page.address = 0x7f0000000000;
+  page.loads = 3;
+  page.nodes = "1";
+  report.ibs.pages = {{page}, 8};
+  IbsAccessRow object;
+  object.module = 0;
+  object.name = "table";
+  object.size = 64;
+  report.ibs.objects.rows = {object};
+  report.ibs.sampled_events = {"cycles", "instructions"};
+  report.blocks[0].instructions[0].ops = IbsOps{5, 2, 2, 300, 2, 2};
+  report.blocks[0].instructions[1].samples = {0, 4};
   report.source_files = {"a.c"};
   report.source_states = {kSourceRead};
   report.source_text = {{{17, "a < b;"}}};
@@ -70,6 +89,22 @@ TEST_CASE("report: lists become columns, rows of code are short") {
   CHECK(json["ibs"]["rows"]["address"] == Json({"1003", nullptr}));
   CHECK(json["ibs"]["rows"]["values"] == Json::parse("[[4], [1]]"));
   CHECK(json["ibs"]["latencies"][0]["buckets"] == Json::parse("[[16, 20, 3]]"));
+  const Json& loads = json["ibs"]["loads"];
+  CHECK(loads["address"] == Json({"1003"}));
+  CHECK(loads["function"] == Json({-1}));
+  CHECK(loads["levels"][0][0] ==
+        Json::parse(R"({"name": "l2", "buckets": [[12, 14, 2], [14, 16, 1]]})"));
+  CHECK(json["ibs"]["load_count"] == 9);
+  CHECK(json["ibs"]["lines"]["rows"]["address"] == Json::array());
+  CHECK(json["ibs"]["pages"]["row_count"] == 8);
+  CHECK(json["ibs"]["pages"]["rows"]["address"] == Json({"7f0000000000"}));
+  CHECK(json["ibs"]["pages"]["rows"]["module"] == Json({-1}));
+  CHECK(json["ibs"]["pages"]["rows"]["node"] == Json({"1"}));
+  CHECK(json["ibs"]["objects"]["rows"]["address"] == Json::parse("[null]"));
+  CHECK(json["ibs"]["objects"]["rows"]["name"] == Json({"table"}));
+  CHECK(json["ibs"]["sampled_events"] == Json({"cycles", "instructions"}));
+  CHECK(json["ibs"]["code"] == Json::parse(R"({"block": [0, 0], "at": [0, 1],
+      "samples": [[], [0, 4]], "ops": [5, 0], "misses": [2, 0], "mean_miss": [150, null]})"));
   CHECK(json["blocks"]["code"] ==
         Json::parse(R"([[[3, 0, "add rax, 1", 0, 17, 0], [2, 1, "jne 0x1000"]]])"));
   CHECK(json["loops"]["trips"][0].is_null());

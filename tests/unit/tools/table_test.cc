@@ -144,5 +144,39 @@ TEST_CASE("table: rows that are printed as they come make the same document") {
   }
 }
 
+TEST_CASE("table: rows that were measured are printed as they come, and look the same") {
+  const auto add_row = [](size_t row, Table* table) {
+    table->AddRow({row % 2 == 0 ? "/a/lib.so" : "/b/lib.so", "void f<std::vector<int>>::g(int)",
+                   1e7 / static_cast<double>(row + 1), 3e4, Cell(uint64_t{1} << (4 * row))});
+  };
+  for (const NameStyle names : {NameStyle::kShort, NameStyle::kFull}) {
+    for (size_t rows = 0; rows < 5; ++rows) {
+      Table whole({{"module", "module", Column::kPath},
+                   {"function", "function", Column::kFunction},
+                   {"count", "count", Column::kCount},
+                   {"error", "std. error", Column::kError},
+                   {"at", "at", Column::kAddress}});
+      whole.AddSummary("all of them");
+      whole.AddNote("something was lost");
+      Table parts = whole;
+      const std::string printed = Printed([&] {
+        int status = 0;
+        for (size_t row = 0; row < rows; ++row) {
+          add_row(row, &whole);
+          add_row(row, &parts);
+          if (row != 1) parts.MeasureRows();
+        }
+        parts.EndMeasuring(names);
+        for (size_t row = 0; row < rows; ++row) {
+          add_row(row, &parts);
+          if (row != 2) status |= parts.PrintRows("test", Format::kTable);
+        }
+        return status | parts.Print("test", Format::kTable, names);
+      });
+      CHECK(printed == whole.ToText(names));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hbbp::tools

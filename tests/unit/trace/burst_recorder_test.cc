@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "base/clock.h"
 #include "support/catch.h"
 
 namespace hbbp::trace {
@@ -335,6 +336,59 @@ TEST_CASE("a burst that is longer than it should be has no instructions left") {
   CHECK(recording->InstructionsLeft(*recording.slot()) == 1);
   recording.slot()->instructions = kInstructions + 1;
   CHECK(recording->InstructionsLeft(*recording.slot()) == 0);
+}
+
+TEST_CASE("a drain is requested in time, so that no burst is without a buffer") {
+  Recording recording({kBranches, 0, 0});
+  Wakeup request;
+  recording->SetDrainRequest(&request);
+  // Waits for a request, not for longer than that.
+  const auto is_requested = [&request](uint64_t longest_ns) {
+    const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
+    const uint64_t end_ns = begin_ns + longest_ns;
+    constexpr uint64_t kSecondNs = 1'000'000'000;
+    request.WaitUntil(
+        {static_cast<time_t>(end_ns / kSecondNs), static_cast<long>(end_ns % kSecondNs)});
+    return ClockNs(CLOCK_MONOTONIC) < end_ns;
+  };
+  constexpr uint64_t kLongNs = 60'000'000'000;
+  constexpr uint64_t kShortNs = 1'000'000;
+  const auto record = [&recording] {
+    if (!recording->Begin(recording.slot(), 1)) return false;
+    for (uint64_t i = 0; i < kBranches; ++i) recording.Record(i);
+    recording->Finish(recording.slot());
+    return true;
+  };
+  int until_full = 0;
+  while (record()) ++until_full;
+  CHECK(is_requested(kLongNs));
+  (void)recording.Drain();
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < until_full / 8; ++i) REQUIRE(record());
+    (void)recording.Drain();
+    for (int i = 0; i < until_full / 2; ++i) REQUIRE(record());
+    CHECK(is_requested(kLongNs));
+    CHECK_FALSE(is_requested(kShortNs));
+    (void)recording.Drain();
+  }
+  // Also of buffers that fill up during a drain.
+  struct Busy {
+    const decltype(record)& more;
+    int rounds;
+  } busy{record, until_full / 3};
+  for (int i = 0; i < until_full / 2; ++i) REQUIRE(record());
+  CHECK(is_requested(kLongNs));
+  recording->Drain(
+      [](const BurstView&, void* pointer) {
+        auto* const during = static_cast<Busy*>(pointer);
+        for (; during->rounds > 0; --during->rounds) REQUIRE(during->more());
+      },
+      &busy);
+  CHECK(is_requested(kLongNs));
+  (void)recording.Drain();
+  recording->SetDrainRequest(nullptr);
+  while (record()) continue;
+  CHECK_FALSE(is_requested(kShortNs));
 }
 
 }  // namespace hbbp::trace

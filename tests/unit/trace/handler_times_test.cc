@@ -30,10 +30,13 @@ TEST_CASE("a handler is at work from its begin to its end") {
 TEST_CASE("the newest times are kept, and nothing is said of older ones") {
   const auto times = std::make_unique<HandlerTimes>();
   constexpr uint64_t kNumber = 5 * HandlerTimes::kKept / 2;
+  int quarters = 0;
   for (uint64_t i = 1; i <= kNumber; ++i) {
     times->Begin(10 * i);
+    if (times->HasBegunQuarter()) ++quarters;
     times->End(10 * i + 4);
   }
+  CHECK(quarters == 10);
   constexpr uint64_t kOldest = kNumber - HandlerTimes::kKept + 2;
   for (uint64_t i = 1; i <= kNumber; ++i) {
     CAPTURE(i);

@@ -269,6 +269,18 @@ TEST_CASE("faults are caught where they come to us, and not where they are block
           InstallSignalChain(&Filter, false);
           return FaultsAreCaught(none) && !FaultsAreCaught(all) ? 0 : 2;
         }) == 0);
+  for (const int signal : {SIGSEGV, SIGBUS}) {
+    CAPTURE(signal);
+    CHECK(InChild([signal] {
+            sigset_t none;
+            sigemptyset(&none);
+            InstallSignalChain(&Filter, false);
+            InstallTheirs(signal);
+            if (FaultsAreCaught(none)) return 1;
+            ReclaimSignals();
+            return FaultsAreCaught(none) ? 0 : 2;
+          }) == 0);
+  }
 }
 
 }  // namespace

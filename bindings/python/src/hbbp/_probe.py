@@ -1,13 +1,16 @@
 """Runs productions on the whole bursts of profiles (docs/guide/productions.md)."""
+import atexit
+import contextlib
 import ctypes
+import os
 import threading
 import typing
-from typing import Any, Callable, List, NamedTuple, Optional, Tuple, Union
+from typing import Any, Callable, Iterator, List, NamedTuple, Optional, Set, Tuple, Union
 
 from . import _abi
 from ._abi import Flow, ProbeAnswer, ProbeFieldKind
 from ._analysis import Analysis
-from ._errors import InvalidArgumentError
+from ._errors import Error, InvalidArgumentError, InvalidStateError
 from ._handle import Handle, Owner
 from ._host import Cancel, Progress, run_long
 from ._library import check, demangle, fit, function, make, sized, text, to_c
@@ -16,6 +19,7 @@ from ._pivot import Taxonomy
 from ._profile import Profile
 from ._rows import (ProbeCall, ProbeField, ProbeInfo, ProbeLocation, ProbeProduction, ProbeStream,
                     ProbeTable)
+from ._session import Session
 from ._tables import Table
 
 Handler = Callable[[ProbeCall], Optional[bool]]
@@ -24,6 +28,27 @@ Handler = Callable[[ProbeCall], Optional[bool]]
 HANDLER: Any = dict(_abi.hbbp_probe_options._fields_)['handler']
 
 FIRST_ACCESS = 2**64 - 1
+
+# Those with a worker, whose handlers Python must not free while they may be called.
+_followers: 'Set[Probe]' = set()
+
+
+@atexit.register
+def _stop_followers() -> None:
+    """Ends all workers, because they must not call Python when it has ended."""
+    for probe in list(_followers):
+        with contextlib.suppress(Exception):
+            probe.close()
+
+
+def _renew_locks() -> None:
+    """A worker that was in a handler may have held one, and is missing in the child of a fork."""
+    for probe in _followers:
+        probe._turn = threading.RLock()
+        probe._controlled = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_renew_locks)
 
 
 def builtin_productions() -> List[str]:
@@ -41,6 +66,7 @@ class _Calls:
         self._handler = handler
         self._raised: List[BaseException] = []
         self.cancel: Optional[Cancel] = None  # of the current run
+        self._thread: Optional[int] = None  # that is in the handler
 
     def end_run(self) -> None:
         self.cancel = None
@@ -48,9 +74,13 @@ class _Calls:
         if raised:
             raise raised[0] from None
 
+    def is_in_handler(self) -> bool:
+        return self._thread == threading.get_ident()
+
     def take(self, pointer: Any, _: Any) -> int:
         if self._raised:
             return ProbeAnswer.GO_ON
+        self._thread = threading.get_ident()
         try:
             return ProbeAnswer.STOP_BURST if self._handler(_call(pointer[0])) else ProbeAnswer.GO_ON
         except BaseException as error:
@@ -58,6 +88,8 @@ class _Calls:
             if self.cancel is not None:
                 self.cancel.set()
             return ProbeAnswer.GO_ON
+        finally:
+            self._thread = None
 
 
 def _call(raw: Any) -> ProbeCall:
@@ -76,8 +108,8 @@ class Probe(Owner):
             print(probe.rows('call-pairs'))
 
     `handler` is called where a production with the action `call` fires, in the thread that is in
-    run(); if its result is true, the burst ends there. It may call locate(), and no other function
-    of the probe. What it raises ends the run.
+    run(), or in the worker of start(); if its result is true, the burst ends there. It may call
+    locate(), and no other function of the probe. What it raises ends the run, or is raised by stop().
     """
 
     def __init__(self, productions: str, *, taxonomy: Optional[Taxonomy] = None,
@@ -107,6 +139,8 @@ class Probe(Owner):
         else:
             with taxonomy._handle as groups:
                 self._handle = create(groups)
+        self._controlled = threading.Lock()  # one thread at a time starts or stops a worker
+        self._held: Optional[contextlib.ExitStack] = None  # what the worker uses
         self._turn = threading.RLock()  # one thread at a time may use the handle
         self.next_burst = 0  # the first that the last run did not take, also if it was cancelled
 
@@ -133,6 +167,66 @@ class Probe(Owner):
                 if self._calls is not None:
                     self._calls.end_run()
         return self.next_burst
+
+    def start(self, session: Session, interval_ms: int = 1000) -> None:
+        """Starts a worker, which runs the productions on the new bursts of the session, `interval_ms`
+        behind the last ones, until stop() or close(). The handler is called in its thread. Until then
+        nothing else can be done with the probe, and both objects stay alive."""
+        fit(interval_ms, ctypes.c_uint32, 'interval_ms')
+        with self._control(), self._turn, contextlib.ExitStack() as held:
+            pointer = held.enter_context(self._handle)
+            observed = held.enter_context(session._handle)
+            check('hbbp_probe_start', pointer, observed, interval_ms)
+            self._held = held.pop_all()
+            _followers.add(self)
+
+    def stop(self) -> None:
+        """Runs what is new, and ends the worker. It is an error if there were no bursts."""
+        self._end_worker()
+        if self._calls is not None:
+            self._calls.end_run()
+
+    def close(self) -> None:
+        """Ends the worker, too, and drops what its handler raised. The handler cannot do that."""
+        if self in _followers:
+            if self._is_in_handler():
+                raise InvalidStateError(_abi.Status.ERROR_INVALID_STATE,
+                                        'the handler of a worker cannot close the probe')
+            with contextlib.suppress(Error):
+                self._end_worker()
+        super().close()
+
+    def _end_worker(self) -> None:
+        with self._control(), self._handle as pointer:  # without the turn, which a handler needs to locate
+            has_ended = True
+            try:
+                check('hbbp_probe_stop', pointer)
+            except InvalidStateError:  # there is no worker, or this is its handler
+                has_ended = False
+                raise
+            finally:
+                if has_ended:
+                    self._let_go()
+
+    def _let_go(self) -> None:
+        _followers.discard(self)
+        held, self._held = self._held, None
+        if held is not None:
+            held.close()
+
+    def _is_in_handler(self) -> bool:
+        return self._calls is not None and self._calls.is_in_handler()
+
+    @contextlib.contextmanager
+    def _control(self) -> Iterator[None]:
+        # Who stops the worker waits for its handler, which must not wait for that.
+        if not self._controlled.acquire(blocking=not self._is_in_handler()):
+            raise InvalidStateError(_abi.Status.ERROR_INVALID_STATE,
+                                    'the probe is stopped, and its handler cannot do that')
+        try:
+            yield
+        finally:
+            self._controlled.release()
 
     def info(self) -> ProbeInfo:
         with self._turn, self._handle as pointer:

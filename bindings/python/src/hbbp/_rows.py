@@ -237,6 +237,7 @@ class IbsLine(NamedTuple):
     """Accesses of a thread to 64 bytes of memory."""
     pid: int
     tid: int
+    node: Optional[int]  # NUMA node of the memory
     address: int
     loads: int
     stores: int

@@ -1862,8 +1862,11 @@ pub struct hbbp_ibs_latency {
 
 sized!(hbbp_ibs_latency);
 
-/// Accesses of one thread to one line of 64 bytes. Import keeps the lines with the most samples,
-/// some tens of thousands of them; the counter "ibs-accesses-dropped" of the source has the others.
+/// Accesses of one thread to one line of 64 bytes, while its memory was of one NUMA node. Import
+/// keeps the lines with the most samples, some tens of thousands of them; the counter
+/// "ibs-accesses-dropped" of the source has the others. The node is known if the sample has the
+/// physical address, which newer kernels give only to those that may profile the kernel, and
+/// if this kernel, or the recording, says which memory is of which node.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hbbp_ibs_line {
@@ -1873,8 +1876,8 @@ pub struct hbbp_ibs_line {
     pub pid: u32,
     /// `uint32_t tid` in C.
     pub tid: u32,
-    /// `uint32_t reserved` in C.
-    pub reserved: u32,
+    /// number of the NUMA node; HBBP_NO_INDEX: not known
+    pub node: u32,
     /// of the first byte, in the memory of the process
     pub address: u64,
     /// samples, as the next two
@@ -2719,10 +2722,10 @@ pub struct hbbp_probe_call {
 
 sized!(hbbp_probe_call);
 
-/// Called in the thread that is in hbbp_probe_run, with no lock of the library held, by one thread
-/// at a time. \`call\` is valid during it. It may call hbbp_probe_locate and \_create of what it likes,
-/// but no other function with this probe, and must not throw. To end the run, it sets the flag that
-/// hbbp_probe_run has as hbbp_work_options.cancel.
+/// Called in the thread that is in hbbp_probe_run, or in the worker of the probe, with no lock of
+/// the library held, by one thread at a time. \`call\` is valid during it. It may call
+/// hbbp_probe_locate and \_create of what it likes, but no other function with this probe, and must
+/// not throw. To end the run, it sets the flag that hbbp_probe_run has as hbbp_work_options.cancel.
 pub type hbbp_probe_handler = Option<unsafe extern "C" fn(call: *const hbbp_probe_call, user_data: *mut c_void) -> hbbp_probe_answer>;
 
 /// `hbbp_probe_options` of the C ABI.
@@ -2956,7 +2959,8 @@ extern "C" {
     /// Any thread. Since 0.1.
     pub fn hbbp_probe_create(options: *const hbbp_probe_options, probe: *mut *mut hbbp_probe, error: *mut hbbp_error) -> hbbp_status;
 
-    /// Not in its handler. NULL is allowed. Since 0.1.
+    /// Not in its handler, but for that of a worker, which goes on for a moment then. A worker ends
+    /// without running what is left. NULL is allowed. Since 0.1.
     pub fn hbbp_probe_destroy(probe: *mut hbbp_probe);
 
     /// Runs the productions on the whole bursts of the profile from number \`first_burst\` on, in the
@@ -2975,10 +2979,39 @@ extern "C" {
     /// HBBP_ERROR_BAD_FORMAT        bursts are damaged; those before were run, and \*next_burst is the
     /// first that is
     /// HBBP_ERROR_INVALID_ARGUMENT  NULL; the profile has fewer bursts than first_burst
-    /// HBBP_ERROR_INVALID_STATE     it is called by the handler; or a run had no memory before
+    /// HBBP_ERROR_INVALID_STATE     it is called by the handler; it has a worker; or a run had no
+    /// memory before
     /// HBBP_ERROR_NO_MEMORY         what was recorded can be read, but not added to
     /// and those of hbbp_work_options. Since 0.1.
     pub fn hbbp_probe_run(probe: *mut hbbp_probe, analysis: *const hbbp_analysis, first_burst: u64, work: *const hbbp_work_options, next_burst: *mut u64, error: *mut hbbp_error) -> hbbp_status;
+
+    /// Starts a worker: a thread of the library, without signals of the host, which takes a snapshot of
+    /// the session \`interval_ms\` (0: 1,000) after the last one, and runs the productions on the bursts
+    /// that are new in it. A round takes as long as an analysis of the whole profile, and longer the
+    /// more bursts are kept; sessions do not sample the worker. Until hbbp_probe_stop nothing else may
+    /// be done with the probe than that, hbbp_probe_destroy, and hbbp_probe_locate in its handler. The
+    /// session may be stopped meanwhile, but not destroyed, and the program must not end. All bursts of
+    /// the session are new, whatever the probe was run on before.
+    /// Errors:
+    /// HBBP_ERROR_BUSY              no thread could be started
+    /// HBBP_ERROR_INVALID_ARGUMENT  NULL; an interval of more than an hour
+    /// HBBP_ERROR_INVALID_STATE     it has a worker; it is called by the handler; a run had no memory
+    /// before
+    /// HBBP_ERROR_NO_MEMORY
+    /// Since 0.1.
+    pub fn hbbp_probe_start(probe: *mut hbbp_probe, session: *mut hbbp_session, interval_ms: u32, error: *mut hbbp_error) -> hbbp_status;
+
+    /// Runs what is new since the last round, and ends the worker. A child of fork has no worker; there
+    /// it allows other functions again, unless the worker was in a round when the process forked: the
+    /// child cannot use such a probe, of which hbbp_probe_destroy frees nothing.
+    /// Errors:
+    /// HBBP_ERROR_NOT_FOUND         no round found bursts that count
+    /// HBBP_ERROR_INVALID_STATE     it has no worker; it is called by the handler, and the worker goes
+    /// on; a child cannot use it
+    /// HBBP_ERROR_INTERNAL          a handler threw an exception
+    /// and those of hbbp_session_snapshot, hbbp_analysis_create and hbbp_probe_run in a round, after
+    /// which there was no other one. Since 0.1.
+    pub fn hbbp_probe_stop(probe: *mut hbbp_probe, error: *mut hbbp_error) -> hbbp_status;
 
     /// Errors:
     /// HBBP_ERROR_INVALID_ARGUMENT  NULL

@@ -1,20 +1,23 @@
 //! Productions: rules on the single executed instructions of whole bursts.
 
 use crate::analysis::Analysis;
-use crate::callback::guarded;
 use crate::code::Flow;
-use crate::error::Result;
+use crate::error::{call, call_without_resuming, Result};
 use crate::handle::Handle;
 use crate::host::Work;
 use crate::list::{fill, read, read_of, Record};
+use crate::session::Session;
 use crate::sys;
 use crate::taxonomy::Taxonomy;
 use crate::text::{address, index, path, static_text, text};
+use std::any::Any;
 use std::borrow::Cow;
 use std::ffi::CString;
 use std::os::raw::c_void;
+use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::path::Path;
-use std::{ptr, slice};
+use std::time::Duration;
+use std::{ptr, slice, thread};
 
 values! {
     /// What an action does.
@@ -253,6 +256,8 @@ type Handler = Box<dyn FnMut(&ProbeCall<'_>) -> bool + Send>;
 struct Called {
     probe: *const sys::hbbp_probe,
     handler: Handler,
+    /// A panic of the handler, in whatever thread that was. It is not called any more then.
+    panic: Option<Box<dyn Any + Send>>,
 }
 
 /// Owns a `Called`, which C has the address of.
@@ -272,11 +277,18 @@ unsafe extern "C" fn pass_on(
     user_data: *mut c_void,
 ) -> sys::hbbp_probe_answer {
     let called = &mut *user_data.cast::<Called>();
-    let mut stops = false;
-    guarded(|| stops = (called.handler)(&ProbeCall::new(called.probe, &*call)));
-    match stops {
-        true => sys::HBBP_PROBE_STOP_BURST,
-        false => sys::HBBP_PROBE_GO_ON,
+    if called.panic.is_some() {
+        return sys::HBBP_PROBE_GO_ON;
+    }
+    // No one sees the state of the closure before the panic continues.
+    let seen = ProbeCall::new(called.probe, &*call);
+    match catch_unwind(AssertUnwindSafe(|| (called.handler)(&seen))) {
+        Ok(true) => sys::HBBP_PROBE_STOP_BURST,
+        Ok(false) => sys::HBBP_PROBE_GO_ON,
+        Err(panic) => {
+            called.panic = Some(panic);
+            sys::HBBP_PROBE_GO_ON
+        }
     }
 }
 
@@ -326,8 +338,8 @@ impl<'t> ProbeOptions<'t> {
         /// Sets the share of a trace that a hot stream has at least.
         min_stream_heat(share: f64): raw.min_stream_heat = share;
         /// Sets the function that is called for the action `call`, in the thread that is in
-        /// [`Probe::run`]; it returns whether the burst stops. A panic in it continues after the
-        /// run.
+        /// [`Probe::run`], or in the worker of [`Probe::follow`]; it returns whether the burst
+        /// stops. A panic in it continues after the run.
         handler(handler: impl FnMut(&ProbeCall<'_>) -> bool + Send + 'static):
             handler = Some(Box::new(handler));
     }
@@ -339,6 +351,7 @@ impl<'t> ProbeOptions<'t> {
             OwnedCalled(Box::into_raw(Box::new(Called {
                 probe: ptr::null(),
                 handler,
+                panic: None,
             })))
         });
         let mut raw = sys::hbbp_probe_options {
@@ -361,7 +374,7 @@ impl<'t> ProbeOptions<'t> {
         Ok(Probe {
             handle,
             next_burst: 0,
-            _called: called,
+            called,
         })
     }
 }
@@ -386,7 +399,7 @@ impl<'t> ProbeOptions<'t> {
 pub struct Probe {
     handle: Handle<sys::hbbp_probe>,
     next_burst: u64,
-    _called: Option<OwnedCalled>, // dropped after the probe
+    called: Option<OwnedCalled>, // dropped after the probe
 }
 
 // SAFETY: the ABI lets any number of threads use a const handle, and one thread at a time run it.
@@ -429,10 +442,65 @@ impl Probe {
         let probe = self.handle.get_mut();
         let next = &mut self.next_burst;
         // SAFETY: both objects are alive, and no one else uses the probe.
-        work.call(|work, error| unsafe {
+        let ran = work.call(|work, error| unsafe {
             sys::hbbp_probe_run(probe, analysis.raw(), first_burst, work, next, error)
-        })?;
+        });
+        self.resume_panic();
+        ran?;
         Ok(self.next_burst)
+    }
+
+    /// Runs the productions on the bursts of a session while `work` runs, in a worker: a thread of
+    /// the library that looks for new ones each `interval` (of milliseconds), and once more at the
+    /// end. It is an error if there were none.
+    pub fn follow<R>(
+        &mut self,
+        session: &Session,
+        interval: Duration,
+        work: impl FnOnce() -> R,
+    ) -> Result<R> {
+        /// Ends the worker also if `work` panics.
+        struct Worker(*mut sys::hbbp_probe);
+        impl Worker {
+            fn stop(&mut self) -> Result<()> {
+                let probe = std::mem::replace(&mut self.0, ptr::null_mut());
+                // SAFETY: the probe is alive, and only its worker uses it.
+                call(|error| unsafe { sys::hbbp_probe_stop(probe, error) })
+            }
+        }
+        impl Drop for Worker {
+            fn drop(&mut self) {
+                if !self.0.is_null() {
+                    let _ = self.stop();
+                }
+            }
+        }
+        let probe = self.handle.get_mut();
+        let milliseconds = u32::try_from(interval.as_millis().max(1)).unwrap_or(u32::MAX);
+        // SAFETY: both are alive until the worker ends, which is before this returns. A panic that
+        // waits for a call must not leave the worker without its guard.
+        call_without_resuming(|error| unsafe {
+            sys::hbbp_probe_start(probe, session.raw(), milliseconds, error)
+        })?;
+        let mut worker = Worker(probe);
+        let result = work();
+        let stopped = worker.stop();
+        self.resume_panic();
+        stopped.map(|()| result)
+    }
+
+    /// Continues with a panic of the handler.
+    fn resume_panic(&mut self) {
+        // Two panics at once would abort, so this one waits for a later run.
+        if thread::panicking() {
+            return;
+        }
+        if let Some(called) = &self.called {
+            // SAFETY: no run uses it now.
+            if let Some(panic) = unsafe { (*called.0).panic.take() } {
+                resume_unwind(panic);
+            }
+        }
     }
 
     /// Returns the number of the first burst that the last run did not take: the `first_burst` for a

@@ -458,6 +458,8 @@ records! {
         pid: u32 = raw.pid,
         /// Its thread id.
         tid: u32 = raw.tid,
+        /// NUMA node of the memory, if it is known.
+        node: Option<usize> = index(raw.node),
         /// Address of the first byte, in the memory of the process.
         address: u64 = raw.address,
         /// Samples of loads, like the next two.

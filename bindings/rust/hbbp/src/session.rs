@@ -410,6 +410,10 @@ impl Session {
         })
     }
 
+    pub(crate) fn raw(&self) -> *mut sys::hbbp_session {
+        self.parts.handle.get_mut()
+    }
+
     /// Returns the current state of the session.
     pub fn info(&self) -> Result<SessionInfo> {
         let session = self.parts.handle.get_mut();

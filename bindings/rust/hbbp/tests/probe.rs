@@ -5,11 +5,12 @@ mod common;
 use common::is_missing_here;
 use hbbp::{
     Analysis, BranchEntry, Cancel, Event, Feed, FeedEvent, FeedOptions, FeedOrder, FeedSample,
-    FeedSource, Flow, Probe, ProbeFieldKind, ProbeOptions, ProbeTableKind, SessionOptions,
+    FeedSource, Flow, Probe, ProbeFieldKind, ProbeOptions, ProbeTableKind, Session, SessionOptions,
     SourceKind, Status, Taxonomy, Work,
 };
 use std::ffi::CString;
 use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -242,8 +243,11 @@ fn options_are_checked() {
     }
 }
 
-#[test]
-fn a_program_probes_itself() {
+/// A process has one session at a time that traces branches.
+static TRACING: Mutex<()> = Mutex::new(());
+
+/// Starts a session that traces branches, if that is possible here.
+fn tracing_session() -> Option<Session> {
     let mut session = SessionOptions::new()
         .source(SourceKind::Swbt)
         .event(Event::TaskClock)
@@ -252,9 +256,18 @@ fn a_program_probes_itself() {
         .create()
         .unwrap();
     match session.start() {
-        Err(error) if is_missing_here(&error) => return,
-        started => started.unwrap(),
+        Err(error) if is_missing_here(&error) => None,
+        started => started.map(|()| Some(session)).unwrap(),
     }
+}
+
+#[test]
+fn a_program_probes_itself() {
+    let _turn = TRACING.lock().unwrap_or_else(|held| held.into_inner());
+    let session = match tracing_session() {
+        None => return,
+        Some(session) => session,
+    };
     let mut probe = Probe::new("use hot-methods").unwrap();
     for _ in 0..100 {
         common::work(Duration::from_millis(50));
@@ -270,4 +283,50 @@ fn a_program_probes_itself() {
     assert!(probe.next_burst() >= 5);
     let hottest = &probe.rows(0).unwrap()[0];
     assert!(probe.locate(hottest.values[0]).is_ok());
+}
+
+#[test]
+fn a_worker_follows_a_session() {
+    let _turn = TRACING.lock().unwrap_or_else(|held| held.into_inner());
+    let session = match tracing_session() {
+        None => return,
+        Some(session) => session,
+    };
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = calls.clone();
+    let host = std::thread::current().id();
+    let mut probe = ProbeOptions::new("use hot-methods\nc: proc_call => call, null")
+        .handler(move |_| {
+            assert_ne!(std::thread::current().id(), host);
+            counted.fetch_add(1, Ordering::Relaxed);
+            false
+        })
+        .create()
+        .unwrap();
+    let interval = Duration::from_millis(20);
+    let worked = probe.follow(&session, interval, || {
+        for _ in 0..500 {
+            common::work(Duration::from_millis(10));
+            if calls.load(Ordering::Relaxed) > 100 {
+                break;
+            }
+        }
+        session.info().unwrap().samples
+    });
+    assert!(worked.unwrap() > 0);
+    assert!(calls.load(Ordering::Relaxed) > 100);
+    assert!(!probe.rows(0).unwrap().is_empty());
+    let mut failing = ProbeOptions::new("c: proc_call => call, null")
+        .handler(|_| panic!("of the worker"))
+        .create()
+        .unwrap();
+    let follow = AssertUnwindSafe(|| failing.follow(&session, interval, || ()));
+    let panic = catch_unwind(follow).unwrap_err();
+    assert_eq!(panic.downcast_ref::<&str>(), Some(&"of the worker"));
+    let none = SessionOptions::new()
+        .source(SourceKind::External)
+        .create()
+        .unwrap();
+    let error = probe.follow(&none, interval, || ()).unwrap_err();
+    assert_eq!(error.status(), Status::NotFound);
 }

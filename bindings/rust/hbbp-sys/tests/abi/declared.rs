@@ -37,7 +37,7 @@ declared! {
         hbbp_ibs_sum { struct_size, module, function, reserved, event, address, sum }
         hbbp_ibs_bucket { struct_size, reserved, latency, first_cycles, end_cycles, samples }
         hbbp_ibs_latency { struct_size, module, function, reserved, level, address, first_cycles, end_cycles, samples }
-        hbbp_ibs_line { struct_size, pid, tid, reserved, address, loads, stores, misses, miss_cycles, local, remote }
+        hbbp_ibs_line { struct_size, pid, tid, node, address, loads, stores, misses, miss_cycles, local, remote }
         hbbp_ibs_object { struct_size, module, kind, threads, name, address, size, loads, stores, misses, miss_cycles, local, remote }
         hbbp_moved_file { recorded, here }
         hbbp_import_options { struct_size, moved_file_count, root, moved_files, binary, ebs_method, reserved, slice_ns, log, log_user_data, log_level, reserved2, max_memory, allocator, kept_burst_bytes }
@@ -376,6 +376,8 @@ declared! {
         hbbp_probe_create(_, _, _)
         hbbp_probe_destroy(_)
         hbbp_probe_run(_, _, _, _, _, _)
+        hbbp_probe_start(_, _, _, _)
+        hbbp_probe_stop(_, _)
         hbbp_probe_get_info(_, _, _)
         hbbp_probe_production_count(_)
         hbbp_probe_copy_productions(_, _, _, _, _, _, _)
