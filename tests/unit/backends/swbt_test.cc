@@ -240,11 +240,8 @@ TEST_CASE("a burst that finds no buffer for its rest ends there, and loses nothi
   const BranchSink sink = TraceBranches(
       AccessConfig(records_accesses, 20'000), [] { SleepMs(50); },
       [] {
-        uint64_t sums[trace::kCounters] = {};
-        for (int i = 0; i < 2000 && sums[static_cast<int>(trace::Counter::kNoFreeBuffer)] == 0;
-             ++i) {
+        for (int i = 0; i < 2000 && CounterNow(trace::Counter::kNoFreeBuffer) == 0; ++i) {
           SleepMs(10);
-          trace::Tracer::Get().ReadCounters(sums);
         }
       });
   stop = true;
@@ -972,10 +969,16 @@ TEST_CASE("a burst stands for the samples that it has used up the time of") {
   config.period_mode = PeriodMode::kFixed;  // the thread would have the one that was drawn last
   const Sink sink = Trace(config, [] {
     std::thread worker([] {
+      const auto work_while = [](const auto& condition) {
+        while (condition()) {
+          for (uint64_t i = 1; i < 300; ++i) result += Collatz(i);
+        }
+      };
       const uint64_t end = CpuNs() + 2'500'000'000;
-      while (CpuNs() < end) {
-        for (uint64_t i = 1; i < 300; ++i) result += Collatz(i);
-      }
+      work_while([end] { return CpuNs() < end; });
+      // The samples behind the last burst are in no period, so the thread ends with a burst.
+      const uint64_t bursts = CounterNow(trace::Counter::kBursts);
+      work_while([bursts] { return CounterNow(trace::Counter::kBursts) == bursts; });
     });
     worker.join();
   });
@@ -988,7 +991,7 @@ TEST_CASE("a burst stands for the samples that it has used up the time of") {
   const uint64_t samples =
       periods.size() + sink.CounterOf("over-budget") + sink.CounterOf("left-out");
   CHECK(sink.CounterOf("samples") == samples);
-  // Handlers are in no period, and neither are samples after the last burst.
+  // The time of handlers is in no period.
   uint64_t stands_for = 0;
   for (const uint64_t period : periods) stands_for += period;
   CHECK(stands_for < samples * nominal);
