@@ -62,6 +62,12 @@ uint64_t CpuNs() { return ClockNs(CLOCK_PROCESS_CPUTIME_ID); }
 
 std::atomic<uint64_t> result;
 
+uint64_t CounterNow(trace::Counter counter) {
+  uint64_t sums[trace::kCounters];
+  trace::Tracer::Get().ReadCounters(sums);
+  return sums[static_cast<int>(counter)];
+}
+
 // Runs loops, calls by pointer and library functions.
 void WorkFor(int milliseconds) {
   static uint64_t (*volatile function)(uint64_t) = &Collatz;
@@ -727,12 +733,6 @@ std::vector<uint64_t*> FindCanaries() {
     }
   }
   return found;
-}
-
-uint64_t CounterNow(trace::Counter counter) {
-  uint64_t sums[trace::kCounters];
-  trace::Tracer::Get().ReadCounters(sums);
-  return sums[static_cast<int>(counter)];
 }
 
 constexpr int kNoCanary = 1, kGoesOn = 2, kNotCounted = 3, kNoNote = 4, kBurstsAfterwards = 5,
