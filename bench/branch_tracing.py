@@ -5,6 +5,7 @@
     bench/branch_tracing.py build/release/tools/hbbp overhead    CPU time at the defaults, as a ratio
     bench/branch_tracing.py build/release/tools/hbbp off         the same with a stopped session
     bench/branch_tracing.py build/release/tools/hbbp table       modes and bursts by sampling interval
+    bench/branch_tracing.py build/release/tools/hbbp taken       the same by taken branches
     bench/branch_tracing.py build/release/tools/hbbp parts       where the time goes
     bench/branch_tracing.py build/release/tools/hbbp waits       time of a branch, and of one waited for
     bench/branch_tracing.py build/release/tools/hbbp threads     cost by number of threads
@@ -14,7 +15,7 @@
     bench/branch_tracing.py build/release/tools/hbbp sides       from outside, at as many bursts as inside
 
 Options: [--only NAME ...] [--pairs N] [--scale N] [--outside] [--periods MS ...] [--counts N ...]
-[--breakpoints BENCH] [--keep DIRECTORY]. Overheads are of CPU time, by shared_cpu.py.
+[--branches N ...] [--breakpoints BENCH] [--keep DIRECTORY]. Overheads are of CPU time, by shared_cpu.py.
 """
 
 import argparse
@@ -194,6 +195,25 @@ def table(lab):
             ratios = [ratio for _, ratio in lab.compare(options, command)]
             columns[mode, burst, ms].append(statistics.median(ratios))
         row(name, f"{lab.branch_rate(command):,.0f}", *(percent(columns[cell][-1]) for cell in cells))
+    row("mean", "", *(percent(statistics.fmean(columns[cell])) for cell in cells))
+
+
+def taken(lab):
+    """The overhead by taken branches from one burst to the next. Bursts begin at a clock, each time in which the program
+    takes so many on average: what a burst costs does not depend on what begins it. Bursts of 256 branches by
+    breakpoints are left out where they would take most of the time."""
+    counts = lab.arguments.branches or [500_000, 1_000_000, 2_000_000, 5_000_000]
+    cells = [(mode, burst, count) for mode, burst in BURSTS for count in counts
+             if (mode, burst) != ("breakpoint", 256) or count >= 5_000_000]
+    head("program", "taken branches a ms", *(f"{mode} {burst}, {count:,}" for mode, burst, count in cells))
+    columns = {cell: [] for cell in cells}
+    for name, command in lab.programs():
+        rate = lab.branch_rate(command)
+        for mode, burst, count in cells:
+            options = burst_options(mode, burst, round(1e6 * count / rate))
+            ratios = [ratio for _, ratio in lab.compare(options, command)]
+            columns[mode, burst, count].append(statistics.median(ratios))
+        row(name, f"{rate:,.0f}", *(percent(columns[cell][-1]) for cell in cells))
     row("mean", "", *(percent(statistics.fmean(columns[cell])) for cell in cells))
 
 
@@ -383,7 +403,7 @@ def sides(lab):
 
 def main():
     measurements = {function.__name__: function
-                    for function in (resolve, overhead, off, table, parts, waits, threads, similarity, brief,
+                    for function in (resolve, overhead, off, table, taken, parts, waits, threads, similarity, brief,
                                      verify, sides)}
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("hbbp")
@@ -394,6 +414,7 @@ def main():
     parser.add_argument("--outside", action="store_true", help="trace from outside (ptrace)")
     parser.add_argument("--periods", type=float, nargs="+", metavar="MS", help="of task-clock")
     parser.add_argument("--counts", type=int, nargs="+", metavar="N", help="of `threads`: their numbers")
+    parser.add_argument("--branches", type=int, nargs="+", metavar="N", help="of `taken`: from burst to burst")
     parser.add_argument("--breakpoints", metavar="BENCH", default="build/release/bench/breakpoint_bench",
                         help="of `parts`: breakpoint_bench of a build")
     parser.add_argument("--keep", metavar="DIRECTORY", help="of `similarity`: keeps exact counts")

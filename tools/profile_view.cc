@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -63,6 +64,24 @@ void AddUnseenCodeNotes(const std::vector<SourceView>& sources, std::vector<std:
     notes->push_back(
         "threads that block the signal of samples (SIGTRAP) took about " + FormatCount(blocked_ms) +
         " ms of CPU time, of which there are no bursts: unblock it there, or take --source ebs");
+  }
+}
+
+// Samples stand for less where threads end between two of them, where they were lost and none came
+// behind them, and where events took turns. Of an end, up to two periods are missing.
+void AddTotalsNote(const std::vector<SourceView>& sources, std::vector<std::string>* notes) {
+  constexpr double kMeaningfulShare = 0.05, kPeriodsOfAnEnd = 2;
+  for (const SourceView& source : sources) {
+    const auto counted = static_cast<double>(SumOfCounters({source}, "counted-events"));
+    const auto sampled = static_cast<double>(SumOfCounters({source}, "sampled-events"));
+    const double difference = std::abs(counted - sampled);
+    if (difference <= kMeaningfulShare * counted ||
+        difference <= kPeriodsOfAnEnd * static_cast<double>(source.period)) {
+      continue;
+    }
+    notes->push_back(std::string("samples of ") + EventNameOf(source) + " stand for " +
+                     FormatShare(sampled / counted) +
+                     " of what the event counted, so that sums are wrong by as much");
   }
 }
 
@@ -530,6 +549,7 @@ std::vector<std::string> Caveats(const std::vector<SourceView>& sources) {
                     " branches were predicted wrongly: tracing is not to be trusted here");
   }
   AddUnseenCodeNotes(sources, &notes);
+  AddTotalsNote(sources, &notes);
   AddOtherEventsNote(sources, &notes);
   AddEstimatorNote(sources, &notes);
   AddLagNote(sources, &notes);

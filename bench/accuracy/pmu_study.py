@@ -5,12 +5,14 @@
     bench/accuracy/pmu_study.py table2 ...
     bench/accuracy/pmu_study.py cutoff ...
     bench/accuracy/pmu_study.py hybrid ...
+    bench/accuracy/pmu_study.py draws ...
 
 table1: the methods of "Establishing a Base of Trust with Performance Counters for Enterprise
 Workloads" on each kernel. table2: the same on real programs, small ones, with the libraries that
 they use. cutoff: from which block length on EBS is better than LBR, as the
 parameters of the PMU vary. hybrid: EBS alone, LBR alone, the published rule by length, and
-both under conservation of flow.
+both under conservation of flow. draws: random periods that are drawn for each sample or for several,
+next to fixed and prime ones, with exact samples, so that periods alone decide.
 
 A kernel is traced once, and the trace is sampled again and again, each time with another phase.
 Tables go to stdout. --svg needs matplotlib (Debian: python3-matplotlib).
@@ -65,6 +67,10 @@ SETTINGS = [
     ("the same, shadow 1, 16 times as many IP samples",
      ["--branch-period", "x16", "--prec-dist-shadow", 1, "--period", "x0.0625"]),
 ]
+# Name and options of ways to choose periods.
+DRAWS = {"fixed": ["--period-mode", "fixed"], "prime": [],
+         **{f"random, drawn for {samples}": ["--period-mode", "random", "--samples-by-draw", samples]
+            for samples in (1, 5, 20, 100)}}
 LENGTHS = [1, 3, 5, 7, 10, 13, 16, 19, 23, 28, 36, 51, 101]  # where each range of lengths starts
 SMALLEST_SHARE = 0.005  # minimum share of all instructions: ranges with fewer are not meaningful
 
@@ -365,7 +371,15 @@ def cutoff(laboratory, arguments):
     figure(arguments.svg, draw, (10, 6))
 
 
-STUDIES = {"table1": table1, "table2": table2, "cutoff": cutoff, "hybrid": hybrid}
+def draws(laboratory, arguments):
+    errors = {}
+    for kernel in arguments.kernels:
+        for name, options in DRAWS.items():
+            errors[kernel, name] = errors_by(laboratory, kernel, "prec_dist", options, ["ebs"])["ebs"]
+    print_errors("periods", list(DRAWS), errors, arguments)
+
+
+STUDIES = {"draws": draws, "table1": table1, "table2": table2, "cutoff": cutoff, "hybrid": hybrid}
 
 
 def main():

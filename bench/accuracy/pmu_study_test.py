@@ -88,6 +88,11 @@ class Studies(unittest.TestCase):
         self.assertIn("| fitter_sse |", text)
         self.assertEqual(len(numbers), 1 + 2 * len(pmu_study.METHODS))
 
+    def test_draws(self):
+        text, numbers = self.study("draws")
+        self.assertIn("| random, drawn for 20 |", text)
+        self.assertEqual(len(numbers), 1 + 2 * len(pmu_study.DRAWS))
+
     def test_cutoff(self):
         text, numbers = self.study("cutoff", "--settings", "no anomaly", "LBR depth 8")
         self.assertIn("| no anomaly |", text)

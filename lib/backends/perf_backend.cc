@@ -26,6 +26,9 @@ namespace {
 
 constexpr RecordFormat kRecordFormat = {.sample_type = kPlannedSampleType};
 
+// What read() returns of an event, before its value is brought to the time that it was enabled.
+constexpr uint64_t kReadFormat = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+
 constexpr size_t kDefaultRingBytes = 256 * 1024;
 constexpr size_t kPerThreadRingBytes = 32 * 1024;
 constexpr size_t kMinRingBytes = 8 * 1024;
@@ -42,6 +45,17 @@ EventKind EventOfStacks(const EventPlan& plan) {
     if (planned.HasStack()) return planned.choice.event;
   }
   return EventKind::kOther;
+}
+
+// Returns what has gaps of its own. Inherited events have the id of the one that they are inherited
+// from.
+uint64_t CounterOf(uint64_t id, uint32_t tid) { return id << 32 ^ tid; }
+
+// Returns whether an event counts what it has samples of; a clock counts time in the kernel always.
+bool CountsWhatItSamples(const PlannedEvent& planned) {
+  const perf_event_attr& attr = planned.variants.front().attr;
+  return planned.ibs_kind == IbsKind::kNone &&
+         (attr.type != PERF_TYPE_SOFTWARE || attr.exclude_kernel == 0);
 }
 
 bool Contains(const std::vector<int>& cpus, int cpu) {
@@ -85,6 +99,8 @@ Status PerfBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   for (const PlannedEvent& planned : plan_.events) {
     ibs_.emplace_back(planned.ibs_kind, cpu_.ibs_errata);
   }
+  gaps_.assign(plan_.events.size(), SamplingGaps());
+  totals_.assign(plan_.events.size(), Totals());
   HBBP_ASSIGN_OR_RETURN(cpus_, ListOnlineCpus());
   only_threads_ = config.threads;
   period_mode_ = config.period_mode;
@@ -113,6 +129,7 @@ Status PerfBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
     for (PlannedEvent::Variant& variant : planned.variants) {
       // The kernel need not wake up any reader, because the ring is drained by time.
       variant.attr.wakeup_watermark = UINT32_MAX;
+      variant.attr.read_format = kReadFormat;
       if (!per_thread_ && only_threads_.empty()) continue;
       variant.attr.inherit = 0;
       variant.attr.inherit_thread = 0;
@@ -199,7 +216,8 @@ Status PerfBackend::Open(const PlannedEvent::Variant& variant, size_t planned, p
     return ErrnoStatus(errno, "PERF_EVENT_IOC_ID");
   }
   const bool reports_period = (variant.attr.sample_type & PERF_SAMPLE_PERIOD) != 0;
-  identities_[id] = {planned, generation_, reports_period ? 0 : variant.attr.sample_period};
+  identities_[id] = {planned, generation_, reports_period ? 0 : variant.attr.sample_period,
+                     static_cast<uint32_t>(tid)};
   events_.push_back({tid, cpu, planned, id, std::move(fd)});
   return OkStatus();
 }
@@ -237,6 +255,10 @@ void PerfBackend::ReportLosses(EventSink* sink) {
   for (uint32_t i = 0; i < plan_.events.size(); ++i) {
     TraceStatistics statistics;
     AddCounter("guest-samples", plan_.events[i].guest_samples, &statistics.counters);
+    AddCounter("counted-events", static_cast<uint64_t>(totals_[i].counted), &statistics.counters);
+    if (totals_[i].counted != 0) {
+      AddCounter("sampled-events", static_cast<uint64_t>(totals_[i].sampled), &statistics.counters);
+    }
     if (plan_.events[i].HasStack()) {
       bursts_.losses().AppendTo(&statistics.counters);
       if (bursts_.extent_unit() == BurstExtent::kEvents) {
@@ -254,12 +276,12 @@ void PerfBackend::ReportLosses(EventSink* sink) {
 }
 
 // An inherited event has the id of the one that it was inherited from.
-const PerfBackend::Identity* PerfBackend::FindIdentity(uint64_t id) const {
+PerfBackend::Identity* PerfBackend::FindIdentity(uint64_t id) {
   const auto found = identities_.find(id);
   return found != identities_.end() ? &found->second : nullptr;
 }
 
-uint32_t PerfBackend::FindSource(uint64_t id) const {
+uint32_t PerfBackend::FindSource(uint64_t id) {
   const Identity* identity = FindIdentity(id);
   return identity != nullptr ? static_cast<uint32_t>(identity->planned) : 0;
 }
@@ -276,7 +298,7 @@ void PerfBackend::DeliverSample(int cpu, std::span<const uint8_t> record, EventS
   auto head = ParseSampleHead(record, kPlannedSampleType);
   const bool has_common_fields = head || (head = ParseSampleHead(record, kCommonSampleType));
   if (!has_common_fields || static_cast<pid_t>(head->pid) != pid_) return;
-  const Identity* identity = FindIdentity(head->id);
+  Identity* const identity = FindIdentity(head->id);
   if (identity == nullptr || IsDuplicate(cpu, *identity, *head)) return;
   if (identity->period != 0) head->period = identity->period;
   const size_t planned = identity->planned;
@@ -285,6 +307,12 @@ void PerfBackend::DeliverSample(int cpu, std::span<const uint8_t> record, EventS
     ++plan_.events[planned].guest_samples;
     return;
   }
+  if (head->tid == identity->tid) {
+    identity->was_sampled = true;
+    head->period += std::exchange(identity->discarded_period, 0);
+  }
+  head->period = gaps_[planned].AddSample(CounterOf(head->id, head->tid), head->time, head->period);
+  totals_[planned].sampled += static_cast<double>(head->period);
   if (plan_.events[planned].HasStack()) {
     DeliverStack(*head, planned, record, sink);
     return;
@@ -346,10 +374,16 @@ class PerfBackend::RingRecords : public RecordVisitor {
     if (IsOwn(fork.pid)) backend_.RecordNewThread(fork.tid);
   }
   void OnLost(const LostRecord& lost) override {
-    sink_.OnLost(backend_.FindSource(lost.id != 0 ? lost.id : lost.sample_id.id), lost.count);
+    const uint32_t source = backend_.FindSource(lost.id != 0 ? lost.id : lost.sample_id.id);
+    backend_.gaps_[source].AddLost(lost.count);
+    sink_.OnLost(source, lost.count);
   }
   void OnThrottle(const ThrottleRecord& throttle) override {
-    if (throttle.is_throttled) sink_.OnThrottled(backend_.FindSource(throttle.id));
+    const uint32_t source = backend_.FindSource(throttle.id);
+    const uint64_t counter = CounterOf(throttle.id, throttle.sample_id.tid);
+    if (!throttle.is_throttled) return backend_.gaps_[source].EndGap(counter, throttle.time);
+    backend_.gaps_[source].BeginGap(counter, throttle.time);
+    sink_.OnThrottled(source);
   }
 
  private:
@@ -383,8 +417,10 @@ Status PerfBackend::AttachNewThreads() {
     return std::any_of(events_.begin(), events_.end(),
                        [&](const Event& event) { return event.tid == ring.tid && event.ended; });
   });
-  for (const Event& event : events_) {
-    if (event.ended) identities_.erase(event.id);
+  for (Event& event : events_) {
+    if (!event.ended) continue;
+    AddToTotals(&event);
+    identities_.erase(event.id);
   }
   std::erase_if(events_, [](const Event& event) { return event.ended; });
   for (Event& event : events_) event.ended = ended(event.tid);
@@ -396,12 +432,19 @@ Status PerfBackend::AttachNewThreads() {
   return OkStatus();
 }
 
+// The kernel begins a drawn period at once, and what it discards of the one before is half of it in
+// the mean, as the moment does not depend on it. A thread that had no sample since its last draw
+// may not have run, so that its period stays.
 void PerfBackend::RedrawPeriods() {
   for (const Event& event : events_) {
     const uint64_t mean = plan_.events[event.planned].random_period;
     if (mean == 0) continue;
+    Identity& identity = identities_[event.id];
+    const bool is_first = !std::exchange(identity.has_drawn, true);
+    if (!is_first && !std::exchange(identity.was_sampled, false)) continue;
     uint64_t period = RoundedPeriod(plan_.events[event.planned], draw_.Next(mean));
-    ::ioctl(event.fd.get(), PERF_EVENT_IOC_PERIOD, &period);
+    if (::ioctl(event.fd.get(), PERF_EVENT_IOC_PERIOD, &period) != 0 || is_first) continue;
+    identity.discarded_period += mean / 2;
   }
 }
 
@@ -463,7 +506,7 @@ Status PerfBackend::ReopenProcess(EventSink* sink) {
     return status;
   }
   for (const Event& event : events_) ::ioctl(event.fd.get(), PERF_EVENT_IOC_ENABLE, 0);
-  for (const Event& event : old) ::ioctl(event.fd.get(), PERF_EVENT_IOC_DISABLE, 0);
+  DisableAll(&old);
   RetireEvents(std::move(old));
   Drain(sink);
   return status;
@@ -482,8 +525,30 @@ void PerfBackend::RetireEvents(std::vector<Event> events) {
   }
 }
 
+void PerfBackend::DisableAll(std::vector<Event>* events) {
+  for (Event& event : *events) {
+    ::ioctl(event.fd.get(), PERF_EVENT_IOC_DISABLE, 0);
+    AddToTotals(&event);
+  }
+}
+
+// Adds what an event has counted, in threads that inherited it too. Where threads may have an event
+// of their own and an inherited one, some of it would be there twice.
+void PerfBackend::AddToTotals(Event* event) {
+  const int fd = event->fd.get();
+  const bool is_known = !may_see_twice_ && CountsWhatItSamples(plan_.events[event->planned]);
+  if (std::exchange(event->is_counted, true) || !is_known || !IsPerfEvent(fd)) return;
+  struct {
+    uint64_t value, enabled_ns, running_ns;
+  } count;
+  if (::read(fd, &count, sizeof(count)) != sizeof(count) || count.running_ns == 0) return;
+  totals_[event->planned].counted += static_cast<double>(count.value) *
+                                     static_cast<double>(count.enabled_ns) /
+                                     static_cast<double>(count.running_ns);
+}
+
 void PerfBackend::Disable() {
-  for (const Event& event : events_) ::ioctl(event.fd.get(), PERF_EVENT_IOC_DISABLE, 0);
+  DisableAll(&events_);
   if (observer_ != nullptr) observer_->Disable();
 }
 

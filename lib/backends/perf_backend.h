@@ -28,6 +28,7 @@
 #include "perf/ip_correction.h"
 #include "perf/ring_buffer.h"
 #include "perf/sample_record.h"
+#include "perf/sampling_gaps.h"
 
 namespace hbbp {
 
@@ -72,6 +73,7 @@ class PerfBackend : public Backend {
     uint64_t id;     // the id that its samples have
     UniqueFd fd;
     bool ended = false;
+    bool is_counted = false;  // in the totals
   };
   struct Ring {
     int cpu;    // -1: of one thread
@@ -85,7 +87,17 @@ class PerfBackend : public Backend {
   struct Identity {
     size_t planned = 0;
     uint32_t generation = 0;
-    uint64_t period = 0;  // of its samples; 0: they report it
+    uint64_t period = 0;            // of its samples; 0: they report it
+    uint32_t tid = 0;               // the thread that it was opened for
+    bool has_drawn = false;         // a random period
+    bool was_sampled = false;       // that thread, since then
+    uint64_t discarded_period = 0;  // what the next sample of that thread stands for as well
+  };
+
+  // Totals are of all events of a kind, in occurrences.
+  struct Totals {
+    double counted = 0;  // by the events themselves
+    double sampled = 0;  // what samples stand for
   };
 
   StatusOr<EventPlan> MakePlan(const BackendConfig& config) const;
@@ -105,10 +117,12 @@ class PerfBackend : public Backend {
   Status ReopenProcess(EventSink* sink);
   void RetireEvents(std::vector<Event> events);
   void ScaleAll(double factor);
-  const Identity* FindIdentity(uint64_t id) const;
-  uint32_t FindSource(uint64_t id) const;
+  Identity* FindIdentity(uint64_t id);
+  uint32_t FindSource(uint64_t id);
   bool IsDuplicate(int cpu, const Identity& identity, const SampleHead& sample);
   void RedrawPeriods();
+  void DisableAll(std::vector<Event>* events);
+  void AddToTotals(Event* event);
   int ChooseDrainInterval() const;
 
   const SourceKind kind_;
@@ -146,6 +160,8 @@ class PerfBackend : public Backend {
   BranchStackBursts bursts_;
   IpCorrection correction_;
   std::vector<IbsSamples> ibs_;  // by planned event
+  std::vector<SamplingGaps> gaps_;
+  std::vector<Totals> totals_;
   SampleRecord sample_;
 };
 

@@ -266,6 +266,10 @@ void PerfRecordImport::OnLost(const LostRecord& lost) {
   // At its end perf writes sums of the losses that earlier records of the ring buffers reported.
   const bool is_sum = lost.only_samples && lost.sample_id.time == 0;
   (is_sum ? state.lost_in_all : state.lost) += lost.count;
+  // The deltas of counters have what was lost.
+  const auto events = events_.events();
+  const bool has_deltas = index < events.size() && HasCounterDeltas(events[index].attr);
+  if (!is_sum && !has_deltas) state.gaps.AddLost(lost.count);
   ReportLosses(index);
 }
 

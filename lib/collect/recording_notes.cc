@@ -46,11 +46,19 @@ std::string DescribeGaps(const EventImport& state) {
                    "record fewer events at once",
                &note);
   }
-  if (state.throttled == 0) return note;
-  const std::string times =
-      "sampling was held back " + std::to_string(state.throttled) + " times, for ";
   const double missing = state.gaps.MissingShare();
   const double factor = state.gaps.Factor();
+  if (state.throttled == 0) {
+    if (factor == 1) return note;
+    AppendNote(
+        "counts were raised " + Format("%.2f", factor) +
+            " times to make up for lost samples: record with a larger buffer (-m), or with a "
+            "longer period",
+        &note);
+    return note;
+  }
+  const std::string times =
+      "sampling was held back " + std::to_string(state.throttled) + " times, for ";
   if (missing == 0) {
     AppendNote(times +
                    "how long is not in the recording: counts are too low, shares stay right: "

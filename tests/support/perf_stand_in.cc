@@ -1,7 +1,8 @@
-// Implements PerfStandIn. The functions syscall, ioctl and mmap at the end of the file replace
-// those of libc; while a PerfStandIn exists, they call its Open, Control and Map for perf events,
-// and the kernel for everything else. Map creates the ring that the tested code reads, and Write
-// appends the records of a test to it. The tests and the benchmark of the hardware backend use it.
+// Implements PerfStandIn. The functions syscall, ioctl, mmap and read at the end of the file
+// replace those of libc; while a PerfStandIn exists, they call its Open, Control, Map and Read for
+// perf events, and the kernel for everything else. Map creates the ring that the tested code reads,
+// and Write appends the records of a test to it. The tests and the benchmark of the hardware
+// backend use it.
 #include "support/perf_stand_in.h"
 
 #include <errno.h>
@@ -72,7 +73,8 @@ struct PerfStandIn::Impl {
   std::mutex mutex;
   std::vector<Event> events;
   std::vector<perf_event_attr> asked;
-  std::map<uint64_t, Ring> rings;  // by event
+  std::map<uint64_t, Ring> rings;    // by event
+  std::map<uint64_t, Count> counts;  // by event
   std::atomic<uint64_t> switch_ns{0};
 
   Event* Find(int fd) {
@@ -86,6 +88,7 @@ struct PerfStandIn::Impl {
   std::optional<long> Open(const perf_event_attr& attr, pid_t tid, int cpu, long flags);
   std::optional<int> Control(int fd, unsigned long request, long argument);
   void* Map(int fd, size_t bytes, int protection);
+  std::optional<long> Read(int fd, void* buffer, size_t bytes);
   static bool Append(Ring* ring, std::span<const uint8_t> record);
 };
 
@@ -113,6 +116,11 @@ std::vector<PerfStandIn::Event> PerfStandIn::events() const {
 std::vector<perf_event_attr> PerfStandIn::asked() const {
   std::lock_guard lock(impl_->mutex);
   return impl_->asked;
+}
+
+void PerfStandIn::SetCount(const Event& event, Count count) {
+  std::lock_guard lock(impl_->mutex);
+  impl_->counts[event.id] = count;
 }
 
 void PerfStandIn::SetSwitchNs(uint64_t ns) { impl_->switch_ns = ns; }
@@ -201,6 +209,15 @@ void* PerfStandIn::Impl::Map(int fd, size_t bytes, int protection) {
   return asked_for;
 }
 
+std::optional<long> PerfStandIn::Impl::Read(int fd, void* buffer, size_t bytes) {
+  std::lock_guard lock(mutex);
+  const Event* const event = counts.empty() ? nullptr : Find(fd);
+  const auto found = event == nullptr ? counts.end() : counts.find(event->id);
+  if (found == counts.end() || bytes < sizeof(Count)) return std::nullopt;
+  std::memcpy(buffer, &found->second, sizeof(Count));
+  return sizeof(Count);
+}
+
 bool PerfStandIn::Impl::Append(Ring* ring, std::span<const uint8_t> record) {
   const uint64_t head = ring->page->data_head;
   const uint64_t tail = __atomic_load_n(&ring->page->data_tail, __ATOMIC_ACQUIRE);
@@ -275,6 +292,14 @@ void* mmap(void* address, size_t size, int protection, int flags, int fd, off_t 
     if (void* const ring = stand_in->Map(fd, size, protection)) return ring;
   }
   return hbbp::KernelMmap(address, size, protection, flags, fd, offset);
+}
+
+ssize_t read(int fd, void* buffer, size_t bytes) {
+  hbbp::PerfStandIn::Impl* const stand_in = hbbp::current.load();
+  if (stand_in != nullptr) {
+    if (const auto count = stand_in->Read(fd, buffer, bytes)) return *count;
+  }
+  return hbbp::Kernel(SYS_read, fd, reinterpret_cast<long>(buffer), static_cast<long>(bytes));
 }
 
 }  // extern "C"

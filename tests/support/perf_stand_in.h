@@ -51,6 +51,12 @@ class PerfStandIn {
   // Returns all requests, whatever the answer was.
   std::vector<perf_event_attr> asked() const;
 
+  // What read() returns of an event whose format is that of a count and its times.
+  struct Count {
+    uint64_t value, enabled_ns, running_ns;
+  };
+  void SetCount(const Event& event, Count count);
+
   // Sets the CPU time that enabling and disabling an event takes together, as if each access to the
   // PMU trapped to the hypervisor.
   void SetSwitchNs(uint64_t ns);

@@ -85,7 +85,8 @@ class Counter {
   uint64_t Next() {
     switch (event_.counter.period_mode) {
       case PeriodMode::kRandom:
-        period_ = draw_.Next(nominal_);
+        if (samples_ % event_.counter.samples_by_draw == 0) period_ = draw_.Next(nominal_);
+        ++samples_;
         return std::max<uint64_t>(period_, 1);
       case PeriodMode::kPoisson:
         // An exponential distribution of this mean, rounded down, has the mean nominal_ - 1.
@@ -124,6 +125,7 @@ class Counter {
   uint64_t nominal_ = 1;
   uint64_t period_ = 1;  // the current one
   uint64_t remaining_ = 0;
+  uint64_t samples_ = 0;  // that have random periods
   bool is_waiting_ = false, is_at_once_ = false, has_captured_ = false;
   uint64_t due_ = 0;
   uint64_t waiting_period_ = 0, captured_period_ = 0;

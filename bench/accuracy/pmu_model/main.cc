@@ -108,6 +108,10 @@ void AddOptions(CLI::App* app, Request* request) {
   app->add_option("--period-mode", request->period_mode,
                   "fixed|prime|random|poisson, instead of that of the method")
       ->check(CLI::IsMember(PeriodModes()));
+  app->add_option("--samples-by-draw", request->options.samples_by_draw,
+                  "that have the same random period")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   app->add_option("--seed", request->parameters.seed, "of all that is random")
       ->capture_default_str();
   app->add_option("--phase", request->phase, "events before the first overflow (random)")

@@ -36,21 +36,24 @@ MethodEvent Event(const char* name, uint32_t type, uint64_t config, uint32_t pre
 MethodEvent Instructions(Capture capture, uint32_t precise_ip, PeriodMode mode, bool with_stack,
                          const MethodOptions& options) {
   EventParameters parameters = {CountedEvent::kInstructions, capture, with_stack, {}};
-  parameters.counter = {options.period, options.period_mode.value_or(mode), 0};
+  parameters.counter = {options.period, options.period_mode.value_or(mode), 0,
+                        options.samples_by_draw};
   const char* name = precise_ip == 0 ? "simulated-instructions:u" : "simulated-instructions:up";
   return Event(name, PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, precise_ip, parameters);
 }
 
 MethodEvent PreciseDist(const MethodOptions& options) {
   EventParameters parameters = {CountedEvent::kInstructions, Capture::kPreciseDist, false, {}};
-  parameters.counter = {options.period, options.period_mode.value_or(PeriodMode::kPrime), 0};
+  parameters.counter = {options.period, options.period_mode.value_or(PeriodMode::kPrime), 0,
+                        options.samples_by_draw};
   return Event("simulated-inst_retired.prec_dist:uppp", PERF_TYPE_RAW, kPreciseDistCode, 3,
                parameters);
 }
 
 MethodEvent TakenBranches(const MethodOptions& options) {
   EventParameters parameters = {CountedEvent::kTakenBranches, Capture::kInterrupt, true, {}};
-  parameters.counter = {options.branch_period, options.period_mode.value_or(PeriodMode::kPrime), 0};
+  parameters.counter = {options.branch_period, options.period_mode.value_or(PeriodMode::kPrime), 0,
+                        options.samples_by_draw};
   return Event("simulated-br_inst_retired.near_taken:u", PERF_TYPE_RAW, kNearTakenCode, 0,
                parameters);
 }

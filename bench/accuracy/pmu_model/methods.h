@@ -26,6 +26,7 @@ struct MethodOptions {
   std::string hybrid_ebs = "prec_dist";
   // Replaces that of the method.
   std::optional<PeriodMode> period_mode;
+  uint64_t samples_by_draw = 1;  // of random periods
   // Determines the phase of the counters; the same seed gives the same phase.
   uint64_t seed = 1;
   // The phase itself, if it is not random.

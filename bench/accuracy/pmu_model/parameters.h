@@ -32,7 +32,7 @@ struct ClockParameters {
 enum class PeriodMode : uint8_t {
   kFixed,
   kPrime,    // the largest prime that is not above the period
-  kRandom,   // within 12.5 % of it, a new one each time
+  kRandom,   // within 12.5 % of it, drawn anew for so many samples
   kPoisson,  // exponentially distributed with this mean, which each sample stands for
 };
 
@@ -49,6 +49,7 @@ struct CounterParameters {
   // The number of events before the first overflow, at most `period`; 0: the counter has just
   // overflowed.
   uint64_t phase = 0;
+  uint64_t samples_by_draw = 1;  // of random periods
 };
 
 struct PmuParameters {

@@ -157,6 +157,22 @@ TEST_CASE("random periods are around the period and recorded") {
   CHECK(sum / static_cast<double>(samples.size() - 1) == Approx(800).epsilon(0.02));
 }
 
+TEST_CASE("random periods are drawn for as many samples as asked for") {
+  const Trace trace = TraceOfBlocks({4, 6}, InTurns(2, 50'000));
+  EventParameters event = Instructions(800, 3, Capture::kInterrupt, PeriodMode::kRandom);
+  event.counter.samples_by_draw = 5;
+  const auto samples = Samples(trace, PerfectParameters(), event);
+  REQUIRE(samples.size() > 100);
+  size_t changes = 0;
+  for (size_t i = 2; i < samples.size(); ++i) {
+    const bool is_drawn = i % 5 == 1;
+    if (!is_drawn) CHECK(samples[i].period == samples[i - 1].period);
+    if (samples[i].period != samples[i - 1].period) ++changes;
+  }
+  // A draw may be the one before again.
+  CHECK(changes > samples.size() / 5 * 9 / 10);
+}
+
 TEST_CASE("Poisson periods have the mean that each sample stands for") {
   const Trace trace = TraceOfBlocks({4, 6}, InTurns(2, 100'000));
   const auto samples = Samples(trace, PerfectParameters(),

@@ -351,6 +351,88 @@ TEST_CASE("lost and throttled samples are reported by source") {
   backend.Close();
 }
 
+uint64_t SumOfPeriods(const Collected& collected) {
+  uint64_t sum = 0;
+  for (const IpSample& sample : collected.samples) sum += sample.period;
+  return sum;
+}
+
+TEST_CASE("lost samples are given back") {
+  PerfStandIn pmu(WholePmu());
+  PerfBackend backend(SourceKind::kEbs, kSkylake);
+  BackendConfig config;
+  config.buffer_bytes = 4096;
+  BackendChoice choice;
+  REQUIRE(backend.Start(config, 0, &choice).ok());
+  Play ips(&pmu, FindEvent(pmu, false));
+  Collected collected;
+  constexpr uint64_t kSamples = 1000;
+  for (uint64_t i = 0; i < kSamples; ++i) {
+    (void)ips.Sample(0x1000);
+    // Every other time more come than there is room for.
+    if (i % 100 == 99 || i % 100 == 9) backend.Drain(&collected);
+  }
+  for (int i = 0; i < 5; ++i) {
+    for (int j = 0; j < 20; ++j) REQUIRE(ips.Sample(0x1000));
+    backend.Drain(&collected);
+  }
+  CHECK(collected.lost[0] > kSamples / 10);
+  CHECK(collected.samples.size() == kSamples + 100 - collected.lost[0]);
+  const uint64_t period = choice.sources.at(0).period;
+  CHECK(static_cast<double>(SumOfPeriods(collected)) ==
+        Approx(static_cast<double>((kSamples + 100) * period)));
+  backend.Close();
+}
+
+TEST_CASE("what the kernel held back is given back") {
+  PerfStandIn pmu(WholePmu());
+  PerfBackend backend(SourceKind::kEbs, kSkylake);
+  BackendChoice choice;
+  REQUIRE(backend.Start({}, 0, &choice).ok());
+  Play ips(&pmu, FindEvent(pmu, false));
+  constexpr uint64_t kMs = 1'000'000;
+  const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
+  for (uint64_t tick = 0; tick < 50; ++tick) {
+    const uint64_t now_ns = begin_ns + 4 * kMs * tick;
+    for (uint64_t i = 1; i <= 4; ++i) {
+      REQUIRE(ips.Write(ips.Record().Time(now_ns + i * kMs / 4).Ip(0x1000).Sample()));
+    }
+    REQUIRE(ips.Write(ips.Record().Time(now_ns + kMs).Throttle()));
+    REQUIRE(ips.Write(ips.Record().Time(now_ns + 4 * kMs).Throttle(PERF_RECORD_UNTHROTTLE)));
+  }
+  Collected collected;
+  backend.Drain(&collected);
+  CHECK(collected.samples.size() == 200);
+  CHECK(collected.throttled[0] == 50);
+  // All but the last gap are.
+  const auto period = static_cast<double>(choice.sources.at(0).period);
+  CHECK(static_cast<double>(SumOfPeriods(collected)) == Approx(4 * 197 * period).epsilon(0.01));
+  backend.Close();
+}
+
+TEST_CASE("at the end there is what the events counted, next to what samples stand for") {
+  PerfStandIn pmu(WholePmu());
+  PerfBackend backend(SourceKind::kEbs, kSkylake);
+  BackendConfig config;
+  config.period_mode = PeriodMode::kFixed;
+  config.period = 1000;
+  BackendChoice choice;
+  REQUIRE(backend.Start(config, 0, &choice).ok());
+  const PerfStandIn::Event event = FindEvent(pmu, false);
+  Play ips(&pmu, event);
+  for (int i = 0; i < 5; ++i) REQUIRE(ips.Sample(0x1000));
+  // It took turns with others for half of the time.
+  pmu.SetCount(event, {3500, 20, 10});
+  Collected collected;
+  backend.Drain(&collected);
+  CHECK(collected.counters.empty());
+  backend.Disable();
+  backend.Disable();
+  backend.Drain(&collected);
+  CHECK(collected.counters == Counters{{"counted-events", 7000}, {"sampled-events", 5000}});
+  backend.Close();
+}
+
 TEST_CASE("rings are drained by time: they wake no thread, and the kernel overwrites nothing") {
   PerfStandIn pmu(WholePmu());
   PerfBackend backend(SourceKind::kLbr, kSkylake);

@@ -1,4 +1,4 @@
-#include "collect/sampling_gaps.h"
+#include "perf/sampling_gaps.h"
 
 #include <catch2/catch.hpp>
 #include <cstdint>
@@ -120,6 +120,50 @@ TEST_CASE("periods of a hostile recording stay in their range") {
   gaps.EndGap(kCounter, 9 * kMs);
   CHECK(gaps.AddSample(kCounter, 10 * kMs, UINT64_MAX) == UINT64_MAX);
   CHECK(gaps.AddSample(kCounter, 11 * kMs, 1000) > 1000);
+}
+
+TEST_CASE("samples behind lost ones make up for them") {
+  SamplingGaps gaps;
+  AddSamples(1, 10, &gaps);
+  gaps.AddLost(30);
+  // Ten samples came before the loss, and ten make up for it.
+  CHECK(AddSamples(11, 20, &gaps) == 1000 + 3000);
+  CHECK(AddSamples(21, 30, &gaps) == 1000);
+  CHECK(gaps.Factor() == Approx(60.0 / 30));
+  // A few that are lost weigh on as few.
+  gaps.AddLost(2);
+  CHECK(AddSamples(31, 32, &gaps) == 200 + 200);
+  CHECK(AddSamples(33, 40, &gaps) == 800);
+}
+
+TEST_CASE("what is lost again and again is made up for in full") {
+  SamplingGaps gaps;
+  uint64_t sum = 0;
+  for (uint64_t round = 0; round < 1000; ++round) {
+    sum += AddSamples(10 * round + 1, 10 * round + 10, &gaps);
+    gaps.AddLost(90);
+  }
+  CHECK(sum == 100 * 100 * 1000 - 9000);
+}
+
+TEST_CASE("lost samples have the mean period, and times do not matter") {
+  SamplingGaps gaps;
+  CHECK(gaps.AddSample(kCounter, 0, 100) == 100);
+  CHECK(gaps.AddSample(kCounter, 0, 300) == 300);
+  gaps.AddLost(1);
+  CHECK(gaps.AddSample(kCounter, 0, 100) == 200);
+  CHECK(gaps.AddSample(kCounter + 1, 0, 300) == 400);
+  CHECK(gaps.AddSample(kCounter, 0, 100) == 100);
+}
+
+TEST_CASE("losses of a hostile recording stay in their range") {
+  SamplingGaps gaps;
+  gaps.AddLost(UINT64_MAX);
+  CHECK(gaps.AddSample(kCounter, kMs, UINT64_MAX) == UINT64_MAX);
+  gaps.AddLost(UINT64_MAX);
+  gaps.AddLost(UINT64_MAX);
+  CHECK(gaps.AddSample(kCounter, 2 * kMs, UINT64_MAX) == UINT64_MAX);
+  CHECK(gaps.AddSample(kCounter, 3 * kMs, 1000) > 1000);
 }
 
 TEST_CASE("without times and without samples nothing is corrected") {

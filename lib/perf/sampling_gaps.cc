@@ -1,4 +1,4 @@
-#include "collect/sampling_gaps.h"
+#include "perf/sampling_gaps.h"
 
 #include <algorithm>
 
@@ -17,11 +17,37 @@ SamplingGaps::Counter* SamplingGaps::Find(uint64_t counter) {
 }
 
 uint64_t SamplingGaps::AddSample(uint64_t counter, uint64_t time_ns, uint64_t period) {
-  own_periods_ += static_cast<double>(period);
-  Counter* const found = time_ns == 0 ? nullptr : Find(counter);
-  if (found == nullptr) return period;
-  Counter& state = *found;
   const auto own = static_cast<double>(period);
+  own_periods_ += own;
+  ++samples_;
+  double exact = LostOf(own);
+  if (Counter* const found = time_ns == 0 ? nullptr : Find(counter); found != nullptr) {
+    exact += MissingOf(found, time_ns, own);
+  }
+  exact = std::min(exact, static_cast<double>(UINT64_MAX - period) / 2);
+  const auto added = static_cast<uint64_t>(exact + rest_);
+  rest_ += exact - static_cast<double>(added);
+  added_periods_ += static_cast<double>(added);
+  return period + added;
+}
+
+double SamplingGaps::LostOf(double period) {
+  periods_since_loss_ += period;
+  if (lost_ == 0) return 0;
+  const double made_up = std::min(lost_, period * lost_per_period_);
+  lost_ -= made_up;
+  return made_up;
+}
+
+void SamplingGaps::AddLost(uint64_t samples) {
+  if (samples_ == 0) return;
+  lost_ += static_cast<double>(samples) * own_periods_ / static_cast<double>(samples_);
+  lost_per_period_ = periods_since_loss_ == 0 ? lost_ : std::max(1.0, lost_ / periods_since_loss_);
+  periods_since_loss_ = 0;
+}
+
+double SamplingGaps::MissingOf(Counter* counter, uint64_t time_ns, double own) {
+  Counter& state = *counter;
   const bool is_first = state.first_ns == 0;
   if (is_first) state.first_ns = time_ns;
   const bool is_first_behind_gap = state.recent_periods == 0 && state.density != 0;
@@ -43,13 +69,9 @@ uint64_t SamplingGaps::AddSample(uint64_t counter, uint64_t time_ns, uint64_t pe
     state.recent_periods += own;
   }
   state.last_ns = std::max(state.last_ns, time_ns);
-  const auto room = static_cast<double>(UINT64_MAX - period) / 2;
-  const double exact = std::min({state.missing, own * state.missing_per_period, room});
-  state.missing -= exact;
-  const auto added = static_cast<uint64_t>(exact + state.rest);
-  state.rest += exact - static_cast<double>(added);
-  added_periods_ += static_cast<double>(added);
-  return period + added;
+  const double made_up = std::min(state.missing, own * state.missing_per_period);
+  state.missing -= made_up;
+  return made_up;
 }
 
 void SamplingGaps::BeginGap(uint64_t counter, uint64_t time_ns) {

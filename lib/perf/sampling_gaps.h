@@ -1,4 +1,5 @@
-// SamplingGaps makes up for the time in which the kernel held the sampling of an event back.
+// SamplingGaps makes up for samples that are missing: for the time in which the kernel held the
+// sampling of an event back, and for samples that were lost.
 //
 // Above the limit of samples a tick it stops the counter until the next tick, and writes a record
 // at both ends of the gap. What happened in the gap is taken for as dense as in the samples since
@@ -13,8 +14,12 @@
 //
 // No tick is longer than 10 ms, so that a program slept for the rest of a longer gap. What is
 // missing before the first sample, or behind the last one, is not known.
-#ifndef HBBP_LIB_COLLECT_SAMPLING_GAPS_H_
-#define HBBP_LIB_COLLECT_SAMPLING_GAPS_H_
+//
+// Samples are lost when a buffer is full, and are taken for ones like those that come next: these
+// weigh more, twice their periods at least, and so much that about as many make up for the loss as
+// there were since the loss before.
+#ifndef HBBP_LIB_PERF_SAMPLING_GAPS_H_
+#define HBBP_LIB_PERF_SAMPLING_GAPS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -28,6 +33,8 @@ class SamplingGaps {
   uint64_t AddSample(uint64_t counter, uint64_t time_ns, uint64_t period);
   void BeginGap(uint64_t counter, uint64_t time_ns);
   void EndGap(uint64_t counter, uint64_t time_ns);
+  // So many samples of the event were lost, of any counters.
+  void AddLost(uint64_t samples);
 
   // Returns the share of the time of all counters that is in gaps; 0 if it is not known.
   double MissingShare() const;
@@ -50,17 +57,24 @@ class SamplingGaps {
     double density = 0;             // by ns, of the samples that the last gap was judged by
     double missing = 0;             // what the next samples make up for
     double missing_per_period = 0;  // of theirs
-    double rest = 0;                // less than 1, left by rounding
   };
 
   // Returns null for one counter too many.
   Counter* Find(uint64_t counter);
+  // Returns by how much a sample of the counter weighs more for gaps.
+  double MissingOf(Counter* counter, uint64_t time_ns, double period);
+  double LostOf(double period);
 
   std::map<uint64_t, Counter> counters_;
+  uint64_t samples_ = 0;
+  double lost_ = 0;             // periods that the next samples make up for
+  double lost_per_period_ = 1;  // of theirs
+  double periods_since_loss_ = 0;
+  double rest_ = 0;  // less than 1, left by rounding
   double own_periods_ = 0;
   double added_periods_ = 0;
 };
 
 }  // namespace hbbp
 
-#endif  // HBBP_LIB_COLLECT_SAMPLING_GAPS_H_
+#endif  // HBBP_LIB_PERF_SAMPLING_GAPS_H_
