@@ -99,8 +99,7 @@ Status PerfBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   for (const PlannedEvent& planned : plan_.events) {
     ibs_.emplace_back(planned.ibs_kind, cpu_.ibs_errata);
   }
-  gaps_.assign(plan_.events.size(), SamplingGaps());
-  totals_.assign(plan_.events.size(), Totals());
+  totals_ = std::vector<Totals>(plan_.events.size());
   HBBP_ASSIGN_OR_RETURN(cpus_, ListOnlineCpus());
   only_threads_ = config.threads;
   period_mode_ = config.period_mode;
@@ -255,7 +254,7 @@ void PerfBackend::ReportLosses(EventSink* sink) {
   for (uint32_t i = 0; i < plan_.events.size(); ++i) {
     TraceStatistics statistics;
     AddCounter("guest-samples", plan_.events[i].guest_samples, &statistics.counters);
-    AddCounter("counted-events", static_cast<uint64_t>(totals_[i].counted), &statistics.counters);
+    AddCounter("counted-events", static_cast<uint64_t>(totals_[i].InAll()), &statistics.counters);
     if (totals_[i].counted != 0) {
       AddCounter("sampled-events", static_cast<uint64_t>(totals_[i].sampled), &statistics.counters);
     }
@@ -311,7 +310,8 @@ void PerfBackend::DeliverSample(int cpu, std::span<const uint8_t> record, EventS
     identity->was_sampled = true;
     head->period += std::exchange(identity->discarded_period, 0);
   }
-  head->period = gaps_[planned].AddSample(CounterOf(head->id, head->tid), head->time, head->period);
+  head->period =
+      totals_[planned].gaps.AddSample(CounterOf(head->id, head->tid), head->time, head->period);
   totals_[planned].sampled += static_cast<double>(head->period);
   if (plan_.events[planned].HasStack()) {
     DeliverStack(*head, planned, record, sink);
@@ -375,14 +375,14 @@ class PerfBackend::RingRecords : public RecordVisitor {
   }
   void OnLost(const LostRecord& lost) override {
     const uint32_t source = backend_.FindSource(lost.id != 0 ? lost.id : lost.sample_id.id);
-    backend_.gaps_[source].AddLost(lost.count);
+    backend_.totals_[source].gaps.AddLost(lost.count);
     sink_.OnLost(source, lost.count);
   }
   void OnThrottle(const ThrottleRecord& throttle) override {
     const uint32_t source = backend_.FindSource(throttle.id);
     const uint64_t counter = CounterOf(throttle.id, throttle.sample_id.tid);
-    if (!throttle.is_throttled) return backend_.gaps_[source].EndGap(counter, throttle.time);
-    backend_.gaps_[source].BeginGap(counter, throttle.time);
+    if (!throttle.is_throttled) return backend_.totals_[source].gaps.EndGap(counter, throttle.time);
+    backend_.totals_[source].gaps.BeginGap(counter, throttle.time);
     sink_.OnThrottled(source);
   }
 
@@ -439,12 +439,12 @@ void PerfBackend::RedrawPeriods() {
   for (const Event& event : events_) {
     const uint64_t mean = plan_.events[event.planned].random_period;
     if (mean == 0) continue;
-    Identity& identity = identities_[event.id];
-    const bool is_first = !std::exchange(identity.has_drawn, true);
-    if (!is_first && !std::exchange(identity.was_sampled, false)) continue;
+    Identity* const identity = FindIdentity(event.id);
+    const bool is_first = !std::exchange(identity->has_drawn, true);
+    if (!is_first && !std::exchange(identity->was_sampled, false)) continue;
     uint64_t period = RoundedPeriod(plan_.events[event.planned], draw_.Next(mean));
     if (::ioctl(event.fd.get(), PERF_EVENT_IOC_PERIOD, &period) != 0 || is_first) continue;
-    identity.discarded_period += mean / 2;
+    identity->discarded_period += mean / 2;
   }
 }
 
@@ -541,10 +541,13 @@ void PerfBackend::AddToTotals(Event* event) {
   struct {
     uint64_t value, enabled_ns, running_ns;
   } count;
-  if (::read(fd, &count, sizeof(count)) != sizeof(count) || count.running_ns == 0) return;
-  totals_[event->planned].counted += static_cast<double>(count.value) *
-                                     static_cast<double>(count.enabled_ns) /
-                                     static_cast<double>(count.running_ns);
+  if (::read(fd, &count, sizeof(count)) != sizeof(count)) return;
+  // An event of one CPU is enabled while its thread runs on the others.
+  const size_t sharing = event->cpu < 0 ? 1 : cpus_.size();
+  Totals* const totals = &totals_[event->planned];
+  totals->counted += static_cast<double>(count.value);
+  totals->enabled_ns += static_cast<double>(count.enabled_ns) / static_cast<double>(sharing);
+  totals->running_ns += static_cast<double>(count.running_ns);
 }
 
 void PerfBackend::Disable() {

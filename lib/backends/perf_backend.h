@@ -94,10 +94,16 @@ class PerfBackend : public Backend {
     uint64_t discarded_period = 0;  // what the next sample of that thread stands for as well
   };
 
-  // Totals are of all events of a kind, in occurrences.
+  // Totals are of all events of a kind. They run for less than the time that they are enabled if
+  // they take turns with others.
   struct Totals {
-    double counted = 0;  // by the events themselves
-    double sampled = 0;  // what samples stand for
+    double counted = 0;  // occurrences while they ran
+    double enabled_ns = 0;
+    double running_ns = 0;
+    double sampled = 0;  // occurrences that samples stand for
+    SamplingGaps gaps;
+
+    double InAll() const { return running_ns == 0 ? 0 : counted * enabled_ns / running_ns; }
   };
 
   StatusOr<EventPlan> MakePlan(const BackendConfig& config) const;
@@ -160,7 +166,6 @@ class PerfBackend : public Backend {
   BranchStackBursts bursts_;
   IpCorrection correction_;
   std::vector<IbsSamples> ibs_;  // by planned event
-  std::vector<SamplingGaps> gaps_;
   std::vector<Totals> totals_;
   SampleRecord sample_;
 };

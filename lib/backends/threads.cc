@@ -35,9 +35,10 @@ StatusOr<std::vector<pid_t>> ListThreads(pid_t pid) {
   if (!directory.valid()) return CannotList(errno, path, pid);
   std::vector<pid_t> threads;
   const int error_number = ForEachName(directory.get(), [&threads](std::string_view name) {
-    pid_t tid = 0;
+    uint64_t tid = 0;
     auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), tid);
-    if (error == std::errc() && end == name.data() + name.size()) threads.push_back(tid);
+    if (error == std::errc() && end == name.data() + name.size())
+      threads.push_back(static_cast<pid_t>(tid));
     return true;
   });
   if (error_number != 0) return ErrnoStatus(error_number, path);

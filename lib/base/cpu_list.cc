@@ -23,7 +23,7 @@ StatusOr<std::vector<int>> ListOnlineCpus() {
 }
 
 StatusOr<std::vector<int>> ParseCpuList(std::string_view text) {
-  constexpr int kMaxCpus = 1 << 16;
+  constexpr uint64_t kMaxCpus = 1 << 16;
   const Status bad = MakeStatus(StatusCode::kBadFormat, "\"%.*s\" is not a list of CPUs",
                                 static_cast<int>(std::min<size_t>(text.size(), 100)), text.data());
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
@@ -31,15 +31,15 @@ StatusOr<std::vector<int>> ParseCpuList(std::string_view text) {
   const char* position = text.data();
   const char* const end = text.data() + text.size();
   while (position != end) {
-    int first = 0;
+    uint64_t first = 0;
     auto parsed = std::from_chars(position, end, first);
-    if (parsed.ec != std::errc() || first < 0 || first >= kMaxCpus) return bad;
-    int last = first;
+    if (parsed.ec != std::errc() || first >= kMaxCpus) return bad;
+    uint64_t last = first;
     if (parsed.ptr != end && *parsed.ptr == '-') {
       parsed = std::from_chars(parsed.ptr + 1, end, last);
       if (parsed.ec != std::errc() || last < first || last >= kMaxCpus) return bad;
     }
-    for (int cpu = first; cpu <= last; ++cpu) cpus.push_back(cpu);
+    for (; first <= last; ++first) cpus.push_back(static_cast<int>(first));
     position = parsed.ptr;
     if (position == end) break;
     if (*position != ',' || ++position == end) return bad;

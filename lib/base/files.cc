@@ -16,9 +16,9 @@
 namespace hbbp {
 namespace {
 
-template <typename Container>
-StatusOr<Container> ReadWhole(const UniqueFd& fd, const std::string& path, uint64_t limit) {
-  Container content;
+StatusOr<std::vector<uint8_t>> ReadWhole(const UniqueFd& fd, const std::string& path,
+                                         uint64_t limit) {
+  std::vector<uint8_t> content;
   size_t used = 0;
   struct stat status;
   const size_t expected = ::fstat(fd.get(), &status) == 0 ? static_cast<size_t>(status.st_size) : 0;
@@ -42,11 +42,15 @@ StatusOr<Container> ReadWhole(const UniqueFd& fd, const std::string& path, uint6
   return content;
 }
 
-template <typename Container>
-StatusOr<Container> ReadWhole(const std::string& path, uint64_t limit) {
+StatusOr<std::vector<uint8_t>> ReadWhole(const std::string& path, uint64_t limit) {
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) return ErrnoStatus(errno, path);
-  return ReadWhole<Container>(fd, path, limit);
+  return ReadWhole(fd, path, limit);
+}
+
+StatusOr<std::string> TextOf(const StatusOr<std::vector<uint8_t>>& content) {
+  HBBP_RETURN_IF_ERROR(content.status());
+  return std::string(reinterpret_cast<const char*>(content->data()), content->size());
 }
 
 // Writing to the resolved path keeps a symbolic link a link.
@@ -82,11 +86,11 @@ std::string AbsolutePath(const std::string& path) {
 }
 
 StatusOr<std::vector<uint8_t>> ReadFile(const std::string& path, uint64_t limit) {
-  return ReadWhole<std::vector<uint8_t>>(path, limit);
+  return ReadWhole(path, limit);
 }
 
 StatusOr<std::string> ReadTextFile(const std::string& path, uint64_t limit) {
-  return ReadWhole<std::string>(path, limit);
+  return TextOf(ReadWhole(path, limit));
 }
 
 UniqueFd OpenRegularFile(const std::string& path) {
@@ -113,7 +117,7 @@ StatusOr<UniqueFd> OpenOwnFile(const std::string& path) {
 
 StatusOr<std::string> ReadOwnTextFile(const std::string& path, uint64_t limit) {
   HBBP_ASSIGN_OR_RETURN(const UniqueFd fd, OpenOwnFile(path));
-  return ReadWhole<std::string>(fd, path, limit);
+  return TextOf(ReadWhole(fd, path, limit));
 }
 
 Status CheckNotPlanted(const std::string& path) {

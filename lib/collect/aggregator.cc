@@ -112,12 +112,13 @@ void Aggregator::OnThreadName(uint32_t pid, uint32_t tid, const std::string& nam
 }
 
 uint32_t Aggregator::ThreadFor(uint32_t pid, uint32_t tid) {
-  const auto known = threads_by_id_.find({pid, tid});
+  const std::pair key(pid, tid);
+  const auto known = threads_by_id_.find(key);
   if (known != threads_by_id_.end()) return known->second;
   charge_.Add(kThreadBytes);
   const auto index = static_cast<uint32_t>(threads_.size());
   threads_.push_back({pid, tid, locator_.NameOfThread(pid, tid)});
-  threads_by_id_.emplace(std::pair(pid, tid), index);
+  threads_by_id_.emplace(key, uint32_t{index});
   return index;
 }
 
@@ -304,8 +305,8 @@ void Aggregator::AppendTable(uint32_t source, CancelCheck* check, Branches* bran
 // twice.
 ProfileData Aggregator::Snapshot(CancelCheck* check) {
   ProfileData data;
-  data.sources = sources_;
-  data.threads = threads_;
+  data.sources = std::vector(sources_);
+  data.threads = std::vector(threads_);
   data.modules = locator_.Modules();
   data.slices = slice_clock_.slices();
   ip_table_.AppendTo(&data.counts, check);

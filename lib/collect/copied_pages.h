@@ -13,8 +13,8 @@
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "base/address.h"
@@ -85,7 +85,7 @@ class CopiedPages {
 
   pid_t pid_;
   uint64_t round_ = 1;
-  std::unordered_map<uint64_t, Page> pages_;  // by number
+  std::map<uint64_t, Page> pages_;  // by number
   std::vector<OldPage> old_pages_;
   std::array<Refreshed, 64> refreshed_;
 };

@@ -267,7 +267,7 @@ void PerfRecordImport::OnLost(const LostRecord& lost) {
   const bool is_sum = lost.only_samples && lost.sample_id.time == 0;
   (is_sum ? state.lost_in_all : state.lost) += lost.count;
   // The deltas of counters have what was lost.
-  const auto events = events_.events();
+  const auto& events = events_.events();
   const bool has_deltas = index < events.size() && HasCounterDeltas(events[index].attr);
   if (!is_sum && !has_deltas) state.gaps.AddLost(lost.count);
   ReportLosses(index);

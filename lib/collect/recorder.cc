@@ -55,15 +55,12 @@ uint32_t Recorder::AddSource(SourceRecord source, uint32_t owner) {
     SourceState& state = source_states_[i];
     if (state.owner != owner || state.is_in_run || !IsSameSource(state.added, source)) continue;
     state.is_in_run = true;
-    state.finished_runs = aggregator_.source(i).trace;
+    state.finished_runs = TraceStatistics(aggregator_.source(i).trace);
     return i;
   }
   // Reserved first, so that both lists grow or neither.
   source_states_.reserve(aggregator_.sources().size() + 1);
-  SourceState state;
-  state.added = source;
-  state.owner = owner;
-  state.is_in_run = true;
+  SourceState state = {.added = source, .owner = owner, .is_in_run = true, .finished_runs = {}};
   const uint32_t index = aggregator_.AddSource(std::move(source));
   source_states_.push_back(std::move(state));
   return index;

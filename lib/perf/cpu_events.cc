@@ -87,9 +87,9 @@ const Core* CoreOf(const CpuIdentity& cpu) {
 std::optional<uint32_t> TypeOfPmu(const std::string& directory) {
   const StatusOr<std::string> text = ReadTextFile(directory + "/type");
   if (!text.ok()) return std::nullopt;
-  uint32_t type = 0;
+  uint64_t type = 0;
   const auto parsed = std::from_chars(text->data(), text->data() + text->size(), type);
-  return parsed.ec == std::errc() ? std::optional(type) : std::nullopt;
+  return parsed.ec == std::errc() ? std::optional(static_cast<uint32_t>(type)) : std::nullopt;
 }
 
 std::optional<PmuEvent> PmuAt(const std::string& directory) {

@@ -20,21 +20,21 @@ uint64_t SamplingGaps::AddSample(uint64_t counter, uint64_t time_ns, uint64_t pe
   const auto own = static_cast<double>(period);
   own_periods_ += own;
   ++samples_;
-  double exact = LostOf(own);
+  const double room = static_cast<double>(UINT64_MAX - period) / 4;
+  double exact = LostOf(own, room);
   if (Counter* const found = time_ns == 0 ? nullptr : Find(counter); found != nullptr) {
-    exact += MissingOf(found, time_ns, own);
+    exact += MissingOf(found, time_ns, own, room);
   }
-  exact = std::min(exact, static_cast<double>(UINT64_MAX - period) / 2);
   const auto added = static_cast<uint64_t>(exact + rest_);
   rest_ += exact - static_cast<double>(added);
   added_periods_ += static_cast<double>(added);
   return period + added;
 }
 
-double SamplingGaps::LostOf(double period) {
+double SamplingGaps::LostOf(double period, double room) {
   periods_since_loss_ += period;
   if (lost_ == 0) return 0;
-  const double made_up = std::min(lost_, period * lost_per_period_);
+  const double made_up = std::min({lost_, period * lost_per_period_, room});
   lost_ -= made_up;
   return made_up;
 }
@@ -46,7 +46,7 @@ void SamplingGaps::AddLost(uint64_t samples) {
   periods_since_loss_ = 0;
 }
 
-double SamplingGaps::MissingOf(Counter* counter, uint64_t time_ns, double own) {
+double SamplingGaps::MissingOf(Counter* counter, uint64_t time_ns, double own, double room) {
   Counter& state = *counter;
   const bool is_first = state.first_ns == 0;
   if (is_first) state.first_ns = time_ns;
@@ -69,7 +69,7 @@ double SamplingGaps::MissingOf(Counter* counter, uint64_t time_ns, double own) {
     state.recent_periods += own;
   }
   state.last_ns = std::max(state.last_ns, time_ns);
-  const double made_up = std::min(state.missing, own * state.missing_per_period);
+  const double made_up = std::min({state.missing, own * state.missing_per_period, room});
   state.missing -= made_up;
   return made_up;
 }

@@ -19,9 +19,9 @@ std::vector<std::pair<uint32_t, std::string>> PmuTypes(const std::string& sysfs)
     if (name == "." || name == "..") return true;
     const StatusOr<std::string> text = ReadTextFile(sysfs + "/" + name + "/type", 64);
     if (!text.ok()) return true;
-    uint32_t type = 0;
+    uint64_t type = 0;
     const auto parsed = std::from_chars(text->data(), text->data() + text->size(), type);
-    if (parsed.ec == std::errc()) types.emplace_back(type, name);
+    if (parsed.ec == std::errc()) types.emplace_back(static_cast<uint32_t>(type), name);
     return true;
   });
   return types;

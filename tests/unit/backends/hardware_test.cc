@@ -421,8 +421,9 @@ TEST_CASE("at the end there is what the events counted, next to what samples sta
   const PerfStandIn::Event event = FindEvent(pmu, false);
   Play ips(&pmu, event);
   for (int i = 0; i < 5; ++i) REQUIRE(ips.Sample(0x1000));
-  // It took turns with others for half of the time.
-  pmu.SetCount(event, {3500, 20, 10});
+  // It took turns with others for half of the time, on one of the CPUs.
+  const size_t cpus = ListOnlineCpus().value().size();
+  pmu.SetCount(event, {3500, 20 * cpus, 10});
   Collected collected;
   backend.Drain(&collected);
   CHECK(collected.counters.empty());
@@ -534,7 +535,10 @@ TEST_CASE("random periods are drawn for both events") {
   REQUIRE(backend.Start(config, 0, &choice).ok());
   std::set<uint64_t> drawn[2];
   Collected collected;
+  Play ips(&pmu, FindEvent(pmu, false)), stacks(&pmu, FindEvent(pmu, true));
   for (int i = 0; i < 20; ++i) {
+    REQUIRE(ips.Sample(0x1000));
+    REQUIRE(stacks.Stack({Branch(0x1010, 0x2000)}));
     backend.Drain(&collected);
     for (const bool has_stack : {false, true}) {
       const uint64_t mean = has_stack ? 1'000'037 : 10'000'019;
@@ -546,6 +550,10 @@ TEST_CASE("random periods are drawn for both events") {
   }
   CHECK(drawn[0].size() > 15);
   CHECK(drawn[1].size() > 15);
+  // A thread without a sample may not have run, and keeps its period.
+  const uint64_t kept = FindEvent(pmu, false).period;
+  backend.Drain(&collected);
+  CHECK(FindEvent(pmu, false).period == kept);
   backend.Close();
 }
 

@@ -174,6 +174,9 @@ TEST_CASE("random periods of IBS are redrawn, each of which the PMU can count") 
     bool has_changed = false;
     EventSink ignored;
     for (int i = 0; i < 20; ++i) {
+      IbsPlay sample;
+      sample.type = type;
+      REQUIRE(Play(sample, &pmu));
       backend.Drain(&ignored);
       const uint64_t period = FindIbsEvent(pmu, type).period;
       CHECK(period % 16 == 0);
