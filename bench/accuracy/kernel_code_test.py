@@ -4,6 +4,7 @@
 usage: kernel_code_test.py HBBP. Exit status 77: skipped.
 """
 
+import argparse
 import pathlib
 import re
 import shutil
@@ -137,6 +138,22 @@ class Script(unittest.TestCase):
         self.assertEqual([len(re.findall(r"\d+\.\d %", line)) for line in metrics], [len(methods)] * 4)
         mnemonics = result.stdout.split("### divisions: mnemonics")[1]
         self.assertEqual(mnemonics.count("\n| "), 4)
+
+    def test_programs_that_were_unloaded_have_their_names(self):
+        """Another program may be before them in memory, and kallsyms has no sizes."""
+        directory = pathlib.Path(tempfile.mkdtemp(prefix="hbbp-kernel-code-"))
+        self.addCleanup(shutil.rmtree, directory, ignore_errors=True)
+        arguments = argparse.Namespace(hbbp=HBBP, period=1_000_000, seconds=0.5)
+        bench = kernel_code.Bench(arguments, directory)
+        reason = bench.why_not()
+        if reason:
+            self.skipTest(reason)
+        recording = bench.record_kernel("calls", "fixed", 0)
+        rows = bench.json("mix", recording.file("hbbp"), "--by", "function")["rows"]
+        names = {function.name for function in recording.image.functions}
+        named = {row["function"].removesuffix(" [bpf]") for row in rows}
+        self.assertEqual(len(names), 5)
+        self.assertEqual(names - named, set(), rows[:10])
 
     def test_it_says_why_programs_cannot_be_loaded(self):
         if shutil.which("setpriv") is None:

@@ -183,6 +183,14 @@ void LiveLocator::OnCode(CodeEvent code) {
   if (!has_memory) ++dropped_mappings_;
 }
 
+void LiveLocator::OnKernelFunction(NamedRange function) {
+  const bool has_memory = HasMemoryFor([&] {
+    charge_.Add(kIntervalBytes + function.name.size());
+    AddRange(std::move(function), &modules_[KernelModule()].kernel.functions);
+  });
+  if (!has_memory) ++dropped_mappings_;
+}
+
 void LiveLocator::RecordThread(uint32_t tid) {
   if (!thread_names_.contains(tid)) OnThreadName(0, tid, ThreadNameNow(pid_, tid));
 }
@@ -209,9 +217,7 @@ std::string LiveLocator::NameOfThread(uint32_t, uint32_t tid) {
 
 uint64_t LiveLocator::FindLocation(uint32_t, RuntimeAddress address, uint64_t time_ns) {
   if (IsKernelAddress(address)) {
-    if (kernel_module_ == kNoModule) {
-      kernel_module_ = SpecialModule(ModuleKind::kKernel, kRunningKernel);
-    }
+    KernelModule();
     return LocationInKernel(address.value);
   }
   AddWaitingMappings();
@@ -315,6 +321,13 @@ uint32_t LiveLocator::SpecialModule(ModuleKind kind, const std::string& path) {
 
 uint32_t LiveLocator::GeneratedModule(uint32_t generation) {
   return SpecialModule(ModuleKind::kAnonymous, NameOfGeneration(generation));
+}
+
+uint32_t LiveLocator::KernelModule() {
+  if (kernel_module_ == kNoModule) {
+    kernel_module_ = SpecialModule(ModuleKind::kKernel, kRunningKernel);
+  }
+  return kernel_module_;
 }
 
 std::vector<ModuleRecord> LiveLocator::Modules() const {
