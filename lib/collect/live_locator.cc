@@ -185,8 +185,13 @@ void LiveLocator::OnCode(CodeEvent code) {
 
 void LiveLocator::OnKernelFunction(NamedRange function) {
   const bool has_memory = HasMemoryFor([&] {
-    charge_.Add(kIntervalBytes + function.name.size());
-    AddRange(std::move(function), &modules_[KernelModule()].kernel.functions);
+    std::vector<NamedRange>* const functions = &modules_[KernelModule()].kernel.functions;
+    const uint64_t bytes = kIntervalBytes + function.name.size();
+    charge_.Add(bytes);
+    const size_t known = functions->size();
+    AddRange(std::move(function), functions);
+    // A program may load the same code again and again.
+    if (functions->size() == known) charge_.Subtract(bytes);
   });
   if (!has_memory) ++dropped_mappings_;
 }
