@@ -113,6 +113,9 @@ int FindOptions(int max_precise_ip, PlannedEvent* event) {
       for (PlannedEvent::Variant& variant : event->variants) {
         variant.attr.precise_ip = static_cast<unsigned>(precise_ip) & 3;
         variant.attr.build_id = is_modern && variant.attr.mmap2 != 0;
+        // Names of BPF programs, which may be unloaded before the recording ends.
+        variant.attr.ksymbol =
+            is_modern && variant.attr.mmap2 != 0 && variant.attr.exclude_kernel == 0;
         variant.attr.inherit_thread = is_modern;
       }
       error_number = TryAll(event->variants);

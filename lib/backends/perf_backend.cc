@@ -373,6 +373,11 @@ class PerfBackend::RingRecords : public RecordVisitor {
   void OnFork(const TaskRecord& fork) override {
     if (IsOwn(fork.pid)) backend_.RecordNewThread(fork.tid);
   }
+  void OnKsymbol(const KsymbolRecord& symbol) override {
+    if (symbol.is_removed || symbol.name.empty()) return;
+    const ModuleAddress start{symbol.address};
+    sink_.OnKernelFunction({{start, start + symbol.size}, symbol.name});
+  }
   void OnLost(const LostRecord& lost) override {
     const uint32_t source = backend_.FindSource(lost.id != 0 ? lost.id : lost.sample_id.id);
     backend_.totals_[source].gaps.AddLost(lost.count);

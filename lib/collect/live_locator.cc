@@ -183,6 +183,19 @@ void LiveLocator::OnCode(CodeEvent code) {
   if (!has_memory) ++dropped_mappings_;
 }
 
+void LiveLocator::OnKernelFunction(NamedRange function) {
+  const bool has_memory = HasMemoryFor([&] {
+    std::vector<NamedRange>* const functions = &modules_[KernelModule()].kernel.functions;
+    const uint64_t bytes = kIntervalBytes + function.name.size();
+    charge_.Add(bytes);
+    const size_t known = functions->size();
+    AddRange(std::move(function), functions);
+    // A program may load the same code again and again.
+    if (functions->size() == known) charge_.Subtract(bytes);
+  });
+  if (!has_memory) ++dropped_mappings_;
+}
+
 void LiveLocator::RecordThread(uint32_t tid) {
   if (!thread_names_.contains(tid)) OnThreadName(0, tid, ThreadNameNow(pid_, tid));
 }
@@ -209,9 +222,7 @@ std::string LiveLocator::NameOfThread(uint32_t, uint32_t tid) {
 
 uint64_t LiveLocator::FindLocation(uint32_t, RuntimeAddress address, uint64_t time_ns) {
   if (IsKernelAddress(address)) {
-    if (kernel_module_ == kNoModule) {
-      kernel_module_ = SpecialModule(ModuleKind::kKernel, kRunningKernel);
-    }
+    KernelModule();
     return LocationInKernel(address.value);
   }
   AddWaitingMappings();
@@ -315,6 +326,13 @@ uint32_t LiveLocator::SpecialModule(ModuleKind kind, const std::string& path) {
 
 uint32_t LiveLocator::GeneratedModule(uint32_t generation) {
   return SpecialModule(ModuleKind::kAnonymous, NameOfGeneration(generation));
+}
+
+uint32_t LiveLocator::KernelModule() {
+  if (kernel_module_ == kNoModule) {
+    kernel_module_ = SpecialModule(ModuleKind::kKernel, kRunningKernel);
+  }
+  return kernel_module_;
 }
 
 std::vector<ModuleRecord> LiveLocator::Modules() const {

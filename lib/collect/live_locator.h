@@ -60,6 +60,9 @@ class LiveLocator : public Locator {
   // Returns the mapped files whose names are those of jitdumps, by rising time of their mapping.
   const std::vector<std::string>& jit_dumps() const { return jit_dumps_; }
 
+  // Keeps the function, because kallsyms may not have it when the profile is saved.
+  void OnKernelFunction(NamedRange function) override;
+
   // Keeps the name of a thread that nothing was counted for so far. The number of such names is
   // limited.
   void OnThreadName(uint32_t pid, uint32_t tid, const std::string& name) override;
@@ -97,6 +100,7 @@ class LiveLocator : public Locator {
   uint32_t ModuleFor(const MappingEvent& mapping);
   uint32_t SpecialModule(ModuleKind kind, const std::string& path);
   uint32_t GeneratedModule(uint32_t generation);
+  uint32_t KernelModule();
 
   const pid_t pid_;
   MemoryCharge charge_;

@@ -124,8 +124,14 @@ std::optional<KernelCode::Found> KernelCode::FindSegment(ModuleAddress address) 
 std::optional<KernelCode::Found> KernelCode::Find(ModuleAddress address) const {
   std::optional<Found> found;
   if (vmlinux_has_symbols_) found = FindInVmlinux(address);
-  if (!found) found = FindInSymbols(address);
-  if (!found) found = FindIn(parts_.functions, address);
+  if (!found) {
+    found = FindInSymbols(address);
+    std::optional<Found> recorded = FindIn(parts_.functions, address);
+    // Kallsyms has no sizes: a BPF program that it has no more seems to belong to the one before.
+    if (recorded && (!found || found->range.start < recorded->range.start)) {
+      found = std::move(recorded);
+    }
+  }
   if (!found) found = FindInVmlinux(address);
   if (!found) found = FindIn(parts_.modules, address);
   if (!found) found = FindSegment(address);

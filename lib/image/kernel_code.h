@@ -2,9 +2,10 @@
 // that the kernel runs at.
 //
 // Code comes from what was captured when it ran, else from a core file, else from the static
-// vmlinux. Functions come from the symbols of vmlinux, else from kallsyms, else from what was
-// recorded when it ran; where none of them has one, a kernel module or a segment counts as one
-// function. Text of kernel modules is in memory only: a .ko file is not linked before it is loaded.
+// vmlinux. Functions come from the symbols of vmlinux, else from kallsyms or from what was recorded
+// when it ran, whichever begins later; where none of them has one, a kernel module or a segment
+// counts as one function. Text of kernel modules is in memory only: a .ko file is not linked before
+// it is loaded.
 #ifndef HBBP_LIB_IMAGE_KERNEL_CODE_H_
 #define HBBP_LIB_IMAGE_KERNEL_CODE_H_
 

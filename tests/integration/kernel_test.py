@@ -192,6 +192,35 @@ class KernelTest(record_support.RecordTest):
         for mix in report['mixes']:
             self.assertIn('no-code', mix['values'])
 
+    def compare(self, counts, *options):
+        """Returns the sums of a comparison with {address: count}."""
+        truth = self.directory / 'truth'
+        truth.write_text('# callgrind format\nversion: 1\npositions: instr\nevents: Ir\nob=[kernel.kallsyms]\nfn=all\n' +
+                         ''.join(f'{address:#x} {count}\n' for address, count in sorted(counts.items())))
+        result = self.run_tool('compare', self.file, '--truth', truth, '--format', 'json', *options)
+        self.assertEqual(result.returncode, 0, result)
+        return record_support.json.loads(result.stdout)['total']
+
+    def test_counts_are_compared_with_truth(self):
+        self.build_kernel()
+        self.import_it()
+        files = ('--kcore', self.core, '--kallsyms', self.kallsyms)
+        counts = {START: 1000, START + TRACE_POINT: 1000, START + LOOP: 5000, START + LOOP + 2: 5000, START + TRACED: 1500,
+                  START + TRACED + 2: 1500, MODULE: 2000, MODULE + 2: 2000}
+        total = self.compare(counts, *files)
+        self.assertEqual((total['instructions_ref'], total['instructions_est']), (19000, 19000))
+        self.assertEqual((total['avg_weighted_error'], total['block_accuracy_error']), (0, 0))
+        # As many instructions, but of other blocks.
+        counts.update({MODULE: 1000, MODULE + 2: 1000, START + TRACED: 2500, START + TRACED + 2: 2500})
+        total = self.compare(counts, *files)
+        self.assertAlmostEqual(total['block_accuracy_error'], 4000 / 19000)
+        self.assertEqual(total['avg_weighted_error'], 0)
+        # Without the code nothing is known of the blocks.
+        total = self.compare(counts)
+        self.assertEqual((total['unresolved'], total['instructions_est']), (19000, 0))
+        self.assertIn(str(self.kallsyms), self.refused('compare', self.file, '--truth', self.directory / 'truth', '--kcore',
+                                                       self.kallsyms))
+
     def test_without_any_file_the_note_says_what_is_missing(self):
         self.import_it()
         module = self.kernel_module()

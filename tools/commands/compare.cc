@@ -10,6 +10,7 @@
 #include "estimator_option.h"
 #include "file_options.h"
 #include "format.h"
+#include "kernel_options.h"
 #include "options.h"
 #include "profile_view.h"
 #include "truth/truth_file.h"
@@ -105,6 +106,7 @@ struct Inputs {
   TruthInput truth;
   EstimatorOption estimator;
   FileOptions moved;
+  KernelOptions kernel;
 };
 
 StatusOr<Comparison> Run(Inputs inputs, std::vector<std::string>* notes) {
@@ -112,6 +114,8 @@ StatusOr<Comparison> Run(Inputs inputs, std::vector<std::string>* notes) {
   HBBP_RETURN_IF_ERROR(inputs.estimator.Read());
   HBBP_RETURN_IF_ERROR(inputs.moved.Read());
   hbbp_analysis_options options = {};
+  const hbbp_kernel_files kernel = inputs.kernel.Files();
+  options.kernel = &kernel;
   inputs.moved.SetTo(profile, &options);
   const hbbp::analysis analysis = inputs.estimator.Analyse(profile, options);
   const std::vector<EstimatedModule> estimates = Estimates(analysis);
@@ -156,6 +160,7 @@ int RunCompare(int argc, char** argv) {
                  "where exp-bbv had loaded a file, if it cannot be found out");
   inputs.estimator.AddTo(&options);
   inputs.moved.AddTo(&options);
+  inputs.kernel.AddTo(&options);
   options.Choice("--format", &format, FormatNames(), "how to print (table)");
   options.Footer(
       "mnemonic error: sum |reference - estimate| over mnemonics / instructions of the reference.\n"

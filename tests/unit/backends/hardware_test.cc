@@ -658,12 +658,26 @@ TEST_CASE("without a PMU there is time") {
 
 TEST_CASE("kernels that lack options of an event are asked without them") {
   PerfStandIn old_kernel(Pmu([](const perf_event_attr& attr) {
-    return attr.inherit_thread || attr.build_id ? EINVAL : 0;
+    return attr.inherit_thread || attr.build_id || attr.ksymbol ? EINVAL : 0;
   }));
-  const auto plan = PlanLbr({}, kSkylake);
+  BackendConfig config;
+  config.include_kernel = true;
+  const auto plan = PlanLbr(config, kSkylake);
   REQUIRE(plan.ok());
   CHECK(plan->events[0].variants[0].attr.inherit_thread == 0);
+  CHECK(plan->events[0].variants[0].attr.ksymbol == 0);
   CHECK(plan->events[0].variants[0].attr.precise_ip == 3);
+}
+
+TEST_CASE("kernels are asked for the names of BPF programs, if kernel code is sampled") {
+  PerfStandIn pmu(WholePmu());
+  for (const bool include_kernel : {false, true}) {
+    BackendConfig config;
+    config.include_kernel = include_kernel;
+    const auto plan = PlanEbs(config, kSkylake);
+    REQUIRE(plan.ok());
+    CHECK(plan->events[0].variants[0].attr.ksymbol == include_kernel);
+  }
 }
 
 TEST_CASE("branch stacks of the best event that has them") {

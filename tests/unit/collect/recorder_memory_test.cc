@@ -219,6 +219,20 @@ TEST_CASE("mappings and code that are known take no more memory") {
   CHECK(memory.used() == once);
 }
 
+TEST_CASE("functions of the kernel that are known take no more memory") {
+  CountedMemory memory({}, 1 << 20);
+  Recorder recorder(1, {}, &memory);
+  Prepare(SourceKind::kEbs, &recorder);
+  const NamedRange function = {{{0xffffffffc0100000}, {0xffffffffc0100040}}, "bpf_prog_1"};
+  const uint64_t before = memory.used();
+  recorder.OnKernelFunction(function);
+  const uint64_t once = memory.used();
+  CHECK(once > before);
+  for (int i = 0; i < 100'000; ++i) recorder.OnKernelFunction(function);
+  CHECK(recorder.dropped().mappings == 0);
+  CHECK(memory.used() == once);
+}
+
 // At any limit of memory, a sample of code that has replaced other code counts for the newer one,
 // or not at all.
 TEST_CASE("a want of memory counts no sample for code that is gone") {

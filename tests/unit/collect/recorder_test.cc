@@ -85,6 +85,22 @@ TEST_CASE("samples are counted by address in the file, with sums and sums of squ
   CHECK(data.threads[0].tid == kTid);
 }
 
+TEST_CASE("functions that the kernel generates during the run are kept") {
+  Recorder recorder;
+  recorder.AddSource(Source(100));
+  constexpr uint64_t kProgram = 0xffffffffc0100000;
+  const NamedRange function = {{{kProgram}, {kProgram + 64}}, "bpf_prog_1"};
+  recorder.OnKernelFunction(function);
+  recorder.OnSample(SampleAt(kProgram + 16, 20));
+  recorder.Commit(100);
+  const ProfileData data = recorder.Snapshot();
+  REQUIRE(data.counts.size() == 1);
+  CHECK(data.counts[0].offset == kProgram + 16);
+  const ModuleRecord& module = data.modules[data.counts[0].module];
+  CHECK(module.kind == ModuleKind::kKernel);
+  CHECK(module.kernel.functions == std::vector{function});
+}
+
 TEST_CASE("samples where nothing was mapped yet are counted as unmapped") {
   Recorder recorder;
   recorder.AddSource(Source(100));

@@ -1,3 +1,6 @@
+// Tests KernelCode on a tiny kernel that is built here: where its code and its functions come from,
+// which of several files wins, the count of bytes that the kernel rewrote (CountPatchedBytes), and
+// the memory that has all of it (KernelMemory).
 #include "image/kernel_code.h"
 
 #include <memory>
@@ -124,6 +127,21 @@ TEST_CASE("functions of a kernel") {
     CHECK(code.FunctionName({kStart}) == "[kernel]");
     CHECK(code.FunctionName({kTinyKernelModule + 9}) == "[tiny]");
     CHECK(code.FunctionName({kTinyKernelModule + 4096}).empty());
+  }
+  SECTION("by what was recorded of code that kallsyms does not have any more") {
+    KernelParts parts;
+    parts.symbols = Symbols(TinyKallsyms());
+    const AddressRange unloaded{{kTinyKernelModule + 256}, {kTinyKernelModule + 300}};
+    const AddressRange older{{kTinyKernelModule}, {kTinyKernelModule + 64}};
+    parts.functions = {{older, "bpf_prog_1"}, {unloaded, "bpf_prog_2"}};
+    const KernelCode code(std::move(parts));
+    CHECK(code.FunctionName({kTinyKernelModule + 256}) == "bpf_prog_2");
+    CHECK(code.FunctionAround({kTinyKernelModule + 299}) == unloaded);
+    CHECK(code.FunctionName({kTinyKernelModule + 255}) == "tiny_exit [tiny]");
+    CHECK(code.FunctionName({kTinyKernelModule + 300}) == "tiny_exit [tiny]");
+    // Another one is there now, or it is the same under the name that it had.
+    CHECK(code.FunctionName({kTinyKernelModule + 8}) == "tiny_exit [tiny]");
+    CHECK(code.FunctionName({kTinyKernelModule}) == "tiny_irq [tiny]");
   }
   SECTION("by nothing: memory that belongs together") {
     KernelParts parts;
