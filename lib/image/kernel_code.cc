@@ -57,11 +57,13 @@ uint64_t CountPatchedBytes(std::span<const uint8_t> live, std::span<const uint8_
 KernelCode::KernelCode(KernelParts parts)
     : parts_(std::move(parts)),
       vmlinux_has_symbols_(parts_.vmlinux != nullptr && parts_.vmlinux->HasSymbols()) {
-  memory_.AddLayer([this](ModuleAddress address, std::span<uint8_t> buffer) {
-    const std::span<const uint8_t> found = parts_.captured.CodeAt(address, buffer.size());
-    std::ranges::copy(found, buffer.begin());
-    return found.size();
-  });
+  for (const MemoryCode* code : {&parts_.poked, &parts_.captured}) {
+    memory_.AddLayer([code](ModuleAddress address, std::span<uint8_t> buffer) {
+      const std::span<const uint8_t> found = code->CodeAt(address, buffer.size());
+      std::ranges::copy(found, buffer.begin());
+      return found.size();
+    });
+  }
   if (parts_.core != nullptr) {
     memory_.AddLayer([this](ModuleAddress address, std::span<uint8_t> buffer) {
       return parts_.core->Read(address, buffer);
@@ -116,8 +118,10 @@ std::optional<KernelCode::Found> KernelCode::FindInSymbols(ModuleAddress address
 
 std::optional<KernelCode::Found> KernelCode::FindSegment(ModuleAddress address) const {
   if (const auto captured = parts_.captured.FunctionAround(address)) return Found{*captured, ""};
-  if (parts_.core == nullptr || memory_.At(address, 1).empty()) return std::nullopt;
-  const auto segment = parts_.core->SegmentAround(address);
+  if (memory_.At(address, 1).empty()) return std::nullopt;
+  std::optional<AddressRange> segment;
+  if (parts_.core != nullptr) segment = parts_.core->SegmentAround(address);
+  if (!segment) segment = parts_.poked.FunctionAround(address);
   return segment ? std::optional(Found{*segment, ""}) : std::nullopt;
 }
 
@@ -148,7 +152,7 @@ bool KernelCode::IsLive(ModuleAddress address) const {
 }
 
 uint64_t KernelCode::PatchedBytes(const AddressRange& range) const {
-  if (parts_.vmlinux == nullptr || !IsLive(range.start)) return 0;
+  if (parts_.vmlinux == nullptr) return 0;
   const uint64_t size = range.end - range.start;
   return CountPatchedBytes(memory_.At(range.start, size),
                            parts_.vmlinux->CodeAt(range.start - parts_.vmlinux_slide, size),

@@ -1,10 +1,11 @@
 // KernelCode is a kernel and its modules as a ModuleCode, in which a ModuleAddress is the address
 // that the kernel runs at.
 //
-// Code comes from what was captured when it ran, else from a core file, else from the static
-// vmlinux. Functions come from the symbols of vmlinux, else from kallsyms, else from what was
-// recorded when it ran; where none of them has one, a kernel module or a segment counts as one
-// function. Text of kernel modules is in memory only: a .ko file is not linked before it is loaded.
+// Code comes from records of its changes while it ran, else from what was captured then, else from
+// a core file, else from the static vmlinux. Functions come from the symbols of vmlinux, else from
+// kallsyms, else from what was recorded when it ran; where none of them has one, a kernel module or
+// a segment counts as one function. Text of kernel modules is in memory only: a .ko file is not
+// linked before it is loaded.
 #ifndef HBBP_LIB_IMAGE_KERNEL_CODE_H_
 #define HBBP_LIB_IMAGE_KERNEL_CODE_H_
 
@@ -36,6 +37,7 @@ struct KernelParts {
   uint64_t vmlinux_slide = 0;
   std::vector<NamedRange> functions;  // recorded when it ran; by address, without overlaps
   std::vector<NamedRange> modules;    // ranges of kernel modules and of the kernel; likewise
+  MemoryCode poked;                   // what was changed or generated while it was sampled
   MemoryCode captured;
 };
 
@@ -53,10 +55,12 @@ class KernelCode : public ModuleCode {
 
   const KernelParts& parts() const { return parts_; }
 
-  // Returns whether the byte at `address` is from memory and not from a static file.
+  // Returns whether the byte at `address`, unless it was poked, is from memory and not from a
+  // static file.
   bool IsLive(ModuleAddress address) const;
 
-  // Counts the bytes of `range` in which memory differs from vmlinux, except relocated addresses.
+  // Counts the bytes of `range` in which poked code or memory differs from vmlinux, except
+  // relocated addresses.
   uint64_t PatchedBytes(const AddressRange& range) const;
 
  private:
