@@ -126,6 +126,15 @@ void KernelPokes::AddPoke(const TextPokeRecord& poke) {
   bytes_.insert(bytes_.end(), poke.new_bytes.begin(), poke.new_bytes.end());
 }
 
+void KernelPokes::AddGenerated(uint64_t address, std::span<const uint8_t> code) {
+  TextPokeRecord poke;
+  poke.address = address;
+  poke.new_bytes = code;
+  const bool is_possible = IsKernelAddress(address) && code.size() <= UINT16_MAX;
+  if (is_possible) AddPoke(poke);
+  generated_ = pokes_.size();
+}
+
 bool KernelPokes::HasSamplesNear(uint64_t start, uint64_t end) const {
   const auto page = of_pages_.lower_bound(PageOf(start - kMaxDistance));
   return page != of_pages_.end() && page->first <= end + std::min(kMaxDistance, UINT64_MAX - end);
@@ -145,7 +154,7 @@ std::vector<const KernelPokes::SampleCounts*> KernelPokes::CountsIn(uint64_t sta
 
 PokedCode KernelPokes::Code() const {
   PokedCode code;
-  code.records = pokes_.size();
+  code.records = pokes_.size() - generated_;
   code.excess = excess_;
   std::vector<size_t> order(pokes_.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -204,6 +213,7 @@ void KernelPokes::AddRegion(std::span<const size_t> pokes, uint64_t start, uint6
     Apply(pokes_[*index], &chosen);
   }
   chosen.AppendTo(&code->chunks);
+  if (pokes.back() < generated_) return;
   code->bytes += chosen.CountKnownUnlike(Region(start, end));
   code->earlier_bytes += chosen.CountKnownUnlike(version);
 }
@@ -212,7 +222,7 @@ std::string DescribePokes(const PokedCode& code) {
   if (code.records == 0 && code.excess == 0) return "";
   std::string text = std::to_string(code.records) + (code.records == 1 ? " change" : " changes") +
                      " of kernel code while it was recorded (TEXT_POKE)";
-  if (code.chunks.empty()) {
+  if (code.bytes == 0) {
     text += ", but no sample is near";
   } else {
     text += ": " + std::to_string(code.bytes) +

@@ -32,7 +32,7 @@ namespace hbbp {
 struct PokedCode {
   std::vector<CodeChunk> chunks;  // by address, without overlaps
   uint64_t records = 0;
-  uint64_t bytes = 0;          // of the chunks
+  uint64_t bytes = 0;          // of the chunks that records are of
   uint64_t earlier_bytes = 0;  // of them, those that were changed or freed after most samples
   uint64_t unexpected = 0;     // records that found other bytes than the record before had written
   uint64_t excess = 0;         // records beyond the limits, or of impossible addresses
@@ -43,6 +43,9 @@ class KernelPokes {
   // Samples and records come in the order of time. Samples of user code are ignored.
   void AddSample(uint64_t ip);
   void AddPoke(const TextPokeRecord& poke);
+  // Adds code that the kernel had generated; it counts as generated before the first sample. To be
+  // called before any other function.
+  void AddGenerated(uint64_t address, std::span<const uint8_t> code);
 
   bool empty() const { return pokes_.empty() && excess_ == 0; }
   // Leaves out what is far from any sample of the kernel.
@@ -80,6 +83,7 @@ class KernelPokes {
 
   std::vector<Poke> pokes_;  // in the order of time
   std::vector<uint8_t> bytes_;
+  size_t generated_ = 0;  // the first pokes, which are of no record
   uint64_t excess_ = 0;
   SampleCounts of_kernel_;
   std::map<uint64_t, SampleCounts> of_pages_;  // by address of the page

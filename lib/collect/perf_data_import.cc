@@ -74,12 +74,19 @@ std::string NameByPerfMaps(const Importer& importer, bool is_of_this_machine, Ca
   return problems;
 }
 
-// Observes the samples and the changes of kernel code on their way. Feeds do without it.
+// Observes the samples and the changes of kernel code on their way. Feeds do without it. A file has
+// the code of BPF programs in its header; that in the records of a pipe is not used.
 class ImportWithPokes : public PerfRecordImport {
  public:
   ImportWithPokes(const EventTable* events, const PerfDataHeader* header, RecordImportTarget target,
                   EbsMethod ebs_method)
-      : PerfRecordImport(events, header, std::move(target), ebs_method), events_(*events) {}
+      : PerfRecordImport(events, header, std::move(target), ebs_method),
+        events_(*events),
+        has_pokes_(!header->bpf_functions.empty()) {
+    for (const BpfFunction& function : header->bpf_functions) {
+      pokes_.AddGenerated(function.address, function.code);
+    }
+  }
 
   void OnSample(const PerfEvent& event, const SampleRecord& sample) override {
     if (HasPokes() && !IsOfGuest(sample.misc)) pokes_.AddSample(sample.ip);
@@ -104,7 +111,7 @@ class ImportWithPokes : public PerfRecordImport {
   const EventTable& events_;
   KernelPokes pokes_;
   size_t checked_events_ = 0;
-  bool has_pokes_ = false;
+  bool has_pokes_;
 };
 
 }  // namespace

@@ -1,5 +1,9 @@
 """Tests that kernel code which changed while it was recorded (PERF_RECORD_TEXT_POKE) is decoded as most samples saw it."""
+import re
+import shutil
 import struct
+import subprocess
+import sys
 
 import kernel_test
 import record_support
@@ -13,6 +17,26 @@ CALL = b'\xe8' + struct.pack('<i', TRACED - (TRACE_POINT + 5))
 PROGRAM = 0xffffffffc0022048
 PROGRAM_CODE = bytes.fromhex('b807000000' '85c0' '0f95c0' 'c3')  # mov, test, setne, ret
 JUMP_LABEL = START + TRACE_POINT
+
+# Loads a BPF program that multiplies 2000 times, and has it filter the packets of a socket for a while.
+BPF_LOOP = '''
+import ctypes, socket, struct, sys, time
+BPF_SYSCALL, PROG_LOAD, SOCKET_FILTER, SO_ATTACH_BPF = 321, 5, 1, 50
+MOVE, MULTIPLY, EXIT = 0xb7, 0x27, 0x95
+instructions = [(MOVE, 0, 0, 3), *[(MULTIPLY, 0, 0, 3)] * 2000, (MOVE, 0, 0, 0), (EXIT, 0, 0, 0)]
+code = ctypes.create_string_buffer(b"".join(struct.pack("<BBhi", *one) for one in instructions))
+license = ctypes.create_string_buffer(b"GPL")
+attr = struct.pack("<IIQQIIQII16s", SOCKET_FILTER, len(instructions), ctypes.addressof(code),
+                   ctypes.addressof(license), 0, 0, 0, 0, 0, b"spin")
+program = ctypes.CDLL(None).syscall(BPF_SYSCALL, PROG_LOAD, attr, len(attr))
+if program < 0:
+    sys.exit("no BPF programs here")
+sender, receiver = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+receiver.setsockopt(socket.SOL_SOCKET, SO_ATTACH_BPF, program)
+end = time.monotonic() + 0.6
+while time.monotonic() < end:
+    sender.send(b"x")
+'''
 
 
 class KernelPokesTest(record_support.RecordTest):
@@ -45,9 +69,9 @@ class KernelPokesTest(record_support.RecordTest):
     def poke(self, address, before, after):
         return self.event.poke(address, before, after, self.next_time())
 
-    def import_it(self, *records, options=()):
+    def import_it(self, *records, options=(), features=None):
         mapping = self.event.mapping(KERNEL_PID, START, 1 << 20, '[kernel.kallsyms]_text', START)
-        self.recording.write_bytes(built.file([self.event], [mapping, *records]))
+        self.recording.write_bytes(built.file([self.event], [mapping, *records], features))
         result = self.run_tool('import', '-o', self.file, *options, self.recording)
         self.assertEqual(result.returncode, 0, result)
         return result.stderr
@@ -115,6 +139,34 @@ class KernelPokesTest(record_support.RecordTest):
                     functions = {row['function']: row['instructions']
                                  for row in self.rows('mix', self.file, '--by', 'function')}
                     self.assertEqual(functions, {'bpf_prog_9efe': 4000})
+
+    def test_bpf_programs_of_the_header_need_no_other_file(self):
+        self.import_it(self.event.kernel_function(PROGRAM, len(PROGRAM_CODE), 'bpf_prog_9efe'),
+                       *self.samples(4, PROGRAM),
+                       features={built.BPF_PROGRAMS: built.bpf_program(PROGRAM, PROGRAM_CODE)})
+        self.assertEqual(self.mnemonics(), {'mov': 1000, 'test': 1000, 'setne': 1000, 'ret': 1000})
+        self.assertNotIn('TEXT_POKE', self.info()['sources'][0]['note'])
+
+    @record_support.needs_root
+    def test_bpf_programs_that_perf_recorded(self):
+        """Runs a program on each packet of a socket, while perf records."""
+        if shutil.which('perf') is None:
+            self.skipTest('no perf here')
+        result = subprocess.run(['perf', 'record', '-e', 'cpu-clock:k', '-c', '50000', '-o', self.recording, sys.executable,
+                                 '-c', BPF_LOOP], capture_output=True, text=True)
+        if result.returncode != 0:
+            self.skipTest(result.stderr)
+        header = subprocess.run(['perf', 'report', '--header-only', '-i', self.recording], capture_output=True,
+                                text=True).stdout
+        found = re.search(r'bpf_prog_info \d+: (bpf_prog_\w+_spin) addr', header)
+        if found is None:
+            self.skipTest('perf recorded no code of the BPF program')
+        result = self.run_tool('import', '-o', self.file, self.recording)
+        self.assertEqual(result.returncode, 0, result)
+        mnemonics = {row['mnemonic']: row['instructions'] for row in
+                     self.rows('mix', self.file, '--where', f'function={found[1]}')}
+        # Nearly all of its instructions are multiplications.
+        self.assertGreater(mnemonics['imul'], 0.9 * sum(mnemonics.values()), mnemonics)
 
     def test_changes_that_no_sample_saw_are_not_applied(self):
         for samples in ([], self.samples(3, START + (1 << 19))):

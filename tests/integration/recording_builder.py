@@ -14,7 +14,7 @@ FINISHED_ROUND = 68
 FREQUENCY, SAMPLE_ID_ALL, TEXT_POKE = 1 << 10, 1 << 18, 1 << 33  # flags of an attr
 KERNEL, USER, GUEST_USER = 1, 2, 5
 ATTR_BYTES, HEADER_BYTES, ENTRY_BYTES = 112, 104, 128
-BUILD_ID, HOSTNAME, OS_RELEASE, ARCH, EVENT_DESCRIPTION = 2, 3, 4, 6, 12
+BUILD_ID, HOSTNAME, OS_RELEASE, ARCH, EVENT_DESCRIPTION, BPF_PROGRAMS = 2, 3, 4, 6, 12, 25
 SAMPLE_TYPE = IDENTIFIER | IP | TID | TIME | PERIOD
 
 
@@ -35,6 +35,16 @@ def build_id(path, bytes_of_id):
     name += b'\0' * (-len(name) % 8)
     return record(67, USER | 1 << 15, struct.pack('<i', -1) + bytes_of_id.ljust(20, b'\0') +
                   struct.pack('<I', len(bytes_of_id)) + name)
+
+
+def bpf_program(address, code):
+    """Makes the feature BPF_PROG_INFO with one program of one function."""
+    data = code + b'\0' * (-len(code) % 8)
+    info = bytearray(232)
+    struct.pack_into('<I', info, 16, len(code))
+    struct.pack_into('<IIQQ', info, 104, 1, 1, len(data), len(data) + 8)
+    data += struct.pack('<QII', address, len(code), 0)
+    return struct.pack('<IIIQ', 1, len(info), len(data), 0x1f9) + bytes(info) + data
 
 
 def padded(text):

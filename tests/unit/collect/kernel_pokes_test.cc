@@ -1,3 +1,7 @@
+// Tests which version of changed kernel code KernelPokes chooses by the samples around it: versions
+// that return, changes that overlap, generated and freed code, lost records, several pages, and
+// records of any content. Poke() and Sample() make synthetic records and samples, Chunks() returns
+// the code that was chosen.
 #include "collect/kernel_pokes.h"
 
 #include <cstdint>
@@ -133,6 +137,27 @@ TEST_CASE("code that was generated and freed is there if it has samples") {
     CHECK(Chunks(pokes).empty());
     CHECK(DescribePokes(pokes.Code()).find("no sample is near") != std::string::npos);
   }
+}
+
+TEST_CASE("code that was generated before counts until it is changed or freed") {
+  KernelPokes pokes;
+  const Bytes program = {0x0f, 0x1f, 0x44, 0x00, 0x00, 0xc3}, other = {0x90, 0xc3};
+  pokes.AddGenerated(kText, program);
+  pokes.AddGenerated(kText + 100, other);
+  pokes.AddGenerated(0x400000, other);
+  Sample(kText + 5, 1, &pokes);
+  CHECK(Chunks(pokes) == Expected{{kText, program}, {kText + 100, other}});
+  CHECK(DescribePokes(pokes.Code()).empty());
+  Poke(kText, kNop, kCall, &pokes);
+  Sample(kText + 5, 2, &pokes);
+  const PokedCode code = pokes.Code();
+  Bytes changed = kCall;
+  changed.push_back(0xc3);
+  CHECK(Chunks(code) == Expected{{kText, changed}, {kText + 100, other}});
+  CHECK(code.records == 1);
+  CHECK(code.bytes == 6);
+  CHECK(code.excess == 0);
+  CHECK(code.unexpected == 0);
 }
 
 TEST_CASE("a change that was lost is noticed") {
