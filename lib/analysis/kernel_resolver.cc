@@ -280,8 +280,7 @@ class Resolver {
       case CodeState::kMissing:
         if (!core_status_.ok()) add(core_status_.message());
         add(KnownNames());
-        if (has_poked_code_)
-          add("of its code, what was changed or generated while it was recorded is");
+        if (has_poked_code_) add("of its code, only what the recording has is known");
         break;
       default:
         break;

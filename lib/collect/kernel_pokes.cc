@@ -223,7 +223,7 @@ std::string DescribePokes(const PokedCode& code) {
   std::string text = std::to_string(code.records) + (code.records == 1 ? " change" : " changes") +
                      " of kernel code while it was recorded (TEXT_POKE)";
   if (code.bytes == 0) {
-    text += ", but no sample is near";
+    text += ", but no sample saw that code";
   } else {
     text += ": " + std::to_string(code.bytes) +
             " bytes are decoded as most samples near them saw them, " +

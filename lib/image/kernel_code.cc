@@ -95,6 +95,15 @@ std::optional<KernelCode::Found> KernelCode::FindIn(const std::vector<NamedRange
   return Found{std::prev(after)->range, std::prev(after)->name};
 }
 
+// Kallsyms that were read later may have a symbol before the address, but not that of the function.
+std::optional<KernelCode::Found> KernelCode::FindGenerated(ModuleAddress address) const {
+  std::optional<Found> found = FindIn(parts_.functions, address);
+  if (!found) return std::nullopt;
+  const uint64_t size = found->range.end - found->range.start;
+  const bool is_whole = parts_.poked.CodeAt(found->range.start, size).size() == size;
+  return is_whole ? std::move(found) : std::nullopt;
+}
+
 std::optional<KernelCode::Found> KernelCode::FindInVmlinux(ModuleAddress address) const {
   if (parts_.vmlinux == nullptr) return std::nullopt;
   const ModuleAddress in_file = address - parts_.vmlinux_slide;
@@ -126,8 +135,8 @@ std::optional<KernelCode::Found> KernelCode::FindSegment(ModuleAddress address) 
 }
 
 std::optional<KernelCode::Found> KernelCode::Find(ModuleAddress address) const {
-  std::optional<Found> found;
-  if (vmlinux_has_symbols_) found = FindInVmlinux(address);
+  std::optional<Found> found = FindGenerated(address);
+  if (!found && vmlinux_has_symbols_) found = FindInVmlinux(address);
   if (!found) found = FindInSymbols(address);
   if (!found) found = FindIn(parts_.functions, address);
   if (!found) found = FindInVmlinux(address);

@@ -2,10 +2,10 @@
 // that the kernel runs at.
 //
 // Code comes from records of its changes while it ran, else from what was captured then, else from
-// a core file, else from the static vmlinux. Functions come from the symbols of vmlinux, else from
-// kallsyms, else from what was recorded when it ran; where none of them has one, a kernel module or
-// a segment counts as one function. Text of kernel modules is in memory only: a .ko file is not
-// linked before it is loaded.
+// a core file, else from the static vmlinux. Functions come from what was recorded with all of
+// their code, else from the symbols of vmlinux, else from kallsyms, else from what else was
+// recorded when it ran; where none of them has one, a kernel module or a segment counts as one
+// function. Text of kernel modules is in memory only: a .ko file is not linked before it is loaded.
 #ifndef HBBP_LIB_IMAGE_KERNEL_CODE_H_
 #define HBBP_LIB_IMAGE_KERNEL_CODE_H_
 
@@ -70,6 +70,8 @@ class KernelCode : public ModuleCode {
     std::string name;
   };
   std::optional<Found> FindIn(const std::vector<NamedRange>& ranges, ModuleAddress address) const;
+  // Finds a recorded function all of whose code was recorded.
+  std::optional<Found> FindGenerated(ModuleAddress address) const;
   std::optional<Found> FindInVmlinux(ModuleAddress address) const;
   std::optional<Found> FindInSymbols(ModuleAddress address) const;
   std::optional<Found> FindSegment(ModuleAddress address) const;

@@ -165,6 +165,10 @@ class KernelPokesTest(record_support.RecordTest):
         self.assertEqual(result.returncode, 0, result)
         mnemonics = {row['mnemonic']: row['instructions'] for row in
                      self.rows('mix', self.file, '--where', f'function={found[1]}')}
+        samples = subprocess.run(['perf', 'script', '-i', self.recording, '-F', 'ip,sym'], capture_output=True, text=True,
+                                 check=True).stdout.split().count(found[1])
+        self.assertGreater(samples, 100)
+        self.assertAlmostEqual(sum(mnemonics.values()) / (50_000 * samples), 1)
         # Nearly all of its instructions are multiplications.
         self.assertGreater(mnemonics['imul'], 0.9 * sum(mnemonics.values()), mnemonics)
 
@@ -172,7 +176,7 @@ class KernelPokesTest(record_support.RecordTest):
         for samples in ([], self.samples(3, START + (1 << 19))):
             message = self.import_it(self.poke(JUMP_LABEL, NOP, CALL), *samples,
                                      self.event.sample(0x400010, PID, self.next_time()))
-            self.assertIn('1 change of kernel code while it was recorded (TEXT_POKE), but no sample is near', message)
+            self.assertIn('1 change of kernel code while it was recorded (TEXT_POKE), but no sample saw that code', message)
 
 
 if __name__ == '__main__':

@@ -135,7 +135,7 @@ TEST_CASE("code that was generated and freed is there if it has samples") {
     Poke(kText, first, {}, &pokes);
     Sample(kText, 9, &pokes);
     CHECK(Chunks(pokes).empty());
-    CHECK(DescribePokes(pokes.Code()).find("no sample is near") != std::string::npos);
+    CHECK(DescribePokes(pokes.Code()).find("no sample saw that code") != std::string::npos);
   }
 }
 

@@ -154,6 +154,19 @@ TEST_CASE("functions of a kernel") {
     CHECK(code.FunctionName({kStart + 5}).empty());
     CHECK_FALSE(code.FunctionAround({0xffff888000000000}).has_value());
   }
+  SECTION("by what was recorded with all its code, though symbols read later have others") {
+    KernelParts parts;
+    parts.symbols = Symbols(TinyKallsyms());
+    const AddressRange program{{kTinyKernelModule + 8}, {kTinyKernelModule + 11}};
+    parts.functions = {{traced, "other"}, {program, "program"}};
+    parts.poked.Add(program.start, std::vector<uint8_t>{0x31, 0xc0, 0xc3});
+    parts.poked.Add(traced.start, std::vector<uint8_t>{0x31, 0xc0});
+    const KernelCode code(std::move(parts));
+    CHECK(code.FunctionAround(program.start + 1) == program);
+    CHECK(code.FunctionName(program.start + 1) == "program");
+    CHECK(code.FunctionName(program.start - 1) == "tiny_exit [tiny]");
+    CHECK(code.FunctionName(traced.start) == "traced");
+  }
   SECTION("by nothing: code that was generated, unless other memory is around it") {
     KernelParts parts;
     const std::vector<uint8_t> generated = {0x31, 0xc0, 0xc3};
