@@ -1,9 +1,10 @@
 // OpenKernelFilesFor opens the files that the user named, and CheckKernelFiles compares them with
 // the kernels of the profile. ResolveKernel then collects the parts of one kernel in a Resolver:
-// code from the profile, a core file and vmlinux, functions from vmlinux, kallsyms and the profile,
-// each only if it is of the kernel that ran, moved by its slide; it makes a KernelCode of them, and
-// the problem says what is missing. CaptureKernel stores names and code for later. ResolvedModules
-// calls the former, and DataToStore the latter.
+// code from the profile (what was changed while it was sampled, and what was in memory), a core
+// file and vmlinux, functions from vmlinux, kallsyms and the profile, each only if it is of the
+// kernel that ran, moved by its slide; it makes a KernelCode of them, and the problem says what is
+// missing. CaptureKernel stores names and code for later. ResolvedModules calls the former, and
+// DataToStore the latter.
 #include "analysis/kernel_resolver.h"
 
 #include <algorithm>
@@ -180,7 +181,9 @@ class Resolver {
  private:
   void TakeRecord() {
     for (const CodeChunk& chunk : record_.chunks) {
-      parts_.captured.Add(ModuleAddress{chunk.offset}, chunk.bytes);
+      const bool is_poked = chunk.name == kPokedCode;
+      (is_poked ? has_poked_code_ : has_captured_code_) = true;
+      (is_poked ? parts_.poked : parts_.captured).Add(ModuleAddress{chunk.offset}, chunk.bytes);
     }
     parts_.functions = record_.kernel.functions;
     parts_.modules = record_.kernel.modules;
@@ -258,7 +261,7 @@ class Resolver {
   }
 
   CodeState StateOf() const {
-    if (!record_.chunks.empty()) return CodeState::kProfile;
+    if (has_captured_code_) return CodeState::kProfile;
     if (parts_.core != nullptr) return CodeState::kCore;
     return parts_.vmlinux != nullptr ? CodeState::kFile : CodeState::kMissing;
   }
@@ -277,6 +280,7 @@ class Resolver {
       case CodeState::kMissing:
         if (!core_status_.ok()) add(core_status_.message());
         add(KnownNames());
+        if (has_poked_code_) add("of its code, only what the recording has is known");
         break;
       default:
         break;
@@ -304,6 +308,8 @@ class Resolver {
   const KernelFiles& files_;
   const bool is_running_;
   KernelParts parts_;
+  bool has_poked_code_ = false;
+  bool has_captured_code_ = false;
   std::optional<Reference> reference_;
   Status core_status_;
   std::string problem_;
@@ -399,7 +405,7 @@ void CaptureKernel(const ResolvedModule& module, const std::vector<uint64_t>& of
       done = {std::max(done.start, page - kPageBytes), std::min(done.end, page + 2 * kPageBytes)};
     }
     const auto captured = std::ranges::any_of(record->chunks, [&](const CodeChunk& chunk) {
-      return offset - chunk.offset < chunk.bytes.size();
+      return chunk.name != kPokedCode && offset - chunk.offset < chunk.bytes.size();
     });
     if (captured || !code.IsLive(done.start)) continue;
     const std::span<const uint8_t> found = code.CodeAt(done.start, done.end - done.start);

@@ -1,6 +1,5 @@
 #include "collect/import_omissions.h"
 
-#include <linux/perf_event.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -88,12 +87,6 @@ std::vector<std::string> DescribeForeignParts(const PerfDataHeader& header,
                     " parts of a hardware trace left out (AUXTRACE: Intel PT, Arm SPE, CoreSight), "
                     "which is not decoded: perf inject --itrace=i1000il makes samples and branch "
                     "stacks of it");
-  }
-  if (const uint64_t pokes = summary.RecordsOf(PERF_RECORD_TEXT_POKE); pokes != 0) {
-    lines.push_back(std::to_string(pokes) +
-                    " changes of kernel code while it was recorded (TEXT_POKE) are not applied: "
-                    "counts in the changed functions are by the code of its files, so give --kcore "
-                    "of the end of the recording");
   }
   if (!header.arch.empty() && header.arch != "x86_64") {
     lines.push_back("recorded on " + header.arch +

@@ -15,6 +15,7 @@
 #include "collect/import_messages.h"
 #include "collect/import_omissions.h"
 #include "collect/importer.h"
+#include "collect/kernel_pokes.h"
 #include "collect/perf_import.h"
 #include "collect/perf_record_import.h"
 #include "collect/recorded_files.h"
@@ -73,6 +74,46 @@ std::string NameByPerfMaps(const Importer& importer, bool is_of_this_machine, Ca
   return problems;
 }
 
+// Observes the samples and the changes of kernel code on their way. Feeds do without it. A file has
+// the code of BPF programs in its header; that in the records of a pipe is not used.
+class ImportWithPokes : public PerfRecordImport {
+ public:
+  ImportWithPokes(const EventTable* events, const PerfDataHeader* header, RecordImportTarget target,
+                  EbsMethod ebs_method)
+      : PerfRecordImport(events, header, std::move(target), ebs_method),
+        events_(*events),
+        has_pokes_(!header->bpf_functions.empty()) {
+    for (const BpfFunction& function : header->bpf_functions) {
+      pokes_.AddGenerated(function.address, function.code);
+    }
+  }
+
+  void OnSample(const PerfEvent& event, const SampleRecord& sample) override {
+    if (HasPokes() && !IsOfGuest(sample.misc)) pokes_.AddSample(sample.ip);
+    PerfRecordImport::OnSample(event, sample);
+  }
+  void OnTextPoke(const TextPokeRecord& poke) override {
+    has_pokes_ = true;
+    pokes_.AddPoke(poke);
+  }
+
+  const KernelPokes& pokes() const { return pokes_; }
+
+ private:
+  // Returns whether an event asks for changes of code. A pipe may add events at any time.
+  bool HasPokes() {
+    for (; checked_events_ < events_.events().size(); ++checked_events_) {
+      has_pokes_ |= events_.events()[checked_events_].attr.text_poke != 0;
+    }
+    return has_pokes_;
+  }
+
+  const EventTable& events_;
+  KernelPokes pokes_;
+  size_t checked_events_ = 0;
+  bool has_pokes_;
+};
+
 }  // namespace
 
 StatusOr<ProfileData> ImportRecording(const std::string& path, const PerfImportOptions& options) {
@@ -101,7 +142,7 @@ StatusOr<ProfileData> ImportPerfData(std::unique_ptr<PerfDataReader> reader,
   const RecordImportTarget target = {
       &importer, [&](SourceRecord source) { return importer.AddSource(std::move(source)); },
       &importer.locator()};
-  PerfRecordImport import(&reader->event_table(), &header, target, options.ebs_method);
+  ImportWithPokes import(&reader->event_table(), &header, target, options.ebs_method);
   PerfDataOptions how;
   how.work = options.work;
   LimitWaiting(&memory, &how);
@@ -115,6 +156,11 @@ StatusOr<ProfileData> ImportPerfData(std::unique_ptr<PerfDataReader> reader,
   ProfileData data = importer.Snapshot();
   CompleteImport(summary, import, importer, &data);
   AddRecordingNotes(reader->event_table(), import, data.sources);
+  PokedCode poked = import.pokes().Code();
+  if (const std::string line = DescribePokes(poked); !line.empty()) {
+    AddOmissions({line}, &data, &log);
+  }
+  data.modules[importer.locator().kernel_module()].chunks = std::move(poked.chunks);
   CancelCheck check(options.work.cancel);
   const std::string problems = NameByPerfMaps(importer, IsOfThisMachine(header), &check, &data);
   if (!problems.empty() && !data.sources.empty()) {

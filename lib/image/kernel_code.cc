@@ -57,11 +57,13 @@ uint64_t CountPatchedBytes(std::span<const uint8_t> live, std::span<const uint8_
 KernelCode::KernelCode(KernelParts parts)
     : parts_(std::move(parts)),
       vmlinux_has_symbols_(parts_.vmlinux != nullptr && parts_.vmlinux->HasSymbols()) {
-  memory_.AddLayer([this](ModuleAddress address, std::span<uint8_t> buffer) {
-    const std::span<const uint8_t> found = parts_.captured.CodeAt(address, buffer.size());
-    std::ranges::copy(found, buffer.begin());
-    return found.size();
-  });
+  for (const MemoryCode* code : {&parts_.poked, &parts_.captured}) {
+    memory_.AddLayer([code](ModuleAddress address, std::span<uint8_t> buffer) {
+      const std::span<const uint8_t> found = code->CodeAt(address, buffer.size());
+      std::ranges::copy(found, buffer.begin());
+      return found.size();
+    });
+  }
   if (parts_.core != nullptr) {
     memory_.AddLayer([this](ModuleAddress address, std::span<uint8_t> buffer) {
       return parts_.core->Read(address, buffer);
@@ -93,6 +95,15 @@ std::optional<KernelCode::Found> KernelCode::FindIn(const std::vector<NamedRange
   return Found{std::prev(after)->range, std::prev(after)->name};
 }
 
+// Kallsyms that were read later may have a symbol before the address, but not that of the function.
+std::optional<KernelCode::Found> KernelCode::FindGenerated(ModuleAddress address) const {
+  std::optional<Found> found = FindIn(parts_.functions, address);
+  if (!found) return std::nullopt;
+  const uint64_t size = found->range.end - found->range.start;
+  const bool is_whole = parts_.poked.CodeAt(found->range.start, size).size() == size;
+  return is_whole ? std::move(found) : std::nullopt;
+}
+
 std::optional<KernelCode::Found> KernelCode::FindInVmlinux(ModuleAddress address) const {
   if (parts_.vmlinux == nullptr) return std::nullopt;
   const ModuleAddress in_file = address - parts_.vmlinux_slide;
@@ -116,14 +127,16 @@ std::optional<KernelCode::Found> KernelCode::FindInSymbols(ModuleAddress address
 
 std::optional<KernelCode::Found> KernelCode::FindSegment(ModuleAddress address) const {
   if (const auto captured = parts_.captured.FunctionAround(address)) return Found{*captured, ""};
-  if (parts_.core == nullptr || memory_.At(address, 1).empty()) return std::nullopt;
-  const auto segment = parts_.core->SegmentAround(address);
+  if (memory_.At(address, 1).empty()) return std::nullopt;
+  std::optional<AddressRange> segment;
+  if (parts_.core != nullptr) segment = parts_.core->SegmentAround(address);
+  if (!segment) segment = parts_.poked.FunctionAround(address);
   return segment ? std::optional(Found{*segment, ""}) : std::nullopt;
 }
 
 std::optional<KernelCode::Found> KernelCode::Find(ModuleAddress address) const {
-  std::optional<Found> found;
-  if (vmlinux_has_symbols_) found = FindInVmlinux(address);
+  std::optional<Found> found = FindGenerated(address);
+  if (!found && vmlinux_has_symbols_) found = FindInVmlinux(address);
   if (!found) {
     found = FindInSymbols(address);
     std::optional<Found> recorded = FindIn(parts_.functions, address);
@@ -154,7 +167,7 @@ bool KernelCode::IsLive(ModuleAddress address) const {
 }
 
 uint64_t KernelCode::PatchedBytes(const AddressRange& range) const {
-  if (parts_.vmlinux == nullptr || !IsLive(range.start)) return 0;
+  if (parts_.vmlinux == nullptr) return 0;
   const uint64_t size = range.end - range.start;
   return CountPatchedBytes(memory_.At(range.start, size),
                            parts_.vmlinux->CodeAt(range.start - parts_.vmlinux_slide, size),

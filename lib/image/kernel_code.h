@@ -1,8 +1,9 @@
 // KernelCode is a kernel and its modules as a ModuleCode, in which a ModuleAddress is the address
 // that the kernel runs at.
 //
-// Code comes from what was captured when it ran, else from a core file, else from the static
-// vmlinux. Functions come from the symbols of vmlinux, else from kallsyms or from what was recorded
+// Code comes from records of its changes while it ran, else from what was captured then, else from
+// a core file, else from the static vmlinux. Functions come from what was recorded with all of
+// their code, else from the symbols of vmlinux, else from kallsyms or from what else was recorded
 // when it ran, whichever begins later; where none of them has one, a kernel module or a segment
 // counts as one function. Text of kernel modules is in memory only: a .ko file is not linked before
 // it is loaded.
@@ -37,6 +38,7 @@ struct KernelParts {
   uint64_t vmlinux_slide = 0;
   std::vector<NamedRange> functions;  // recorded when it ran; by address, without overlaps
   std::vector<NamedRange> modules;    // ranges of kernel modules and of the kernel; likewise
+  MemoryCode poked;                   // what was changed or generated while it was sampled
   MemoryCode captured;
 };
 
@@ -54,10 +56,12 @@ class KernelCode : public ModuleCode {
 
   const KernelParts& parts() const { return parts_; }
 
-  // Returns whether the byte at `address` is from memory and not from a static file.
+  // Returns whether the byte at `address`, unless it was poked, is from memory and not from a
+  // static file.
   bool IsLive(ModuleAddress address) const;
 
-  // Counts the bytes of `range` in which memory differs from vmlinux, except relocated addresses.
+  // Counts the bytes of `range` in which poked code or memory differs from vmlinux, except
+  // relocated addresses.
   uint64_t PatchedBytes(const AddressRange& range) const;
 
  private:
@@ -67,6 +71,8 @@ class KernelCode : public ModuleCode {
     std::string name;
   };
   std::optional<Found> FindIn(const std::vector<NamedRange>& ranges, ModuleAddress address) const;
+  // Finds a recorded function all of whose code was recorded.
+  std::optional<Found> FindGenerated(ModuleAddress address) const;
   std::optional<Found> FindInVmlinux(ModuleAddress address) const;
   std::optional<Found> FindInSymbols(ModuleAddress address) const;
   std::optional<Found> FindSegment(ModuleAddress address) const;

@@ -195,6 +195,7 @@ bool IsKnownFeature(PerfFeature feature) {
     case PerfFeature::kSampleTime:
     case PerfFeature::kMemoryTopology:
     case PerfFeature::kClockId:
+    case PerfFeature::kBpfPrograms:
     case PerfFeature::kCompressed:
     case PerfFeature::kCpuPmuCaps:
     case PerfFeature::kClockData:
@@ -269,6 +270,8 @@ bool ParseFeature(PerfFeature feature, std::span<const uint8_t> bytes, ByteOrder
       return ReadMemoryNodes(cursor, &header->memory_nodes);
     case PerfFeature::kClockId:
       return ReadNumber(cursor, &header->clock_resolution);
+    case PerfFeature::kBpfPrograms:
+      return ParseBpfPrograms(bytes, order, &header->bpf_functions);
     case PerfFeature::kCompressed:
       return ReadCompression(cursor, header);
     case PerfFeature::kCpuPmuCaps:

@@ -11,6 +11,7 @@
 
 #include "perf/byte_order.h"
 #include "perf/memory_nodes.h"
+#include "perf_data/bpf_programs.h"
 #include "perf_data/perf_data_event.h"
 
 namespace hbbp {
@@ -34,6 +35,7 @@ enum class PerfFeature : uint32_t {
   kSampleTime = 21,
   kMemoryTopology = 22,
   kClockId = 23,
+  kBpfPrograms = 25,
   kCompressed = 27,
   kCpuPmuCaps = 28,
   kClockData = 29,
@@ -98,6 +100,7 @@ struct PerfDataHeader {
   std::optional<ClockPair> clock;
   std::vector<HybridPmu> hybrid_pmus;
   MemoryNodes memory_nodes;
+  std::vector<BpfFunction> bpf_functions;
 
   // Returns how many entries a branch stack of this machine has, if the recording says it.
   std::optional<uint32_t> BranchStackDepth() const;

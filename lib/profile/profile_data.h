@@ -33,10 +33,14 @@ enum class ModuleKind : int32_t { kFile = 0, kVdso = 1, kAnonymous = 2, kKernel 
 inline constexpr char kRunningKernel[] = "[kernel]";
 inline constexpr char kRecordedKernel[] = "[kernel.kallsyms]";
 
+// This is CodeChunk::name of code of a kernel that was changed, or generated, while it was sampled,
+// as most samples saw it.
+inline constexpr char kPokedCode[] = "text_poke";
+
 struct CodeChunk {
   uint64_t offset;  // like IpCount::offset
   std::vector<uint8_t> bytes;
-  std::string name = {};  // of generated code that is a function; else empty
+  std::string name = {};  // of generated code that is a function; kPokedCode; else empty
   CodeLines lines = {};   // of generated code, if they are known
 };
 

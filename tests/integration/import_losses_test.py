@@ -66,20 +66,6 @@ class ImportLossesTest(record_support.RecordTest):
         self.assertIn('recorded on aarch64: samples and branches are counted by address, but only code of x86-64 is '
                       'decoded, so that there are no blocks', lines)
 
-    def test_changes_of_kernel_code_are_reported(self):
-        event = built.Event(11, built.CYCLES, 'cycles:u')
-        old, new = bytes.fromhex('0f1f440000'), bytes.fromhex('e8fbffffff')  # nop; call
-        poke = built.record(20, 0, built.struct.pack('<QHH', 2**64 - 2**31, 5, 5) + old + new + b'\0\0' +
-                            event.sample_id(0, 5))
-        self.recording.write_bytes(built.file(
-            [event], [event.mapping(PID, 0x400000, 0x1000, '/opt/server'), poke, poke,
-                      event.sample(0x400010, PID, 10)]))
-        self.assertIn('2 changes of kernel code while it was recorded (TEXT_POKE) are not applied: counts in the changed '
-                      'functions are by the code of its files, so give --kcore of the end of the recording',
-                      self.import_it())
-        source, = self.info()['sources']
-        self.assertEqual((source['samples'], source['lost']), (1, 0))
-
     def test_branch_stacks_of_arm_are_streams_by_address(self):
         """BRBE of aarch64 gives stacks in the same records. Three entries are two streams, of code that is not decoded."""
         event = built.Event(11, built.CYCLES, 'cycles:u', branch_kinds=built.ANY_BRANCH | built.USER_BRANCHES,

@@ -11,10 +11,10 @@ HARDWARE, SOFTWARE = 0, 1
 CYCLES, INSTRUCTIONS = 0, 1  # PERF_COUNT_HW_*
 DUMMY = 9  # PERF_COUNT_SW_*
 FINISHED_ROUND = 68
-FREQUENCY, SAMPLE_ID_ALL = 1 << 10, 1 << 18  # flags of an attr
-USER, GUEST_USER = 2, 5
+FREQUENCY, SAMPLE_ID_ALL, TEXT_POKE = 1 << 10, 1 << 18, 1 << 33  # flags of an attr
+KERNEL, USER, GUEST_USER = 1, 2, 5
 ATTR_BYTES, HEADER_BYTES, ENTRY_BYTES = 112, 104, 128
-BUILD_ID, HOSTNAME, OS_RELEASE, ARCH, EVENT_DESCRIPTION = 2, 3, 4, 6, 12
+BUILD_ID, HOSTNAME, OS_RELEASE, ARCH, EVENT_DESCRIPTION, BPF_PROGRAMS = 2, 3, 4, 6, 12, 25
 SAMPLE_TYPE = IDENTIFIER | IP | TID | TIME | PERIOD
 
 
@@ -35,6 +35,16 @@ def build_id(path, bytes_of_id):
     name += b'\0' * (-len(name) % 8)
     return record(67, USER | 1 << 15, struct.pack('<i', -1) + bytes_of_id.ljust(20, b'\0') +
                   struct.pack('<I', len(bytes_of_id)) + name)
+
+
+def bpf_program(address, code):
+    """Makes the feature BPF_PROG_INFO with one program of one function."""
+    data = code + b'\0' * (-len(code) % 8)
+    info = bytearray(232)
+    struct.pack_into('<I', info, 16, len(code))
+    struct.pack_into('<IIQQ', info, 104, 1, 1, len(data), len(data) + 8)
+    data += struct.pack('<QII', address, len(code), 0)
+    return struct.pack('<IIIQ', 1, len(info), len(data), 0x1f9) + bytes(info) + data
 
 
 def padded(text):
@@ -89,6 +99,12 @@ class Event:
         text = name.encode() + b'\0'
         text += b'\0' * (-len(text) % 8)
         return record(17, 0, struct.pack('<QIHH', start, size, 1, 0) + text + self.sample_id(0, 1))
+
+    def poke(self, address, before, after, time):
+        """Makes the record of a change of kernel code."""
+        change = struct.pack('<QHH', address, len(before), len(after)) + before + after
+        change += b'\0' * (-len(change) % 8)
+        return record(20, KERNEL, change + self.sample_id(0, time))
 
     def throttle(self, time, is_throttled=True):
         return record(5 if is_throttled else 6, 0,

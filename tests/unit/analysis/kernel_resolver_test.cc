@@ -390,6 +390,39 @@ TEST_CASE("what is stored of a kernel serves without its files") {
   }
 }
 
+TEST_CASE("code that changed while it was sampled is over that of files, and is stored with it") {
+  TinyKernelFiles files;
+  if (!files.Build()) HBBP_SKIP("there is no compiler");
+  ProfileData poked = TinyKernelProfile();
+  const std::vector<uint8_t> nop = {0x0f, 0x1f, 0x44, 0x00, 0x00};
+  poked.modules[0].chunks = {{kStart + kTracePoint, nop, kPokedCode}};
+  // A sampled address in it does not make it the code of the function.
+  poked.counts.insert(poked.counts.begin() + 1,
+                      MakeCount(0, 0, 0, kStart + kTracePoint, 1, kPeriod));
+  SECTION("with memory") {
+    const Analysis profile = AnalysisWith(poked, {"", files.core(), files.kallsyms(), ""});
+    CHECK(profile.modules().CodeStateOf(0) == CodeState::kCore);
+    CHECK(Mnemonics(profile).count("call") == 0);
+    const ProfileData stored = profile.modules().DataToStore();
+    CHECK(stored.modules[0].chunks.size() == 4);  // of three functions and the change
+    const Analysis again = AnalyzeOrFail(stored);
+    CHECK(again.modules().CodeStateOf(0) == CodeState::kProfile);
+    CHECK(Mnemonics(again) == Mnemonics(profile));
+    CHECK(SerializeProfile(again.modules().DataToStore()) == SerializeProfile(stored));
+  }
+  SECTION("with a static file, whose code is still not stored") {
+    const Analysis profile = AnalysisWith(poked, {files.vmlinux(), "", "", ""});
+    CHECK(profile.modules().CodeStateOf(0) == CodeState::kFile);
+    CHECK(profile.modules().ProblemOf(0).find("rewrote") != std::string::npos);
+    CHECK(profile.modules().DataToStore().modules[0].chunks.size() == 1);
+  }
+  SECTION("alone") {
+    const Analysis profile = AnalyzeOrFail(poked);
+    CHECK(profile.modules().CodeStateOf(0) == CodeState::kMissing);
+    CHECK(profile.modules().ProblemOf(0).find("only what the recording has") != std::string::npos);
+  }
+}
+
 TEST_CASE("a hostile profile makes no kernel unsafe") {
   ProfileData data = TinyKernelProfile();
   KernelRecord& kernel = data.modules[0].kernel;
@@ -397,7 +430,10 @@ TEST_CASE("a hostile profile makes no kernel unsafe") {
   kernel.modules = kernel.functions;
   kernel.reference_address = UINT64_MAX;
   kernel.release = "../../etc";
-  data.modules[0].chunks = {{UINT64_MAX - 1, {1, 2, 3}}, {kStart, {0xff}}, {kStart, {0xeb, 0xfe}}};
+  data.modules[0].chunks = {{UINT64_MAX - 1, {1, 2, 3}},
+                            {kStart, {0xff}},
+                            {kStart, {0xeb, 0xfe}},
+                            {UINT64_MAX - 1, {1, 2, 3}, kPokedCode}};
   const Analysis profile = AnalyzeOrFail(data);
   uint64_t in_blocks = 0;
   for (const BlockRecord& block : profile.blocks()) in_blocks += block.samples;

@@ -1,6 +1,7 @@
-// Tests KernelCode on a tiny kernel that is built here: where its code and its functions come from,
-// which of several files wins, the count of bytes that the kernel rewrote (CountPatchedBytes), and
-// the memory that has all of it (KernelMemory).
+// Tests which of its parts a KernelCode takes code from (code that changed while it was sampled,
+// captured code, a core file, vmlinux) and functions from (vmlinux, kallsyms, the recording), how
+// CountPatchedBytes distinguishes rewritten from relocated bytes, and the windows of KernelMemory.
+// The kernel is the one of support/tiny_kernel.h.
 #include "image/kernel_code.h"
 
 #include <memory>
@@ -85,6 +86,23 @@ TEST_CASE("memory of the kernel is put over its static file") {
     const KernelCode code(std::move(parts));
     CHECK(Bytes(code.CodeAt({kStart + kTracePoint}, 2)) == std::vector<uint8_t>{0x90, 0x16});
   }
+  SECTION("with code that changed while it was sampled, over all of them") {
+    parts.core = CoreIn(directory, TinyKernelCore());
+    parts.captured.Add({kStart}, TinyKernelText());
+    parts.poked.Add({kStart + kTracePoint}, nop);
+    const KernelCode code(std::move(parts));
+    std::vector<uint8_t> text = TinyKernelText();
+    std::ranges::copy(nop, text.begin() + kTracePoint);
+    CHECK(Bytes(code.CodeAt({kStart}, text.size())) == text);
+    CHECK(code.PatchedBytes({{kStart}, {kStart + 19}}) == 0);
+  }
+  SECTION("with such code alone, which does not make the rest of the file memory") {
+    parts.poked.Add({kStart + kTracePoint}, call);
+    const KernelCode code(std::move(parts));
+    CHECK(Bytes(code.CodeAt({kStart}, 50)) == TinyKernelText());
+    CHECK_FALSE(code.IsLive({kStart + kTracePoint}));
+    CHECK(code.PatchedBytes({{kStart}, {kStart + 19}}) == 3);
+  }
 }
 
 TEST_CASE("functions of a kernel") {
@@ -150,6 +168,30 @@ TEST_CASE("functions of a kernel") {
     CHECK(code.FunctionAround({kStart + 5}) == AddressRange{{kStart}, {kStart + 50}});
     CHECK(code.FunctionName({kStart + 5}).empty());
     CHECK_FALSE(code.FunctionAround({0xffff888000000000}).has_value());
+  }
+  SECTION("by what was recorded with all its code, though symbols read later have others") {
+    KernelParts parts;
+    parts.symbols = Symbols(TinyKallsyms());
+    const AddressRange program{{kTinyKernelModule + 8}, {kTinyKernelModule + 11}};
+    parts.functions = {{traced, "other"}, {program, "program"}};
+    parts.poked.Add(program.start, std::vector<uint8_t>{0x31, 0xc0, 0xc3});
+    parts.poked.Add(traced.start, std::vector<uint8_t>{0x31, 0xc0});
+    const KernelCode code(std::move(parts));
+    CHECK(code.FunctionAround(program.start + 1) == program);
+    CHECK(code.FunctionName(program.start + 1) == "program");
+    CHECK(code.FunctionName(program.start - 1) == "tiny_exit [tiny]");
+    CHECK(code.FunctionName(traced.start) == "traced");
+  }
+  SECTION("by nothing: code that was generated, unless other memory is around it") {
+    KernelParts parts;
+    const std::vector<uint8_t> generated = {0x31, 0xc0, 0xc3};
+    parts.core = CoreIn(directory, TinyKernelCore());
+    parts.poked.Add({kTinyKernelModule + 4096}, generated);
+    parts.poked.Add({kStart + kTracePoint}, generated);
+    const KernelCode code(std::move(parts));
+    CHECK(code.FunctionAround({kTinyKernelModule + 4097}) ==
+          AddressRange{{kTinyKernelModule + 4096}, {kTinyKernelModule + 4099}});
+    CHECK(code.FunctionAround({kStart + kTracePoint}) == AddressRange{{kStart}, {kStart + 50}});
   }
 }
 

@@ -89,6 +89,8 @@ std::vector<uint8_t> SmallRecording(ByteOrder order, bool is_pipe) {
   data.AddFeature(PerfFeature::kHostname, data.Bytes().String("host"));
   data.AddFeature(PerfFeature::kPmuMappings, data.Bytes().U32(1).U32(4).String("cpu"));
   data.AddFeature(PerfFeature::kCommandLine, data.Bytes().U32(1).String("perf"));
+  data.AddFeature(PerfFeature::kBpfPrograms,
+                  data.Bytes().U32(1).U32(128).U32(8).U64(0x19).Zeros(136));
   return is_pipe ? data.Pipe() : data.File();
 }
 
