@@ -49,7 +49,7 @@ EventKind EventOfStacks(const EventPlan& plan) {
 
 // Returns what has gaps of its own. Inherited events have the id of the one that they are inherited
 // from.
-uint64_t CounterOf(uint64_t id, uint32_t tid) { return id << 32 ^ tid; }
+uint64_t CounterKey(uint64_t id, uint32_t tid) { return id << 32 ^ tid; }
 
 // Returns whether an event counts what it has samples of; a clock counts time in the kernel always.
 bool CountsWhatItSamples(const PlannedEvent& planned) {
@@ -311,7 +311,7 @@ void PerfBackend::DeliverSample(int cpu, std::span<const uint8_t> record, EventS
     head->period += std::exchange(identity->discarded_period, 0);
   }
   head->period =
-      totals_[planned].gaps.AddSample(CounterOf(head->id, head->tid), head->time, head->period);
+      totals_[planned].gaps.AddSample(CounterKey(head->id, head->tid), head->time, head->period);
   totals_[planned].sampled += static_cast<double>(head->period);
   if (plan_.events[planned].HasStack()) {
     DeliverStack(*head, planned, record, sink);
@@ -385,7 +385,7 @@ class PerfBackend::RingRecords : public RecordVisitor {
   }
   void OnThrottle(const ThrottleRecord& throttle) override {
     const uint32_t source = backend_.FindSource(throttle.id);
-    const uint64_t counter = CounterOf(throttle.id, throttle.sample_id.tid);
+    const uint64_t counter = CounterKey(throttle.id, throttle.sample_id.tid);
     if (!throttle.is_throttled) return backend_.totals_[source].gaps.EndGap(counter, throttle.time);
     backend_.totals_[source].gaps.BeginGap(counter, throttle.time);
     sink_.OnThrottled(source);

@@ -21,9 +21,9 @@ uint64_t SamplingGaps::AddSample(uint64_t counter, uint64_t time_ns, uint64_t pe
   own_periods_ += own;
   ++samples_;
   const double room = static_cast<double>(UINT64_MAX - period) / 4;
-  double exact = LostOf(own, room);
+  double exact = TakeLost(own, room);
   if (Counter* const found = time_ns == 0 ? nullptr : Find(counter); found != nullptr) {
-    exact += MissingOf(found, time_ns, own, room);
+    exact += TakeMissing(found, time_ns, own, room);
   }
   const auto added = static_cast<uint64_t>(exact + rest_);
   rest_ += exact - static_cast<double>(added);
@@ -31,12 +31,12 @@ uint64_t SamplingGaps::AddSample(uint64_t counter, uint64_t time_ns, uint64_t pe
   return period + added;
 }
 
-double SamplingGaps::LostOf(double period, double room) {
+double SamplingGaps::TakeLost(double period, double room) {
   periods_since_loss_ += period;
   if (lost_ == 0) return 0;
-  const double made_up = std::min({lost_, period * lost_per_period_, room});
-  lost_ -= made_up;
-  return made_up;
+  const double taken = std::min({lost_, period * lost_per_period_, room});
+  lost_ -= taken;
+  return taken;
 }
 
 void SamplingGaps::AddLost(uint64_t samples) {
@@ -46,7 +46,7 @@ void SamplingGaps::AddLost(uint64_t samples) {
   periods_since_loss_ = 0;
 }
 
-double SamplingGaps::MissingOf(Counter* counter, uint64_t time_ns, double own, double room) {
+double SamplingGaps::TakeMissing(Counter* counter, uint64_t time_ns, double own, double room) {
   Counter& state = *counter;
   const bool is_first = state.first_ns == 0;
   if (is_first) state.first_ns = time_ns;
@@ -69,9 +69,9 @@ double SamplingGaps::MissingOf(Counter* counter, uint64_t time_ns, double own, d
     state.recent_periods += own;
   }
   state.last_ns = std::max(state.last_ns, time_ns);
-  const double made_up = std::min({state.missing, own * state.missing_per_period, room});
-  state.missing -= made_up;
-  return made_up;
+  const double taken = std::min({state.missing, own * state.missing_per_period, room});
+  state.missing -= taken;
+  return taken;
 }
 
 void SamplingGaps::BeginGap(uint64_t counter, uint64_t time_ns) {

@@ -62,8 +62,8 @@ class SamplingGaps {
   // Returns null for one counter too many.
   Counter* Find(uint64_t counter);
   // These return by how much a sample weighs more, `room` at most: for gaps, and for lost samples.
-  double MissingOf(Counter* counter, uint64_t time_ns, double period, double room);
-  double LostOf(double period, double room);
+  double TakeMissing(Counter* counter, uint64_t time_ns, double period, double room);
+  double TakeLost(double period, double room);
 
   std::map<uint64_t, Counter> counters_;
   uint64_t samples_ = 0;

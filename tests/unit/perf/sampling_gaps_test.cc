@@ -136,7 +136,7 @@ TEST_CASE("samples behind lost ones make up for them") {
   CHECK(AddSamples(33, 40, &gaps) == 800);
 }
 
-TEST_CASE("what is lost again and again is made up for in full") {
+TEST_CASE("what is lost again and again is given back in full") {
   SamplingGaps gaps;
   uint64_t sum = 0;
   for (uint64_t round = 0; round < 1000; ++round) {
