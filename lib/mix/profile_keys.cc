@@ -5,6 +5,7 @@
 #include "mix/profile_keys.h"
 
 #include <map>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -191,15 +192,16 @@ class DebugInfoKey : public ProfileKey {
       : ProfileKey(name, KeyLevel::kInstruction, subject) {}
   uint32_t ValueOf(const PivotContext& context) override {
     const ModuleAddress address = context.block->start + context.instruction->offset;
-    if (context.block->module != module_ || !range_.Contains(address)) {
-      FindValue(context.block->module, address, context.block->function);
-    }
+    const bool is_known = context.block->module == module_ &&
+                          context.block->function == function_ && range_.Contains(address);
+    if (!is_known) FindValue(context.block->module, address, context.block->function);
     return value_;
   }
   PivotLabel LabelOf(uint32_t value) const override { return TextLabel(texts_[value]); }
 
  protected:
-  virtual std::string MakeText(const LineFrame& innermost, uint32_t function) const = 0;
+  // The innermost frame is the first; there are none if nothing is known.
+  virtual std::string MakeText(std::span<const LineFrame> frames, uint32_t function) const = 0;
 
  private:
   // Returns null if the module has no lines.
@@ -214,13 +216,13 @@ class DebugInfoKey : public ProfileKey {
       lines_ = FindLines(module);
       module_ = module;
     }
+    function_ = function;
     LineRange found;
     if (lines_ != nullptr) found = lines_->Find(address);
     // An unknown range may span several functions.
     const bool is_known = !found.frames.empty() && !found.frames.front().function.empty();
     range_ = is_known ? found.range : AddressRange();
-    const LineFrame nothing;
-    std::string text = MakeText(found.frames.empty() ? nothing : found.frames.front(), function);
+    std::string text = MakeText(found.frames, function);
     const auto [number, is_new] =
         numbers_.try_emplace(std::move(text), static_cast<uint32_t>(texts_.size()));
     if (is_new) texts_.push_back(number->first);
@@ -228,8 +230,9 @@ class DebugInfoKey : public ProfileKey {
   }
 
   uint32_t module_ = kNoIndex;
+  uint32_t function_ = kNoIndex;
   const LineTable* lines_ = nullptr;
-  AddressRange range_;  // where value_ holds
+  AddressRange range_;  // where value_ holds, within the function
   uint32_t value_ = 0;
   std::unordered_map<std::string, uint32_t> numbers_;
   std::vector<std::string> texts_;
@@ -243,8 +246,9 @@ class FileKey : public DebugInfoKey {
   }
 
  private:
-  std::string MakeText(const LineFrame& innermost, uint32_t) const override {
-    return innermost.file.empty() ? "unknown" : std::string(innermost.file);
+  std::string MakeText(std::span<const LineFrame> frames, uint32_t) const override {
+    return frames.empty() || frames.front().file.empty() ? "unknown"
+                                                         : std::string(frames.front().file);
   }
 };
 
@@ -256,13 +260,14 @@ class LineKey : public DebugInfoKey {
   }
 
  private:
-  std::string MakeText(const LineFrame& innermost, uint32_t) const override {
-    if (innermost.file.empty() || innermost.line == 0) return "unknown";
-    return std::string(innermost.file) + ":" + std::to_string(innermost.line);
+  std::string MakeText(std::span<const LineFrame> frames, uint32_t) const override {
+    if (frames.empty() || frames.front().file.empty() || frames.front().line == 0) return "unknown";
+    return std::string(frames.front().file) + ":" + std::to_string(frames.front().line);
   }
 };
 
-// The value is the innermost function, inlined or not.
+// The value is the innermost function. One that is not inlined has the name of its symbol, as in
+// exports: debug information calls the destructors of a class all the same.
 class InlinedKey : public DebugInfoKey {
  public:
   explicit InlinedKey(const PivotSubject& subject) : DebugInfoKey("inlined", subject) {}
@@ -272,8 +277,10 @@ class InlinedKey : public DebugInfoKey {
   }
 
  private:
-  std::string MakeText(const LineFrame& innermost, uint32_t function) const override {
-    if (!innermost.function.empty()) return std::string(innermost.function);
+  std::string MakeText(std::span<const LineFrame> frames, uint32_t function) const override {
+    if (frames.size() > 1 && !frames.front().function.empty()) {
+      return std::string(frames.front().function);
+    }
     return analysis().functions()[function].name;
   }
 };

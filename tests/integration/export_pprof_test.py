@@ -10,7 +10,8 @@ import export_support
 import record_support
 from export_support import run
 
-# Two threads; a template and a function with the same name in two namespaces are inlined or not.
+# Two threads; a template and a function with the same name in two namespaces are inlined or not; a class has two destructors
+# of the same name, of which one deletes what the other, inlined there, has destroyed.
 CXX = r'''
 #include <cstdlib>
 #include <thread>
@@ -37,6 +38,12 @@ __attribute__((noinline)) long work(std::vector<long> &numbers) {
 }
 }  // namespace second
 
+struct Counted {
+  virtual ~Counted() { --count; }
+  static inline thread_local long count = 0;
+};
+__attribute__((noinline)) void destroy(Counted *counted) { delete counted; }
+
 int main(int argc, char **argv) {
   const long rounds = argc > 1 ? atol(argv[1]) : 40000;
   long sum = 0;
@@ -46,7 +53,10 @@ int main(int argc, char **argv) {
   });
   std::vector<long> numbers(1000, 5);
   long own = 0;
-  for (long i = 0; i < rounds; i++) own += first::work(numbers, 0);
+  for (long i = 0; i < rounds; i++) {
+    own += first::work(numbers, 0);
+    for (int j = 0; j < 20; j++) destroy(new Counted);
+  }
   other.join();
   return own + sum == 1;
 }
@@ -82,13 +92,12 @@ class ExportPprofTest(export_support.ExportTest):
 
     def mixed(self, key):
         """Returns the instructions that hbbp counts by a key, with names as they are displayed."""
+        rows = self.rows('mix', self.file, '--by', key)
+        shown = sorted({row[key] for row in rows if str(row[key]).startswith('_Z')})
+        names = dict(zip(shown, run('c++filt', *shown).splitlines())) if shown else {}
         sums = collections.Counter()
-        for row in self.rows('mix', self.file, '--by', key):
-            sums[row[key]] += row['instructions']
-        if shown := [name for name in sums if str(name).startswith('_Z')]:
-            names = dict(zip(shown, run('c++filt', *shown).splitlines()))
-            for name in shown:
-                sums[names[name]] += sums.pop(name)
+        for row in rows:
+            sums[names.get(row[key], row[key])] += row['instructions']
         return sums
 
     def assert_sums(self, found, expected, samples):
@@ -159,6 +168,7 @@ class ExportPprofTest(export_support.ExportTest):
         self.assertIn('first::work(std::vector<long, std::allocator<long> >&, int)', top)
         self.assertIn('second::work(std::vector<long, std::allocator<long> >&)', top)
         self.assertIn('long second::mixed<long>(long)', top)
+        self.assertIn('Counted::~Counted()', top)
         tags = self.pprof(path, '-tags')
         of_tids = tags[tags.index(' tid: '):].split('\n\n')[0]
         found = {int(tid): float(sum) for sum, tid in re.findall(r'^ *([\d.]+) \( *[\d.]+%\): (\d+)', of_tids, re.MULTILINE)}
