@@ -47,10 +47,6 @@ EventKind EventOfStacks(const EventPlan& plan) {
   return EventKind::kOther;
 }
 
-// Returns what has gaps of its own. Inherited events have the id of the one that they are inherited
-// from.
-uint64_t CounterKey(uint64_t id, uint32_t tid) { return id << 32 ^ tid; }
-
 // Returns whether an event counts what it has samples of; a clock counts time in the kernel always.
 bool CountsWhatItSamples(const PlannedEvent& planned) {
   const perf_event_attr& attr = planned.variants.front().attr;
@@ -254,9 +250,14 @@ void PerfBackend::ReportLosses(EventSink* sink) {
   for (uint32_t i = 0; i < plan_.events.size(); ++i) {
     TraceStatistics statistics;
     AddCounter("guest-samples", plan_.events[i].guest_samples, &statistics.counters);
-    AddCounter("counted-events", static_cast<uint64_t>(totals_[i].InAll()), &statistics.counters);
-    if (totals_[i].counted != 0) {
-      AddCounter("sampled-events", static_cast<uint64_t>(totals_[i].sampled), &statistics.counters);
+    const Totals& totals = totals_[i];
+    if (totals.counted != 0 && totals.running_ns != 0) {
+      const double turns =
+          static_cast<double>(totals.enabled_ns) / static_cast<double>(totals.running_ns);
+      AddCounter("counted-events",
+                 static_cast<uint64_t>(static_cast<double>(totals.counted) * turns),
+                 &statistics.counters);
+      AddCounter("sampled-events", totals.sampled, &statistics.counters);
     }
     if (plan_.events[i].HasStack()) {
       bursts_.losses().AppendTo(&statistics.counters);
@@ -310,9 +311,8 @@ void PerfBackend::DeliverSample(int cpu, std::span<const uint8_t> record, EventS
     identity->was_sampled = true;
     head->period += std::exchange(identity->discarded_period, 0);
   }
-  head->period =
-      totals_[planned].gaps.AddSample(CounterKey(head->id, head->tid), head->time, head->period);
-  totals_[planned].sampled += static_cast<double>(head->period);
+  head->period = totals_[planned].gaps.AddSample(head->id, head->time, head->period);
+  totals_[planned].sampled += head->period;
   if (plan_.events[planned].HasStack()) {
     DeliverStack(*head, planned, record, sink);
     return;
@@ -385,9 +385,9 @@ class PerfBackend::RingRecords : public RecordVisitor {
   }
   void OnThrottle(const ThrottleRecord& throttle) override {
     const uint32_t source = backend_.FindSource(throttle.id);
-    const uint64_t counter = CounterKey(throttle.id, throttle.sample_id.tid);
-    if (!throttle.is_throttled) return backend_.totals_[source].gaps.EndGap(counter, throttle.time);
-    backend_.totals_[source].gaps.BeginGap(counter, throttle.time);
+    SamplingGaps* const gaps = &backend_.totals_[source].gaps;
+    if (!throttle.is_throttled) return gaps->EndGap(throttle.id, throttle.time);
+    gaps->BeginGap(throttle.id, throttle.time);
     sink_.OnThrottled(source);
   }
 
@@ -427,7 +427,7 @@ Status PerfBackend::AttachNewThreads() {
     AddToTotals(&event);
     identities_.erase(event.id);
   }
-  std::erase_if(events_, [](const Event& event) { return event.ended; });
+  if (std::erase_if(events_, [](const Event& event) { return event.ended; }) != 0) RestartGaps();
   for (Event& event : events_) event.ended = ended(event.tid);
   std::erase_if(attached_, ended);
   for (pid_t tid : threads) {
@@ -435,6 +435,11 @@ Status PerfBackend::AttachNewThreads() {
     HBBP_RETURN_IF_ERROR(AttachThread(tid));
   }
   return OkStatus();
+}
+
+// Events have ended, and their ids do not come again.
+void PerfBackend::RestartGaps() {
+  for (Totals& totals : totals_) totals.gaps.Restart();
 }
 
 // The kernel begins a drawn period at once, and what it discards of the one before is half of it in
@@ -465,6 +470,7 @@ Status PerfBackend::SetPeriodFactor(double factor, EventSink* sink) {
                 [this](const auto& known) { return known.second.generation != generation_; });
   std::erase_if(deciding_events_,
                 [this](const auto& known) { return std::get<3>(known.first) != generation_; });
+  RestartGaps();
   ScaleAll(factor);
   Status status = per_thread_ ? ReopenThreads(sink) : ReopenProcess(sink);
   if (status.ok()) {
@@ -548,11 +554,10 @@ void PerfBackend::AddToTotals(Event* event) {
   } count;
   if (::read(fd, &count, sizeof(count)) != sizeof(count)) return;
   // An event of one CPU is enabled while its thread runs on the others.
-  const size_t sharing = event->cpu < 0 ? 1 : cpus_.size();
   Totals* const totals = &totals_[event->planned];
-  totals->counted += static_cast<double>(count.value);
-  totals->enabled_ns += static_cast<double>(count.enabled_ns) / static_cast<double>(sharing);
-  totals->running_ns += static_cast<double>(count.running_ns);
+  totals->counted += count.value;
+  totals->enabled_ns += count.enabled_ns / (event->cpu < 0 ? 1 : cpus_.size());
+  totals->running_ns += count.running_ns;
 }
 
 void PerfBackend::Disable() {

@@ -97,13 +97,11 @@ class PerfBackend : public Backend {
   // Totals are of all events of a kind. They run for less than the time that they are enabled if
   // they take turns with others.
   struct Totals {
-    double counted = 0;  // occurrences while they ran
-    double enabled_ns = 0;
-    double running_ns = 0;
-    double sampled = 0;  // occurrences that samples stand for
+    uint64_t counted = 0;  // occurrences while they ran
+    uint64_t enabled_ns = 0;
+    uint64_t running_ns = 0;
+    uint64_t sampled = 0;  // occurrences that samples stand for
     SamplingGaps gaps;
-
-    double InAll() const { return running_ns == 0 ? 0 : counted * enabled_ns / running_ns; }
   };
 
   StatusOr<EventPlan> MakePlan(const BackendConfig& config) const;
@@ -126,6 +124,7 @@ class PerfBackend : public Backend {
   Identity* FindIdentity(uint64_t id);
   uint32_t FindSource(uint64_t id);
   bool IsDuplicate(int cpu, const Identity& identity, const SampleHead& sample);
+  void RestartGaps();
   void RedrawPeriods();
   void DisableAll(std::vector<Event>* events);
   void AddToTotals(Event* event);

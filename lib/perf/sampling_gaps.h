@@ -35,6 +35,8 @@ class SamplingGaps {
   void EndGap(uint64_t counter, uint64_t time_ns);
   // So many samples of the event were lost, of any counters.
   void AddLost(uint64_t samples);
+  // Drops what is known of counters; what was lost stays.
+  void Restart() { counters_.clear(); }
 
   // Returns the share of the time of all counters that is in gaps; 0 if it is not known.
   double MissingShare() const;

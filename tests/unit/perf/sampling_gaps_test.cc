@@ -156,6 +156,17 @@ TEST_CASE("lost samples have the mean period, and times do not matter") {
   CHECK(gaps.AddSample(kCounter, 0, 100) == 100);
 }
 
+TEST_CASE("counters may begin anew, and what was lost is still given back") {
+  SamplingGaps gaps;
+  AddSamples(1, 6, &gaps);
+  AddGap(6, 16, &gaps);
+  gaps.AddLost(2);
+  gaps.Restart();
+  CHECK(AddSamples(17, 20, &gaps) == 400 + 200);
+  AddGap(20, 24, &gaps);
+  CHECK(AddSamples(25, 34, &gaps) == 1000 + 400);
+}
+
 TEST_CASE("losses of a hostile recording stay in their range") {
   SamplingGaps gaps;
   gaps.AddLost(UINT64_MAX);
