@@ -588,15 +588,17 @@ void PerfBackend::ResetInChild() {
   Close();
 }
 
-// Returns an interval in which at most a quarter of a ring fills up.
+// Returns an interval in which at most a quarter of a ring fills up, and few samples have the same
+// random period.
 int PerfBackend::ChooseDrainInterval() const {
-  const double kMaxIntervalMs = std::min(100 * factor_, 1000.0);
+  double max_interval_ms = std::min(100 * factor_, 1000.0);
+  constexpr double kSamplesByDraw = 20;
   constexpr double kSampleBytes = 72;
   constexpr double kStackBytes = 32 * BranchStack::kEntryBytes;
   constexpr double kIbsBytes = 88;
   constexpr double kFastestEventsPerMs = 2e7;  // of instructions and cycles on one CPU
   constexpr double kFastestBranchesPerMs = 5e6;
-  if (kind_ == SourceKind::kNone) return static_cast<int>(kMaxIntervalMs);
+  if (kind_ == SourceKind::kNone) return static_cast<int>(max_interval_ms);
   double bytes_per_ms = 0;
   for (const PlannedEvent& planned : plan_.events) {
     const SourceChoice& choice = planned.choice;
@@ -607,12 +609,15 @@ int PerfBackend::ChooseDrainInterval() const {
     const double samples_per_ms =
         choice.period == 0 ? static_cast<double>(choice.frequency_hz) / 1000 / factor_
                            : events_per_ms / static_cast<double>(choice.period) / factor_;
+    if (planned.random_period != 0) {
+      max_interval_ms = std::min(max_interval_ms, kSamplesByDraw / samples_per_ms);
+    }
     const bool has_stack = planned.HasStack() || choice.ebs_method == EbsMethod::kIpPlusOne;
     bytes_per_ms += samples_per_ms * (kSampleBytes + (has_stack ? kStackBytes : 0) +
                                       (planned.ibs_kind != IbsKind::kNone ? kIbsBytes : 0));
   }
   const double interval_ms = static_cast<double>(ring_bytes_) / 4 / bytes_per_ms;
-  return static_cast<int>(std::clamp(interval_ms, 1.0, kMaxIntervalMs));
+  return static_cast<int>(std::max(1.0, std::min(interval_ms, max_interval_ms)));
 }
 
 }  // namespace hbbp

@@ -116,7 +116,7 @@ PerfRecordImport::EventImport& PerfRecordImport::WithSources(const PerfEvent& ev
   }
   if (has_branches) {
     source.kind = SourceKind::kLbr;
-    state.bursts = BranchStackBursts(source.event);
+    state.bursts.BeginRun(source.event);
     state.lbr = target_.add_source(source);
   }
   ReportLosses(&state);
@@ -126,7 +126,7 @@ PerfRecordImport::EventImport& PerfRecordImport::WithSources(const PerfEvent& ev
 void PerfRecordImport::AddSource(const PerfEvent& event, const SourceRecord& source, IbsKind ibs) {
   EventImport& state = imports_[event.index];
   state.ibs = IbsSamples(ibs, IbsErrataOf(header_.cpu_id));
-  state.bursts = BranchStackBursts(source.event);
+  state.bursts.BeginRun(source.event);
   (HasStreams(source.kind) ? state.lbr : state.ebs) = target_.add_source(source);
 }
 

@@ -135,7 +135,7 @@ class PerfScriptImport {
       source.note = "perf script text: it has no periods, so samples count as " +
                     std::to_string(kUnknownPeriod) + " streams each";
     }
-    event.bursts = BranchStackBursts(source.event);
+    event.bursts.BeginRun(source.event);
     event.source = importer_.AddSource(std::move(source));
     return event;
   }

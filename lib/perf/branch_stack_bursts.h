@@ -71,7 +71,12 @@ class BranchStackBursts {
   // Counts losses anew. Stacks of the same event go on with the same unit, since another run adds
   // to the same source.
   void BeginRun(EventKind event) {
-    if (is_by_cycles_ != (event == EventKind::kCycles)) *this = BranchStackBursts(event);
+    const bool is_by_cycles = event == EventKind::kCycles;
+    if (is_by_cycles_ != is_by_cycles) {
+      is_by_cycles_ = is_by_cycles;
+      extent_unit_.reset();
+      earlier_cycles_ = {};
+    }
     losses_ = {};
   }
 

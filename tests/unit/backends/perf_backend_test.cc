@@ -737,5 +737,15 @@ TEST_CASE("the shorter the period, the more often the buffers must be emptied") 
   }
 }
 
+TEST_CASE("some twenty samples have the same random period") {
+  for (const uint64_t period : {kMs, 10 * kMs}) {
+    PerfBackend backend(SourceKind::kEbs);
+    BackendChoice choice;
+    HBBP_START_OR_SKIP(backend, ClockConfig(period, PeriodMode::kRandom), 0, &choice);
+    backend.Close();
+    CHECK(backend.DrainIntervalMs() == (period == kMs ? 20 : 100));
+  }
+}
+
 }  // namespace
 }  // namespace hbbp
