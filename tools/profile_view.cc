@@ -68,14 +68,16 @@ void AddUnseenCodeNotes(const std::vector<SourceView>& sources, std::vector<std:
 }
 
 // Samples stand for less where threads end between two of them, where they were lost and none came
-// behind them, and where events took turns. Of an end, up to two periods are missing.
+// behind them, and where events took turns. Of an end, up to two periods are missing. Counters
+// other than clocks stand still where sampling was held back.
 void AddTotalsNote(const std::vector<SourceView>& sources, std::vector<std::string>* notes) {
   constexpr double kMeaningfulShare = 0.05, kPeriodsOfAnEnd = 2;
   for (const SourceView& source : sources) {
     const auto counted = static_cast<double>(SumOfCounters({source}, "counted-events"));
     const auto sampled = static_cast<double>(SumOfCounters({source}, "sampled-events"));
     const double difference = std::abs(counted - sampled);
-    if (difference <= kMeaningfulShare * counted ||
+    const bool is_whole = source.throttled == 0 || source.unit == HBBP_UNIT_NANOSECONDS;
+    if (counted == 0 || !is_whole || difference <= kMeaningfulShare * counted ||
         difference <= kPeriodsOfAnEnd * static_cast<double>(source.period)) {
       continue;
     }

@@ -247,17 +247,25 @@ void PerfBackend::Drain(EventSink* sink) {
 }
 
 void PerfBackend::ReportLosses(EventSink* sink) {
+  // Of more, what they count is known when they have ended, since each takes a system call.
+  constexpr size_t kFewEvents = 32;
+  const bool are_few = events_.size() <= kFewEvents;
   for (uint32_t i = 0; i < plan_.events.size(); ++i) {
     TraceStatistics statistics;
     AddCounter("guest-samples", plan_.events[i].guest_samples, &statistics.counters);
-    const Totals& totals = totals_[i];
-    if (totals.counted != 0 && totals.running_ns != 0) {
+    Counts counts = totals_[i].ended;
+    for (const Event& event : events_) {
+      if (event.planned == i && !event.is_counted && are_few) AddCounts(event, &counts);
+    }
+    if (counts.running_ns != 0) {
       const double turns =
-          static_cast<double>(totals.enabled_ns) / static_cast<double>(totals.running_ns);
+          static_cast<double>(counts.enabled_ns) / static_cast<double>(counts.running_ns);
       AddCounter("counted-events",
-                 static_cast<uint64_t>(static_cast<double>(totals.counted) * turns),
+                 static_cast<uint64_t>(static_cast<double>(counts.occurrences) * turns),
                  &statistics.counters);
-      AddCounter("sampled-events", totals.sampled, &statistics.counters);
+    }
+    if (plan_.events[i].ibs_kind == IbsKind::kNone) {
+      AddCounter("sampled-events", totals_[i].sampled, &statistics.counters);
     }
     if (plan_.events[i].HasStack()) {
       bursts_.losses().AppendTo(&statistics.counters);
@@ -424,7 +432,7 @@ Status PerfBackend::AttachNewThreads() {
   });
   for (Event& event : events_) {
     if (!event.ended) continue;
-    AddToTotals(&event);
+    EndCounting(&event);
     identities_.erase(event.id);
   }
   if (std::erase_if(events_, [](const Event& event) { return event.ended; }) != 0) RestartGaps();
@@ -539,25 +547,32 @@ void PerfBackend::RetireEvents(std::vector<Event> events) {
 void PerfBackend::DisableAll(std::vector<Event>* events) {
   for (Event& event : *events) {
     ::ioctl(event.fd.get(), PERF_EVENT_IOC_DISABLE, 0);
-    AddToTotals(&event);
+    EndCounting(&event);
+  }
+}
+
+void PerfBackend::EndCounting(Event* event) {
+  if (!std::exchange(event->is_counted, true)) {
+    AddCounts(*event, &totals_[event->planned].ended);
   }
 }
 
 // Adds what an event has counted, in threads that inherited it too. Where threads may have an event
 // of their own and an inherited one, some of it would be there twice.
-void PerfBackend::AddToTotals(Event* event) {
-  const int fd = event->fd.get();
-  const bool is_known = !may_see_twice_ && CountsWhatItSamples(plan_.events[event->planned]);
-  if (std::exchange(event->is_counted, true) || !is_known || !IsPerfEvent(fd)) return;
+void PerfBackend::AddCounts(const Event& event, Counts* counts) const {
+  const int fd = event.fd.get();
+  const bool is_known = !may_see_twice_ && CountsWhatItSamples(plan_.events[event.planned]);
+  if (!is_known || !IsPerfEvent(fd)) return;
   struct {
     uint64_t value, enabled_ns, running_ns;
   } count;
   if (::read(fd, &count, sizeof(count)) != sizeof(count)) return;
-  // An event of one CPU is enabled while its thread runs on the others.
-  Totals* const totals = &totals_[event->planned];
-  totals->counted += count.value;
-  totals->enabled_ns += count.enabled_ns / (event->cpu < 0 ? 1 : cpus_.size());
-  totals->running_ns += count.running_ns;
+  // A clock stands still while its sampling is held back, but runs on in this sense. An event of
+  // one CPU is enabled while its thread runs on the others.
+  const bool is_clock = UnitOf(plan_.events[event.planned].choice.event) == Unit::kNanoseconds;
+  counts->occurrences += is_clock ? count.running_ns : count.value;
+  counts->enabled_ns += count.enabled_ns / (event.cpu < 0 ? 1 : cpus_.size());
+  counts->running_ns += count.running_ns;
 }
 
 void PerfBackend::Disable() {

@@ -73,7 +73,7 @@ class PerfBackend : public Backend {
     uint64_t id;     // the id that its samples have
     UniqueFd fd;
     bool ended = false;
-    bool is_counted = false;  // in the totals
+    bool is_counted = false;  // in the totals of ended events
   };
   struct Ring {
     int cpu;    // -1: of one thread
@@ -94,12 +94,16 @@ class PerfBackend : public Backend {
     uint64_t discarded_period = 0;  // what the next sample of that thread stands for as well
   };
 
-  // Totals are of all events of a kind. They run for less than the time that they are enabled if
+  // Counts are what events have counted. They run for less than the time that they are enabled if
   // they take turns with others.
-  struct Totals {
-    uint64_t counted = 0;  // occurrences while they ran
+  struct Counts {
+    uint64_t occurrences = 0;  // while they ran
     uint64_t enabled_ns = 0;
     uint64_t running_ns = 0;
+  };
+  // Totals are of all events of a kind.
+  struct Totals {
+    Counts ended;          // of events that are disabled
     uint64_t sampled = 0;  // occurrences that samples stand for
     SamplingGaps gaps;
   };
@@ -127,7 +131,8 @@ class PerfBackend : public Backend {
   void RestartGaps();
   void RedrawPeriods();
   void DisableAll(std::vector<Event>* events);
-  void AddToTotals(Event* event);
+  void AddCounts(const Event& event, Counts* counts) const;
+  void EndCounting(Event* event);
   int ChooseDrainInterval() const;
 
   const SourceKind kind_;

@@ -211,7 +211,9 @@ std::optional<uint64_t> ProfiledTimeNs(const std::vector<SourceView>& sources) {
     if (source.unit != HBBP_UNIT_NANOSECONDS || source.period == 0) return std::nullopt;
     // In branch tracing, not every sample becomes a burst.
     const uint64_t samples = std::max(source.samples, FindCounter(source, "samples"));
-    max_ns = std::max(max_ns, (samples + source.lost) * source.period);
+    // Others stand for what was lost and held back, too.
+    const uint64_t sampled_ns = FindCounter(source, "sampled-events");
+    max_ns = std::max({max_ns, sampled_ns, (samples + source.lost) * source.period});
   }
   return max_ns;
 }
