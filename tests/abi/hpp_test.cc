@@ -303,7 +303,10 @@ void TestLists(const hbbp::profile& profile) {
   CHECK(samples == profile.info().samples);
   CHECK(profile.threads().size() == hbbp_profile_thread_count(profile.get()));
   CHECK(profile.modules().size() == hbbp_profile_module_count(profile.get()));
-  CHECK(profile.counters(0).empty());
+  for (const hbbp_counter& counter : profile.counters(0)) {
+    CHECK(std::string(counter.name) == "sampled-events");
+    CHECK(counter.value > 0);
+  }
   CHECK_STATUS(HBBP_ERROR_INVALID_ARGUMENT, profile.counters(1));
 
   const hbbp::analysis analysis(profile);
