@@ -234,6 +234,7 @@ int Tracer::Open(const TracerConfig& config) {
   const auto drop = [](const BurstView&, void*) {};
   DrainInto(false, drop, nullptr);
   slots_.StartSession();
+  verify_walk_.SetHitsMayBeLate(config.uses_real_time_signals);
   verify_walk_.ResetLog();
   return 0;
 }

@@ -65,6 +65,12 @@ WalkEnd VerifyWalk::Continue(ThreadSlot* slot, ucontext_t* context) {
   MachineState state;
   LoadGeneralRegisters(*context, &state);
   const bool registers_match = RegistersMatch(look_ahead->state(), state);
+  // The thread may be back at the breakpoint, a round of a short loop later.
+  if (!registers_match && hits_may_be_late_) {
+    slot->Add(Counter::kHitElsewhere);
+    LookAheadPool::CountWork(*look_ahead, slot);
+    return WalkEnd::kBurstEnds;
+  }
   if (!registers_match) slot->Add(Counter::kRegistersDisagree);
   const CodeWalk walk = WalkToBranch(state.rip);
   BranchOutcome found;

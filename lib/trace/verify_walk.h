@@ -41,6 +41,9 @@ class VerifyWalk {
   void SetOthersStore(bool others_store) {
     others_store_.store(others_store, std::memory_order_relaxed);
   }
+  // Sets whether the signal of a hit may come some instructions behind it, as a signal that is not
+  // synchronous does. Registers other than those predicted end a burst then, and show no error.
+  void SetHitsMayBeLate(bool may_be_late) { hits_may_be_late_ = may_be_late; }
   void ResetLog() { log_.Reset(); }
   const DisagreementLog& log() const { return log_; }
 
@@ -57,6 +60,7 @@ class VerifyWalk {
   LookAheadPool* look_aheads_;
   DisagreementLog log_;
   std::atomic<bool> others_store_{false};
+  bool hits_may_be_late_ = false;
 };
 
 }  // namespace hbbp::trace
