@@ -181,40 +181,33 @@ def burst_options(mode, burst, period_ns):
     return ["-e", "task-clock", "--mode", mode, "--burst", str(burst), "--period", str(period_ns)]
 
 
-def table(lab):
-    """The overhead of each mode and length of bursts, by period, with how many taken branches such a period has. Bursts
-    of 256 branches by breakpoints take some ms, so they are left out at shorter periods."""
-    periods = lab.arguments.periods or [1, 5, 20, 100]
-    cells = [(mode, burst, ms) for mode, burst in BURSTS for ms in periods
-             if (mode, burst) != ("breakpoint", 256) or ms >= 20]
-    head("program", "taken branches a ms", *(f"{mode} {burst}, {ms:g} ms" for mode, burst, ms in cells))
+def overheads(lab, distances, shortest, label, period_ns):
+    """The overhead of each mode and length of bursts, by the distance from one burst to the next. Bursts of 256 branches by
+    breakpoints take some ms, so they are left out below the `shortest` distance."""
+    cells = [(mode, burst, distance) for mode, burst in BURSTS for distance in distances
+             if (mode, burst) != ("breakpoint", 256) or distance >= shortest]
+    head("program", "taken branches a ms", *(f"{mode} {burst}, {label(distance)}" for mode, burst, distance in cells))
     columns = {cell: [] for cell in cells}
     for name, command in lab.programs():
-        for mode, burst, ms in cells:
-            options = burst_options(mode, burst, round(ms * 1e6))
+        rate = lab.branch_rate(command)
+        for mode, burst, distance in cells:
+            options = burst_options(mode, burst, round(period_ns(distance, rate)))
             ratios = [ratio for _, ratio in lab.compare(options, command)]
-            columns[mode, burst, ms].append(statistics.median(ratios))
-        row(name, f"{lab.branch_rate(command):,.0f}", *(percent(columns[cell][-1]) for cell in cells))
+            columns[mode, burst, distance].append(statistics.median(ratios))
+        row(name, f"{rate:,.0f}", *(percent(columns[cell][-1]) for cell in cells))
     row("mean", "", *(percent(statistics.fmean(columns[cell])) for cell in cells))
+
+
+def table(lab):
+    """The overhead by period, with how many taken branches such a period has."""
+    overheads(lab, lab.arguments.periods or [1, 5, 20, 100], 20, lambda ms: f"{ms:g} ms", lambda ms, _: 1e6 * ms)
 
 
 def taken(lab):
     """The overhead by taken branches from one burst to the next. Bursts begin at a clock, each time in which the program
-    takes so many on average: what a burst costs does not depend on what begins it. Bursts of 256 branches by
-    breakpoints are left out where they would take most of the time."""
-    counts = lab.arguments.branches or [500_000, 1_000_000, 2_000_000, 5_000_000]
-    cells = [(mode, burst, count) for mode, burst in BURSTS for count in counts
-             if (mode, burst) != ("breakpoint", 256) or count >= 5_000_000]
-    head("program", "taken branches a ms", *(f"{mode} {burst}, {count:,}" for mode, burst, count in cells))
-    columns = {cell: [] for cell in cells}
-    for name, command in lab.programs():
-        rate = lab.branch_rate(command)
-        for mode, burst, count in cells:
-            options = burst_options(mode, burst, round(1e6 * count / rate))
-            ratios = [ratio for _, ratio in lab.compare(options, command)]
-            columns[mode, burst, count].append(statistics.median(ratios))
-        row(name, f"{rate:,.0f}", *(percent(columns[cell][-1]) for cell in cells))
-    row("mean", "", *(percent(statistics.fmean(columns[cell])) for cell in cells))
+    takes so many on average: what a burst costs does not depend on what begins it."""
+    overheads(lab, lab.arguments.branches or [500_000, 1_000_000, 2_000_000, 5_000_000], 5_000_000,
+              lambda count: f"{count:,}", lambda count, rate: 1e6 * count / rate)
 
 
 def breakpoint_ns(lab):
