@@ -42,7 +42,8 @@ double SamplingGaps::TakeLost(double period, double room) {
 void SamplingGaps::AddLost(uint64_t samples) {
   if (samples_ == 0) return;
   lost_ += static_cast<double>(samples) * own_periods_ / static_cast<double>(samples_);
-  lost_per_period_ = periods_since_loss_ == 0 ? lost_ : std::max(1.0, lost_ / periods_since_loss_);
+  if (periods_since_loss_ != 0) periods_before_loss_ = periods_since_loss_;
+  lost_per_period_ = std::max(1.0, lost_ / periods_before_loss_);
   periods_since_loss_ = 0;
 }
 

@@ -1,3 +1,5 @@
+// Tests SamplingGaps: first gaps, in which the kernel held sampling back, then samples that were
+// lost, each with what a hostile recording may have, and last both without times and samples.
 #include "perf/sampling_gaps.h"
 
 #include <catch2/catch.hpp>
@@ -134,6 +136,16 @@ TEST_CASE("samples behind lost ones make up for them") {
   gaps.AddLost(2);
   CHECK(AddSamples(31, 32, &gaps) == 200 + 200);
   CHECK(AddSamples(33, 40, &gaps) == 800);
+}
+
+TEST_CASE("losses that follow each other without a sample are one") {
+  SamplingGaps gaps;
+  AddSamples(1, 10, &gaps);
+  gaps.AddLost(10);
+  gaps.AddLost(10);
+  CHECK(gaps.AddSample(kCounter, 11 * kMs, 100) == 300);
+  CHECK(AddSamples(12, 20, &gaps) == 900 + 1800);
+  CHECK(AddSamples(21, 30, &gaps) == 1000);
 }
 
 TEST_CASE("what is lost again and again is given back in full") {
