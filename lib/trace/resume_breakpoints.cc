@@ -1,5 +1,6 @@
 #include "trace/resume_breakpoints.h"
 
+#include <signal.h>
 #include <sys/syscall.h>
 
 #include <cerrno>
@@ -27,6 +28,17 @@ bool EntersSequenceAt(LookAhead* look_ahead, uint64_t address) {
          address - start < length;
 }
 
+// Returns whether the system call in front of which the look-ahead has stopped is one that blocks
+// SIGTRAP, as the C library does around the start and the end of a thread. The hit behind it would
+// come too late, and a debug exception that the kernel cannot explain would end the program.
+bool BlocksTrap(LookAhead* look_ahead) {
+  const MachineState& state = look_ahead->state();
+  constexpr uint64_t kTrapBit = uint64_t{1} << (SIGTRAP - 1);
+  const bool may_block = state.gpr[kRax] == SYS_rt_sigprocmask && state.gpr[kRdi] != SIG_UNBLOCK;
+  uint64_t set = 0;
+  return may_block && look_ahead->ReadQword(state.gpr[kRsi], &set) && (set & kTrapBit) != 0;
+}
+
 }  // namespace
 
 ResumePoint FindResumePoint(LookAhead* look_ahead, const RunResult& result) {
@@ -42,7 +54,7 @@ ResumePoint FindResumePoint(LookAhead* look_ahead, const RunResult& result) {
       break;
     case StopReason::kSystemCall:
       // rt_sigreturn continues where a signal came, and not after itself.
-      if (state.gpr[kRax] == SYS_rt_sigreturn) break;
+      if (state.gpr[kRax] == SYS_rt_sigreturn || BlocksTrap(look_ahead)) break;
       point.address = result.ip + kSystemCallLength;
       point.passed = 1;
       break;

@@ -140,10 +140,12 @@ void TakeDefaultAction(int signal, const siginfo_t& info, ucontext_t* context) {
   SetKernelAction(signal, action);
   sigdelset(&context->uc_sigmask, signal);
   // A fault recurs when the handler returns, with its address. Any other signal has to be sent
-  // again.
+  // again; a dump of the program then says where it came from.
   const bool happens_again = info.si_code > 0 && signal != SIGTRAP;
-  if (!happens_again) {
-    RawSyscall(SYS_tgkill, RawSyscall(SYS_getpid), RawSyscall(SYS_gettid), signal);
+  if (happens_again) return;
+  const long pid = RawSyscall(SYS_getpid), tid = RawSyscall(SYS_gettid);
+  if (RawSyscall(SYS_rt_tgsigqueueinfo, pid, tid, signal, &info) != 0) {
+    RawSyscall(SYS_tgkill, pid, tid, signal);
   }
 }
 

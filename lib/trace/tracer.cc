@@ -151,6 +151,13 @@ HBBP_SIGNAL_EDGE bool IsOwnSample(ThreadSlot* slot, uint32_t sampler) {
   return true;
 }
 
+// Many other instructions end with that byte, for example `cmp %esi, %ecx` in front of a branch.
+bool MayFollowInt1(uint64_t ip) {
+  constexpr uint8_t kInt1 = 0xf1;
+  uint8_t before = 0;
+  return ReadProgramMemory(ip - 1, &before, 1) && before == kInt1;
+}
+
 // The CPU time of a sample, in nanoseconds, is as good as random, once its bits are mixed.
 constexpr uint64_t kMixer = 0x9e3779b97f4a7c15;
 
@@ -448,26 +455,26 @@ HBBP_SIGNAL_EDGE ThreadSlot* Tracer::SlotOfSample(SignalKind kind, uint32_t samp
   return DrawBit(slot->handler_begin_ns) ? slot : nullptr;
 }
 
-// Hypervisors sometimes deliver a debug exception without the bits that say what caused it. The
-// kernel takes it for the instruction int1, which it is not, and does not set the flag that lets
-// the program pass the breakpoint.
+// Hypervisors sometimes deliver a debug exception with none of the bits that say what caused it, or
+// with those of an earlier one. The kernel then takes it for the instruction int1, for a step or
+// for a breakpoint of a debugger, and does not set the flag that lets the program pass the
+// breakpoint.
 bool Tracer::OnStrayTrap(const siginfo_t& info, ucontext_t* context) {
-  constexpr uint8_t kInt1 = 0xf1;
   constexpr greg_t kTrapFlag = 1 << 8;
-  if (info.si_code != TRAP_BRKPT && info.si_code != kTrapHardwareBreakpoint) return false;
+  const bool may_be_step = info.si_code == TRAP_TRACE;
+  const bool may_be_other = info.si_code == TRAP_BRKPT || info.si_code == kTrapHardwareBreakpoint;
+  if (!may_be_step && !may_be_other) return false;
   // The program single-steps itself and waits for this trap.
   if (context->uc_mcontext.gregs[REG_EFL] & kTrapFlag) return false;
   const uint64_t ip = Ip(*context);
   ThreadSlot* slot = FindSlot();
-  if (slot == nullptr) return false;
-  const bool is_the_awaited_one = slot->is_waiting && slot->breakpoint.address() == ip;
-  // Many other instructions end with that byte, for example `cmp %esi, %ecx` in front of a branch.
   // An exception may be delivered again after its handler has moved the breakpoint on.
-  uint8_t before = 0;
-  const bool may_be_int1 = ReadProgramMemory(ip - 1, &before, 1) && before == kInt1;
-  if (!slot->breakpoint.WasAt(ip) && may_be_int1) return false;
-  slot->Add(Counter::kStrayTraps);
+  const bool is_at_breakpoint = slot != nullptr && slot->breakpoint.WasAt(ip);
+  if (!is_at_breakpoint && (may_be_step || MayFollowInt1(ip))) return false;
   PassBreakpointOnce(context);
+  if (slot == nullptr) return true;
+  slot->Add(Counter::kStrayTraps);
+  const bool is_the_awaited_one = slot->is_waiting && slot->breakpoint.address() == ip;
   if (is_the_awaited_one) Handle(slot, {SignalKind::kBreakpointHit}, context);
   return true;
 }

@@ -368,13 +368,15 @@ class RecordSwbtTest(record_support.RecordTest):
         self.skip_without_breakpoints('breakpoint')
         if subprocess.run([program('strays'), '10'], capture_output=True).returncode == 77:
             self.skipTest('this machine never gets over an int1')
-        result = self.trace(program('strays'), count, mode='breakpoint',
-                            options=('--burst', '65536'))
-        strays, of_int1 = [int(word.split()[0]) for word in result.stdout.split(',')]
-        self.assertEqual(of_int1, count)
-        # Before the first burst there was no breakpoint at the branch.
-        self.assertLess(strays, count / 30)
-        self.assertGreater(self.source()['counters']['stray-traps'], count / 2)
+        for reason in [], ['step']:
+            with self.subTest(reason):
+                result = self.trace(program('strays'), count, *reason, mode='breakpoint',
+                                    options=('--burst', '65536'))
+                strays, of_int1 = [int(word.split()[0]) for word in result.stdout.split(',')]
+                self.assertEqual(of_int1, count)
+                # Before the first burst there was no breakpoint at the branch.
+                self.assertLess(strays, count / 30)
+                self.assertGreater(self.source()['counters']['stray-traps'], count / 2)
 
     # Processes and threads ----------------------------------------------------------------------
 
