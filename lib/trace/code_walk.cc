@@ -132,7 +132,7 @@ CodeWalk WalkToBranch(uint64_t ip, uint64_t rax) {
       FollowStack(code, flow.length, &walk);
       walk.has_atomic = walk.has_atomic || IsAtomic(code, flow.length);
       MovesConstantToRax(code, flow.length, &rax);
-    } else if (is_system_call && rax == SYS_rt_sigreturn) {
+    } else if (is_system_call && (rax == SYS_rt_sigreturn || rax == SYS_rt_sigprocmask)) {
       walk.reason = StopReason::kSystemCall;
       return walk;
     } else if (!is_system_call) {

@@ -28,9 +28,9 @@ struct CodeWalk {
 inline constexpr uint64_t kUnknownRax = ~uint64_t{0};
 
 // The walk passes system calls, after which the program continues with the next instruction. It
-// ends with kSystemCall at rt_sigreturn, which continues where a signal came. That call is
-// recognized by the constant that the code moves to eax before it, or by `rax`, the value of the
-// register at `ip`.
+// ends with kSystemCall at rt_sigreturn, which continues where a signal came, and at
+// rt_sigprocmask, which may block SIGTRAP (see FindResumePoint). Calls are recognized by the
+// constant that the code moves to eax before them, or by `rax`, the value of the register at `ip`.
 CodeWalk WalkToBranch(uint64_t ip, uint64_t rax = kUnknownRax);
 
 // Returns whether an atomic instruction is between `ip` and the branch at `branch`, on a path of

@@ -34,9 +34,10 @@ bool EntersSequenceAt(LookAhead* look_ahead, uint64_t address) {
 bool BlocksTrap(LookAhead* look_ahead) {
   const MachineState& state = look_ahead->state();
   constexpr uint64_t kTrapBit = uint64_t{1} << (SIGTRAP - 1);
-  const bool may_block = state.gpr[kRax] == SYS_rt_sigprocmask && state.gpr[kRdi] != SIG_UNBLOCK;
-  uint64_t set = 0;
-  return may_block && look_ahead->ReadQword(state.gpr[kRsi], &set) && (set & kTrapBit) != 0;
+  const uint64_t how = state.gpr[kRdi], set = state.gpr[kRsi];
+  if (state.gpr[kRax] != SYS_rt_sigprocmask || how == SIG_UNBLOCK || set == 0) return false;
+  uint64_t signals = 0;
+  return !look_ahead->ReadQword(set, &signals) || (signals & kTrapBit) != 0;
 }
 
 }  // namespace

@@ -233,6 +233,9 @@ HBBP_SIGNAL_EDGE void CallProgramHandler(int signal, const struct sigaction& act
   uint64_t blocked, of_action;
   __builtin_memcpy(&blocked, &context->uc_sigmask, kKernelSetBytes);
   __builtin_memcpy(&of_action, &action.sa_mask, kKernelSetBytes);
+  // Where masks are interposed, nothing else blocks it either.
+  const bool blocks_traps = signal == SIGTRAP || trap_is_blocked.load() == nullptr;
+  if (!blocks_traps) of_action &= ~SignalBit(SIGTRAP);
   blocked |= of_action;
   if ((action.sa_flags & SA_NODEFER) == 0) blocked |= SignalBit(signal);
   const auto here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));

@@ -189,7 +189,7 @@ void ThreadSlots::StartSession() {
     ThreadSlot& slot = slots_[i];
     slot.sampler = 0;
     slot.had_first_sample = false;
-    slot.breakpoint.ResetAddresses();
+    if (!slot.breakpoint.armed()) slot.breakpoint.ResetAddresses();
     slot.budget_ns = 0;
     slot.budget_until_ns = 0;
     slot.handlers_ns = slot.earlier_handlers_ns = 0;

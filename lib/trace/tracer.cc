@@ -151,6 +151,21 @@ HBBP_SIGNAL_EDGE bool IsOwnSample(ThreadSlot* slot, uint32_t sampler) {
   return true;
 }
 
+// Returns whether it is a debug exception, of code that does not single-step itself and wait for
+// it.
+bool MayBeStray(const siginfo_t& info, const ucontext_t& context) {
+  constexpr greg_t kTrapFlag = 1 << 8;
+  const bool is_exception = info.si_code == TRAP_BRKPT || info.si_code == TRAP_TRACE ||
+                            info.si_code == kTrapHardwareBreakpoint;
+  return is_exception && (context.uc_mcontext.gregs[REG_EFL] & kTrapFlag) == 0;
+}
+
+// Otherwise a step that the program makes ends it.
+bool ProgramHandlesTraps() {
+  const struct sigaction action = ProgramAction(SIGTRAP);
+  return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
+}
+
 // Many other instructions end with that byte, for example `cmp %esi, %ecx` in front of a branch.
 bool MayFollowInt1(uint64_t ip) {
   constexpr uint8_t kInt1 = 0xf1;
@@ -418,7 +433,12 @@ HBBP_SIGNAL_EDGE bool Tracer::OnTrap(siginfo_t* info, ucontext_t* context) {
       info->si_code == kTrapPerf || info->si_code == SI_TIMER || info->si_code == SI_QUEUE;
   const uint64_t data = SignalDataOf(*info);
   const bool is_ours = may_be_ours && (data & kCookieMask) == kSignalCookie;
-  if (failure_.load() == TracerFailure::kSystemCallRefused) return is_ours;
+  if (failure_.load() == TracerFailure::kSystemCallRefused) {
+    // Breakpoints may still be armed.
+    const bool is_stray = MayBeStray(*info, *context) && !ProgramHandlesTraps();
+    if (is_stray) PassBreakpointOnce(context);
+    return is_ours || is_stray;
+  }
   if (!is_ours) return OnStrayTrap(*info, context);
   const uint32_t session = static_cast<uint32_t>(data >> kSessionShift) & kSessionMask;
   const uint32_t number = static_cast<uint32_t>(data) & kNumberMask;
@@ -460,17 +480,14 @@ HBBP_SIGNAL_EDGE ThreadSlot* Tracer::SlotOfSample(SignalKind kind, uint32_t samp
 // for a breakpoint of a debugger, and does not set the flag that lets the program pass the
 // breakpoint.
 bool Tracer::OnStrayTrap(const siginfo_t& info, ucontext_t* context) {
-  constexpr greg_t kTrapFlag = 1 << 8;
-  const bool may_be_step = info.si_code == TRAP_TRACE;
-  const bool may_be_other = info.si_code == TRAP_BRKPT || info.si_code == kTrapHardwareBreakpoint;
-  if (!may_be_step && !may_be_other) return false;
-  // The program single-steps itself and waits for this trap.
-  if (context->uc_mcontext.gregs[REG_EFL] & kTrapFlag) return false;
+  if (!MayBeStray(info, *context)) return false;
   const uint64_t ip = Ip(*context);
   ThreadSlot* slot = FindSlot();
   // An exception may be delivered again after its handler has moved the breakpoint on.
   const bool is_at_breakpoint = slot != nullptr && slot->breakpoint.WasAt(ip);
-  if (!is_at_breakpoint && (may_be_step || MayFollowInt1(ip))) return false;
+  const bool may_be_of_program =
+      info.si_code == TRAP_TRACE ? ProgramHandlesTraps() : MayFollowInt1(ip);
+  if (!is_at_breakpoint && may_be_of_program) return false;
   PassBreakpointOnce(context);
   if (slot == nullptr) return true;
   slot->Add(Counter::kStrayTraps);

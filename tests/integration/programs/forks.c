@@ -71,7 +71,10 @@ static void ForkInHandler(int signal_number) {
   }
   int status = 0;
   if (child < 0 || waitpid(child, &status, 0) != child) _exit(81);
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 3) _exit(82);
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 3) {
+    dprintf(2, "child %d of the handler ended with wait status %#x\n", good_forks, status);
+    _exit(82);
+  }
   ++good_forks;
 }
 

@@ -84,20 +84,22 @@ TEST_CASE("system calls are walked over") {
   CHECK(walk.branch.address == start + 2);
 }
 
-TEST_CASE("the return from a signal handler is not walked over") {
+TEST_CASE("the return from a signal handler is not walked over, nor what may block SIGTRAP") {
   CodePages pages;
   for (const auto& code : {
            std::vector<uint8_t>{0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05, 0xc3},  // mov rax
            {0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05, 0xc3},                                  // mov eax
            {0xb8, 0x0f, 0, 0, 0, 0x90, 0x0f, 0x05, 0xc3},
+           {0xb8, 0x0e, 0, 0, 0, 0x0f, 0x05, 0xc3},  // rt_sigprocmask
        }) {
     CHECK(WalkToBranch(pages.Put(0, code)).reason == StopReason::kSystemCall);
   }
   const uint64_t start = pages.Put(0, {0x0f, 0x05, 0xc3});
   CHECK(WalkToBranch(start, 15).reason == StopReason::kSystemCall);
-  CHECK(WalkToBranch(start, 14).reason == StopReason::kDynamicBranch);
+  CHECK(WalkToBranch(start, 14).reason == StopReason::kSystemCall);
+  CHECK(WalkToBranch(start, 13).reason == StopReason::kDynamicBranch);
   // Another number is moved meanwhile.
-  const uint64_t other = pages.Put(0, {0xb8, 0x0e, 0, 0, 0, 0x0f, 0x05, 0xc3});
+  const uint64_t other = pages.Put(0, {0xb8, 0x0d, 0, 0, 0, 0x0f, 0x05, 0xc3});
   CHECK(WalkToBranch(other, 15).reason == StopReason::kDynamicBranch);
 }
 

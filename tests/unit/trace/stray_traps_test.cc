@@ -137,25 +137,50 @@ TEST_CASE("a program that single-steps itself gets each of its traps") {
   CHECK(outcome.traps_of_program == 5);
 }
 
-TEST_CASE("without a handler, the program ends by the signal as it came") {
+// Returns the status of a child without a handler that sends itself `trap`, and in `codes` those
+// of all its signals.
+int StatusWithoutHandler(const siginfo_t& trap, bool has_filter, std::vector<int>* codes) {
   const pid_t child = ::fork();
   if (child == 0) {
     ::signal(SIGTRAP, SIG_DFL);
     if (Tracer::Get().Open({}) != 0) ::_exit(kCannotOpen);
+    if (has_filter) Tracer::Get().EndForFilter();
     ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
-    Send(TrapWith(TRAP_TRACE));
+    Send(trap);
     ::_exit(0);
   }
-  std::vector<int> codes;
   int status = 0;
   while (::waitpid(child, &status, 0) == child && WIFSTOPPED(status)) {
     siginfo_t info = {};
     REQUIRE(::ptrace(PTRACE_GETSIGINFO, child, nullptr, &info) == 0);
-    codes.push_back(info.si_code);
+    codes->push_back(info.si_code);
     REQUIRE(::ptrace(PTRACE_CONT, child, nullptr, WSTOPSIG(status)) == 0);
   }
-  CHECK((WIFSIGNALED(status) && WTERMSIG(status) == SIGTRAP));
-  CHECK(codes == std::vector<int>{TRAP_TRACE, TRAP_TRACE});
+  return status;
+}
+
+TEST_CASE(
+    "a program without a handler does not single-step itself, and ends by no such exception") {
+  for (const bool has_filter : {false, true}) {
+    for (const int code : std::initializer_list<int>{TRAP_BRKPT, TRAP_TRACE, kHardwareBreakpoint}) {
+      CAPTURE(has_filter, code);
+      std::vector<int> codes;
+      CHECK(StatusWithoutHandler(TrapWith(code), has_filter, &codes) == 0);
+      CHECK(codes == std::vector<int>{code});
+    }
+  }
+}
+
+TEST_CASE("by any other SIGTRAP it ends, as that came") {
+  for (const bool has_filter : {false, true}) {
+    for (const int code : std::initializer_list<int>{TRAP_BRANCH, SI_QUEUE, SI_KERNEL}) {
+      CAPTURE(has_filter, code);
+      std::vector<int> codes;
+      const int status = StatusWithoutHandler(TrapWith(code), has_filter, &codes);
+      CHECK((WIFSIGNALED(status) && WTERMSIG(status) == SIGTRAP));
+      CHECK(codes == std::vector<int>{code, code});
+    }
+  }
 }
 
 }  // namespace
