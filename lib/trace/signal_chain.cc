@@ -265,12 +265,7 @@ HBBP_SIGNAL_EDGE ucontext_t* InterruptedByFault(ucontext_t* context) {
 // blocks it that the program wants to.
 HBBP_SIGNAL_EDGE void Defer(const siginfo_t& info, ucontext_t* context) {
   sigaddset(&context->uc_sigmask, SIGTRAP);
-  const long pid = RawSyscall(SYS_getpid), tid = RawSyscall(SYS_gettid);
-  const long result = info.si_code == SI_TKILL
-                          ? RawSyscall(SYS_rt_tgsigqueueinfo, pid, tid, SIGTRAP, &info)
-                          : RawSyscall(SYS_rt_sigqueueinfo, pid, SIGTRAP, &info);
-  // The kernel lets only the main thread claim that another process sent the signal.
-  if (result != 0) RawSyscall(SYS_kill, pid, SIGTRAP);
+  SendAgain(info);
 }
 
 void HandleSignal(int signal, siginfo_t* info, void* raw_context) {
@@ -324,6 +319,15 @@ int ReclaimSignals() {
     if (TakeSignal(i, found) == 0) ++reclaimed;
   }
   return reclaimed;
+}
+
+HBBP_SIGNAL_EDGE void SendAgain(const siginfo_t& info) {
+  const long pid = RawSyscall(SYS_getpid), tid = RawSyscall(SYS_gettid);
+  const long result = info.si_code == SI_TKILL
+                          ? RawSyscall(SYS_rt_tgsigqueueinfo, pid, tid, SIGTRAP, &info)
+                          : RawSyscall(SYS_rt_sigqueueinfo, pid, SIGTRAP, &info);
+  // The kernel lets only the main thread claim that another process sent the signal.
+  if (result != 0) RawSyscall(SYS_kill, pid, SIGTRAP);
 }
 
 void SetTrapBlockedQuery(TrapBlockedQuery query) { trap_is_blocked = query; }

@@ -52,6 +52,9 @@ void ReleaseSignals(bool with_signals_of_events);
 using TrapBlockedQuery = bool (*)();
 void SetTrapBlockedQuery(TrapBlockedQuery query);
 
+// Sends a SIGTRAP that was taken, and is the program's, to the process or thread that it was for.
+void SendAgain(const siginfo_t& info);
+
 // Call these around exec, which keeps ignored signals: the first makes the kernel ignore what the
 // program ignores, and the second installs our handlers again after an exec that failed. They also
 // serve a child with handlers of its own.

@@ -59,6 +59,9 @@ class RecordSignalsTest(record_support.RecordTest):
     def test_waits_for_a_blocked_trap(self):
         self.same(program('signals'), 'wait', 10_000_000)
 
+    def test_waits_that_unblock_a_trap(self):
+        self.same(program('signals'), 'masks', 5_000_000)
+
     def test_image_inherits_what_is_ignored_and_blocked(self):
         self.same(program('signals'), 'exec', 20_000_000)
 

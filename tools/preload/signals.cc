@@ -161,6 +161,21 @@ bool IsOfTracer(int signal, const siginfo_t& info) {
          (hbbp::trace::SignalDataOf(info) & hbbp::trace::kCookieMask) == hbbp::trace::kSignalCookie;
 }
 
+void DropWaitingSamples() {
+  constexpr timespec kNoTime = {};
+  sigset_t trap;
+  sigemptyset(&trap);
+  sigaddset(&trap, SIGTRAP);
+  const int saved_errno = errno;
+  siginfo_t info;
+  int signal;
+  do {
+    signal = Next().sigtimedwait(&trap, &info, &kNoTime);
+  } while (signal > 0 && IsOfTracer(signal, info));
+  if (signal > 0) hbbp::trace::SendAgain(info);
+  errno = saved_errno;
+}
+
 }  // namespace
 
 // A thread that still runs may get a SIGTRAP from a sample or a breakpoint before they ended. Our
@@ -198,6 +213,16 @@ bool hbbp::preload::IsIgnoredHere(int signal) {
 }
 
 void hbbp::preload::IgnoreInKernel(int signal) { Next().signal(signal, SIG_IGN); }
+
+// A sample that waits would end the wait.
+bool hbbp::preload::PrepareForTrapInWait() {
+  if (!TrapIsBlocked()) return false;
+  DropWaitingSamples();
+  traps = Blocked::kNo;
+  return true;
+}
+
+void hbbp::preload::BlockTrapAfterWait() { traps = Blocked::kYes; }
 
 // Chromium's processes set all signals to their defaults so, between fork and exec: the next sample
 // would end them.

@@ -25,6 +25,11 @@ bool IsIgnoredHere(int signal);
 // Ignores the signal in the kernel.
 void IgnoreInKernel(int signal);
 
+// Call these around a wait under a mask that lets SIGTRAP come. The first returns false if the
+// program has not blocked it in this thread, and the second need not be called then.
+bool PrepareForTrapInWait();
+void BlockTrapAfterWait();
+
 // For rt_sigaction(2), whose arguments these are. Returns false if the kernel is to be called.
 bool SetRawAction(int signal, const void* action, void* previous, size_t set_bytes);
 

@@ -2,6 +2,7 @@
 // arrive.
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -10,7 +11,9 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/select.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -205,7 +208,47 @@ static void Wait(int rounds) {
   printf("%lx\n", (unsigned long)x);
 }
 
-// Does the same by a descriptor.
+static volatile int traps_in_wait;
+
+static void CountInWait(int number) {
+  (void)number;
+  ++traps_in_wait;
+}
+
+// The thread blocks SIGTRAP but for its waits, in each of which one comes.
+static void WaitUnderMasks(int rounds) {
+  sigset_t trap, none;
+  sigemptyset(&none);
+  sigemptyset(&trap);
+  sigaddset(&trap, SIGTRAP);
+  signal(SIGTRAP, &CountInWait);
+  if (pthread_sigmask(SIG_BLOCK, &trap, NULL) != 0) exit(90);
+  const int epoll = epoll_create1(0);
+  struct epoll_event event;
+  const struct timespec second = {1, 0};
+  uint64_t x = 1;
+  for (int how = 0; how < 5; ++how) {
+    for (int k = 0; k < rounds; ++k) x = Mix(x);
+    kill(getpid(), SIGTRAP);
+    kill(getpid(), SIGTRAP);
+    if (traps_in_wait != how) exit(95);
+    // A sample that came just before may end a wait, too.
+    for (int i = 0; i < 5 && traps_in_wait == how; ++i) {
+      const int result = how == 0   ? sigsuspend(&none)
+                         : how == 1 ? ppoll(NULL, 0, &second, &none)
+                         : how == 2 ? pselect(0, NULL, NULL, NULL, &second, &none)
+                         : how == 3 ? epoll_pwait(epoll, &event, 1, 1000, &none)
+                                    : epoll_pwait2(epoll, &event, 1, &second, &none);
+      if (result != -1 || errno != EINTR) exit(96);
+    }
+    if (traps_in_wait != how + 1) exit(97);
+    sigset_t found;
+    if (sigprocmask(SIG_BLOCK, NULL, &found) != 0 || !sigismember(&found, SIGTRAP)) exit(94);
+  }
+  printf("%d traps, %lx\n", traps_in_wait, (unsigned long)x);
+}
+
+// Does the same as Wait by a descriptor.
 static void WaitForDescriptor(int rounds) {
   sigset_t set;
   sigemptyset(&set);
@@ -371,6 +414,8 @@ int main(int argc, char** argv) {
     Storm(rounds);
   } else if (strcmp(argv[1], "wait") == 0) {
     Wait(rounds);
+  } else if (strcmp(argv[1], "masks") == 0) {
+    WaitUnderMasks(rounds);
   } else if (strcmp(argv[1], "descriptor") == 0) {
     WaitForDescriptor(rounds);
   } else if (strcmp(argv[1], "spawn") == 0) {
