@@ -62,6 +62,21 @@ class RecordSignalsTest(record_support.RecordTest):
     def test_waits_that_unblock_a_trap(self):
         self.same(program('signals'), 'masks', 5_000_000)
 
+    def test_alternate_stacks_that_are_unmapped(self):
+        self.same(program('signals'), 'unmap', 1_000_000)
+
+    def test_program_that_gets_its_system_calls(self):
+        command = [program('signals'), 'dispatch', 5_000_000]
+        plain = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+        if plain.returncode == 77:
+            self.skipTest('the kernel dispatches no system calls')
+        for source in ('ebs', 'swbt'):
+            with self.subTest(source):
+                result = self.run_tool('record', '--source', source, '-e', 'task-clock', '-o', self.file,
+                                       '--', *command)
+                self.assertEqual((result.returncode, result.stdout), (0, plain.stdout), result)
+        self.assertIn('PR_SET_SYSCALL_USER_DISPATCH', result.stderr)
+
     def test_image_inherits_what_is_ignored_and_blocked(self):
         self.same(program('signals'), 'exec', 20_000_000)
 

@@ -10,6 +10,9 @@
 // A stack that several threads have set (Varnish does so, whose handlers only end the program)
 // would be used by handlers of samples in all of them at once. So only the first of them has it in
 // truth.
+//
+// A program that has no use for the stack any more may unmap it and leave it set, and would not
+// notice. So munmap takes it out of the kernel before.
 #include "preload/alternate_stack.h"
 
 #include <elf.h>
@@ -42,6 +45,7 @@ struct Replacement {
   void* memory;
   stack_t wanted;       // the stack that the program set, if it did
   size_t own_plus_one;  // 1 + index of the stack of the program that only this thread has
+  stack_t in_kernel;    // the stack of the program, if the kernel has it
 };
 
 [[gnu::tls_model("initial-exec")]] constinit thread_local Replacement replacement = {};
@@ -227,10 +231,32 @@ extern "C" HBBP_INTERPOSE int sigaltstack(const stack_t* stack, stack_t* previou
     result = replaces ? Replace(wanted) : SetInKernel(&wanted, nullptr);
     if (result == 0) {
       SetOwnStack(own_plus_one);
+      replacement.in_kernel = replaces ? stack_t{} : wanted;
     } else if (own_plus_one != replacement.own_plus_one) {
       Release(own_plus_one);
     }
   }
   if (result == 0 && previous != nullptr) *previous = before;
   return result;
+}
+
+// It may be called before the other constructors have run, and in any handler.
+extern "C" HBBP_INTERPOSE int munmap(void* address, size_t bytes) noexcept {
+  const stack_t& stack = replacement.in_kernel;
+  const uint64_t offset =
+      reinterpret_cast<uint64_t>(stack.ss_sp) - reinterpret_cast<uint64_t>(address);
+  const bool unmaps_stack =
+      stack.ss_size != 0 && !IsDisabled(stack) && (offset < bytes || -offset < stack.ss_size);
+  if (unmaps_stack && hbbp::preload::IsOwnProcess() && !hbbp::preload::HasFilter()) {
+    const int saved_errno = errno;
+    stack_t current;
+    const bool is_set = SetInKernel(nullptr, &current) == 0 && current.ss_sp == stack.ss_sp;
+    const stack_t wanted = stack;
+    if (is_set && Replace(wanted) == 0) {
+      SetOwnStack(0);
+      replacement.in_kernel = {};
+    }
+    errno = saved_errno;
+  }
+  return static_cast<int>(::syscall(SYS_munmap, address, bytes));
 }

@@ -99,9 +99,10 @@ bool IsImageHere();
 // Runs in the child of a fork in a signal handler.
 void AbandonImageInChild();
 
-// Call it in functions that set a seccomp filter: the calling thread, or all threads of the
-// process, are about to lose the right to make system calls.
-void PrepareForFilter(bool is_of_all_threads);
+// Call it in functions that set a seccomp filter and the like: the calling thread, or all threads
+// of the process, are about to lose the right to make system calls. The profile gets the note if
+// sampling ends.
+void PrepareForFilter(bool is_of_all_threads, const char* note);
 
 // Ends sampling for good, with `note` in the profile.
 void EndImage(const char* note);

@@ -267,12 +267,10 @@ void EndImage(const char* note) {
   if (current != nullptr && !HasFilter()) current->End(note);
 }
 
-void PrepareForFilter(bool is_of_all_threads) {
+void PrepareForFilter(bool is_of_all_threads, const char* note) {
   if (current == nullptr || HasFilter() || !current->IsOwner()) return;
   if (is_of_all_threads || current->MayTraceBranches()) {
-    const bool has_ended = current->End(
-        "sampling ended early: the program set a seccomp filter, which may not allow what the "
-        "profiler needs");
+    const bool has_ended = current->End(note);
     // A handler that still runs needs its own faults.
     if (has_ended) ReleaseSignals();
   } else {

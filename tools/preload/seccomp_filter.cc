@@ -1,5 +1,6 @@
-// The functions of the C library by which a program sets a seccomp filter: prctl, and syscall,
-// which libseccomp uses, and which can also end a thread with a status. Both jump to the interposed
+// The functions of the C library by which a program sets a seccomp filter, or has its system calls
+// sent to a handler of its own: prctl, and syscall, which libseccomp uses, and which can also end a
+// thread with a status. Both jump to the interposed
 // function with all registers unchanged, since syscall may be used for clone and the like, which
 // returns twice. The action of a signal that is set by syscall goes to signals.h.
 
@@ -64,7 +65,20 @@ extern "C" {
                          c != 0;
   const bool is_of_all_threads =
       number == SYS_seccomp && (b & static_cast<long>(SECCOMP_FILTER_FLAG_TSYNC)) != 0;
-  if (is_strict || is_filter) hbbp::preload::PrepareForFilter(is_of_all_threads);
+  if (is_strict || is_filter) {
+    hbbp::preload::PrepareForFilter(
+        is_of_all_threads,
+        "sampling ended early: the program set a seccomp filter, which may not allow what the "
+        "profiler needs");
+  }
+  const bool is_dispatch =
+      number == SYS_prctl && a == PR_SET_SYSCALL_USER_DISPATCH && b == PR_SYS_DISPATCH_ON;
+  if (is_dispatch) {
+    hbbp::preload::PrepareForFilter(
+        false,
+        "sampling ended early: the program handles system calls itself (PR_SET_SYSCALL_USER_"
+        "DISPATCH), and would get those of the profiler");
+  }
   errno = saved_errno;
 }
 
@@ -81,13 +95,14 @@ extern "C" {
   const int saved_errno = errno;
   if (HbbpNextPrctl == nullptr) HbbpNextPrctl = ::dlsym(RTLD_NEXT, "prctl");
   errno = saved_errno;
-  if (option == PR_SET_SECCOMP) HbbpBeforeSyscall(SYS_prctl, option, a, b);
+  HbbpBeforeSyscall(SYS_prctl, option, a, b);
 }
 
 }  // extern "C"
 
-// SYS_rt_sigaction is 13, SYS_exit 60, SYS_prctl 157, SYS_seccomp 317, PR_SET_SECCOMP 22. Seven
-// registers are pushed, so the stack is aligned for the call.
+// SYS_rt_sigaction is 13, SYS_exit 60, SYS_prctl 157, SYS_seccomp 317, PR_SET_SECCOMP 22,
+// PR_SET_SYSCALL_USER_DISPATCH 59. Seven registers are pushed, so the stack is aligned for the
+// call.
 asm(R"(
   .macro HBBP_INTERPOSED before, next
   pushq %rax
@@ -134,6 +149,8 @@ prctl:
   cmpq $0, HbbpNextPrctl(%rip)
   je 1f
   cmpl $22, %edi
+  je 1f
+  cmpl $59, %edi
   je 1f
   jmp *HbbpNextPrctl(%rip)
 1:

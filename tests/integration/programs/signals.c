@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
@@ -248,6 +249,63 @@ static void WaitUnderMasks(int rounds) {
   printf("%d traps, %lx\n", traps_in_wait, (unsigned long)x);
 }
 
+static volatile char dispatches;
+static volatile int dispatched;
+
+static void TakeCall(int number) {
+  (void)number;
+  dispatches = 0;
+  ++dispatched;
+}
+
+// The program gets its system calls as SIGSYS, as Wine does.
+static void DispatchCalls(int rounds) {
+  enum { kCalls = 20 };
+  uint64_t x = 1;
+  for (int k = 0; k < rounds; ++k) x = Mix(x);
+  signal(SIGSYS, &TakeCall);
+  if (prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, 0, 0, &dispatches) != 0) exit(77);
+  for (int i = 0; i < kCalls; ++i) {
+    dispatches = 1;
+    for (int k = 0; k < rounds; ++k) x = Mix(x);
+    if (!dispatches) exit(95);
+    syscall(SYS_getppid);
+    if (dispatches || dispatched != i + 1) exit(96);
+  }
+  prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_OFF, 0, 0, 0);
+  printf("%d calls, %lx\n", dispatched, (unsigned long)x);
+}
+
+// Sets alternate stacks, and unmaps each when it needs it no more, and leaves it set.
+static void* UnmapStacks(void* rounds) {
+  enum { kBytes = 65536 };
+  static uint64_t sum;
+  for (int i = 0; i < 20; ++i) {
+    stack_t stack = {.ss_size = kBytes}, found;
+    stack.ss_sp = mmap(NULL, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (stack.ss_sp == MAP_FAILED || sigaltstack(&stack, NULL) != 0) exit(90);
+    // A part of it suffices.
+    if (munmap(stack.ss_sp, i % 2 == 0 ? kBytes : kBytes / 2) != 0) exit(91);
+    uint64_t x = 1;
+    for (int k = 0; k < *(const int*)rounds; ++k) x = Mix(x);
+    sum += x;
+    if (sigaltstack(NULL, &found) != 0 || found.ss_sp != stack.ss_sp) exit(92);
+    if (found.ss_size != kBytes || found.ss_flags != 0) exit(93);
+  }
+  return &sum;
+}
+
+static void UnmapStacksInThreads(int rounds) {
+  for (int i = 0; i < 3; ++i) {
+    pthread_t thread;
+    void* sum = NULL;
+    if (pthread_create(&thread, NULL, &UnmapStacks, &rounds) != 0) exit(90);
+    pthread_join(thread, &sum);
+    printf("%lx\n", (unsigned long)*(uint64_t*)sum);
+  }
+  printf("%lx\n", (unsigned long)*(uint64_t*)UnmapStacks(&rounds));
+}
+
 // Does the same as Wait by a descriptor.
 static void WaitForDescriptor(int rounds) {
   sigset_t set;
@@ -416,6 +474,10 @@ int main(int argc, char** argv) {
     Wait(rounds);
   } else if (strcmp(argv[1], "masks") == 0) {
     WaitUnderMasks(rounds);
+  } else if (strcmp(argv[1], "dispatch") == 0) {
+    DispatchCalls(rounds);
+  } else if (strcmp(argv[1], "unmap") == 0) {
+    UnmapStacksInThreads(rounds);
   } else if (strcmp(argv[1], "descriptor") == 0) {
     WaitForDescriptor(rounds);
   } else if (strcmp(argv[1], "spawn") == 0) {
