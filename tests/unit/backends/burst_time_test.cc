@@ -5,6 +5,7 @@
 #include <immintrin.h>
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <vector>
 
@@ -423,17 +424,20 @@ TEST_CASE("the time of cache misses is measured if that is asked for") {
   const auto ticks_of = [&memory](trace::AccessTiming timing, bool is_flushed) {
     Model model;
     model.SetAccessTiming(timing);
-    uint64_t ticks = UINT64_MAX;
-    for (int i = 0; i < 5; ++i) {
+    // Another process makes some of them too low, since walks of pages behind it are taken out, and
+    // others too high.
+    std::array<uint64_t, 9> ticks;
+    for (uint64_t& each : ticks) {
       for (size_t line = 0; is_flushed && line < kLines; ++line) {
         _mm_clflush(&memory[line * kStride]);
       }
       _mm_mfence();
       const trace::MemoryUse use = model.Use(kLines, hbbp_test_scattered, memory.data());
       CHECK(use.lines == (timing.hit == 0 ? 0 : kLines));
-      ticks = std::min(ticks, use.miss_ticks);
+      each = use.miss_ticks;
     }
-    return ticks;
+    std::nth_element(ticks.begin(), ticks.begin() + ticks.size() / 2, ticks.end());
+    return ticks[ticks.size() / 2];
   };
   CHECK(ticks_of({}, true) == 0);
   const ProcessorTiming processor = MeasureProcessor();
