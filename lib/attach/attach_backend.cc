@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "attach/attach_check.h"
@@ -146,9 +147,18 @@ void AttachBackend::ObserveMappings() {
 }
 
 // The kernel ends the perf events of a process that executes a setuid program, and without such
-// events an executed program is found a second later.
+// events an executed program is found a second later, and what that maps is not reported.
 void AttachBackend::DeliverMappingAt(uint64_t ip, EventSink* sink) {
   if (mapping_watch_ && !mapping_watch_->Covers(ip)) mapping_watch_->Compare(sink);
+}
+
+// A burst may lead to what was mapped since the last comparison.
+void AttachBackend::DeliverMappingsOf(std::span<const TakenBranch> branches, EventSink* sink) {
+  if (!mapping_watch_) return;
+  const auto is_unknown = [this](const TakenBranch& branch) {
+    return !mapping_watch_->Covers(branch.from) || !mapping_watch_->Covers(branch.to);
+  };
+  if (std::any_of(branches.begin(), branches.end(), is_unknown)) mapping_watch_->Compare(sink);
 }
 
 void AttachBackend::EndObserverIfSwitchesAreMany(EventSink* sink) {
@@ -279,7 +289,6 @@ void AttachBackend::TakeBurst(ThreadStop* thread, pid_t tid, double period, Even
   BurstSample head;
   head.pid = static_cast<uint32_t>(pid_);
   head.tid = static_cast<uint32_t>(tid);
-  head.time_ns = ClockNs(CLOCK_MONOTONIC);
   const TracedBurst burst = tracer_->Trace(*thread, limits_);
   if (mode_ == TraceMode::kVerify) Verify(thread, burst);
   if (thread->IsInRestartableSequence()) {
@@ -288,6 +297,9 @@ void AttachBackend::TakeBurst(ThreadStop* thread, pid_t tid, double period, Even
   }
   CountStop(*thread);
   thread->LetGo();
+  DeliverMappingsOf(burst.branches, sink);
+  // Behind what was just mapped.
+  head.time_ns = ClockNs(CLOCK_MONOTONIC);
   statistics_.lookahead_instructions += burst.interpreted;
   statistics_.decoded_instructions += burst.decoded;
   if (burst.cost.is_cut) ++counts_[NameOf(burst.end)];
