@@ -153,7 +153,7 @@ void AttachBackend::DeliverMappingAt(uint64_t ip, EventSink* sink) {
 }
 
 // A burst may lead to what was mapped since the last comparison.
-void AttachBackend::DeliverMappingsOf(std::span<const TakenBranch> branches, EventSink* sink) {
+void AttachBackend::DeliverMissingMappings(std::span<const TakenBranch> branches, EventSink* sink) {
   if (!mapping_watch_) return;
   const auto is_unknown = [this](const TakenBranch& branch) {
     return !mapping_watch_->Covers(branch.from) || !mapping_watch_->Covers(branch.to);
@@ -297,7 +297,7 @@ void AttachBackend::TakeBurst(ThreadStop* thread, pid_t tid, double period, Even
   }
   CountStop(*thread);
   thread->LetGo();
-  DeliverMappingsOf(burst.branches, sink);
+  DeliverMissingMappings(burst.branches, sink);
   // Behind what was just mapped.
   head.time_ns = ClockNs(CLOCK_MONOTONIC);
   statistics_.lookahead_instructions += burst.interpreted;

@@ -67,7 +67,7 @@ class AttachBackend : public Backend {
   Status CheckOptions(const BackendConfig& config) const;
   void ObserveMappings();
   void DeliverMappingAt(uint64_t ip, EventSink* sink);
-  void DeliverMappingsOf(std::span<const TakenBranch> branches, EventSink* sink);
+  void DeliverMissingMappings(std::span<const TakenBranch> branches, EventSink* sink);
   void EndObserverIfSwitchesAreMany(EventSink* sink);
   void ScanThreads();
   // Stops each thread that the scan found to run for a burst, or some of them.

@@ -128,9 +128,9 @@ class RecordTest(unittest.TestCase):
 
     def wait_for(self, condition):
         deadline = time.monotonic() + TIMEOUT_S
-        while not condition() and time.monotonic() < deadline:
+        while not condition():
+            self.assertLess(time.monotonic(), deadline)
             time.sleep(0.02)
-        self.assertTrue(condition())
 
     def has_no_parts(self):
         return not any('.parts-' in path.name for path in self.directory.iterdir())
