@@ -72,8 +72,8 @@ class SamplingGaps {
   double lost_ = 0;             // periods that the next samples make up for
   double lost_per_period_ = 1;  // of theirs
   double periods_since_loss_ = 0;
-  double periods_before_loss_ =
-      0;             // since the loss before; losses without a sample between are one
+  // The same of the loss before: losses without a sample between them are one.
+  double periods_before_loss_ = 0;
   double rest_ = 0;  // less than 1, left by rounding
   double own_periods_ = 0;
   double added_periods_ = 0;

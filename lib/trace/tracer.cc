@@ -151,8 +151,8 @@ HBBP_SIGNAL_EDGE bool IsOwnSample(ThreadSlot* slot, uint32_t sampler) {
   return true;
 }
 
-// Returns whether it is a debug exception, of code that does not single-step itself and wait for
-// it.
+// Returns whether it is a debug exception, and none that a program which single-steps itself
+// awaits.
 bool MayBeStray(const siginfo_t& info, const ucontext_t& context) {
   constexpr greg_t kTrapFlag = 1 << 8;
   const bool is_exception = info.si_code == TRAP_BRKPT || info.si_code == TRAP_TRACE ||

@@ -28,6 +28,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/raw_syscall.h"
 #include "preload/lock_memory.h"
 #include "preload/own_process.h"
 #include "preload/seccomp_filter.h"
@@ -258,5 +259,8 @@ extern "C" HBBP_INTERPOSE int munmap(void* address, size_t bytes) noexcept {
     }
     errno = saved_errno;
   }
-  return static_cast<int>(::syscall(SYS_munmap, address, bytes));
+  const long result = hbbp::trace::RawSyscall(SYS_munmap, address, bytes);
+  if (result == 0) return 0;
+  errno = static_cast<int>(-result);
+  return -1;
 }

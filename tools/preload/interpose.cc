@@ -11,7 +11,6 @@
 // were looked up before.
 
 #include <alloca.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -25,6 +24,7 @@
 #include "preload/exec_target.h"
 #include "preload/ignored_signals.h"
 #include "preload/image_profile.h"
+#include "preload/next_function.h"
 #include "preload/preload_variable.h"
 #include "preload/seccomp_filter.h"
 #include "preload/signals.h"
@@ -56,12 +56,8 @@ struct NextFunctions {
 
 NextFunctions next;
 
-template <typename Function>
-void LookUp(const char* name, Function** function) {
-  *function = reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
-}
-
 __attribute__((constructor(101))) void LookUpAll() {
+  using hbbp::preload::LookUp;
   if (next.execve != nullptr) return;
   LookUp("quick_exit", &next.quick_exit);
   LookUp("execvpe", &next.execvpe);

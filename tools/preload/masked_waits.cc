@@ -4,13 +4,15 @@
 // a program that waits in a loop until its handler was called, as zsh does, would never do
 // anything else.
 
-#include <dlfcn.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <time.h>
 
+#include <cerrno>
+
+#include "preload/next_function.h"
 #include "preload/signals.h"
 
 #define HBBP_INTERPOSE __attribute__((visibility("default")))
@@ -28,12 +30,8 @@ struct NextFunctions {
 
 NextFunctions next;
 
-template <typename Function>
-void LookUp(const char* name, Function** function) {
-  *function = reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
-}
-
 __attribute__((constructor(101))) void LookUpAll() {
+  using hbbp::preload::LookUp;
   if (next.sigsuspend != nullptr) return;
   LookUp("ppoll", &next.ppoll);
   LookUp("__ppoll_chk", &next.ppoll_chk);
@@ -101,6 +99,10 @@ HBBP_INTERPOSE int epoll_pwait(int epoll, epoll_event* events, int count, int ti
 
 HBBP_INTERPOSE int epoll_pwait2(int epoll, epoll_event* events, int count, const timespec* timeout,
                                 const sigset_t* mask) {
+  if (Next().epoll_pwait2 == nullptr) {  // before glibc 2.35
+    errno = ENOSYS;
+    return -1;
+  }
   const MaskedWait wait(mask);
   return Next().epoll_pwait2(epoll, events, count, timeout, mask);
 }

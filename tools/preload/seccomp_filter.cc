@@ -1,8 +1,8 @@
 // The functions of the C library by which a program sets a seccomp filter, or has its system calls
 // sent to a handler of its own: prctl, and syscall, which libseccomp uses, and which can also end a
-// thread with a status. Both jump to the interposed
-// function with all registers unchanged, since syscall may be used for clone and the like, which
-// returns twice. The action of a signal that is set by syscall goes to signals.h.
+// thread with a status. Both jump to the interposed function with all registers unchanged, since
+// syscall may be used for clone and the like, which returns twice. The action of a signal that is
+// set by syscall goes to signals.h.
 
 #include "preload/seccomp_filter.h"
 

@@ -6,7 +6,6 @@
 
 #include "preload/signals.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -21,6 +20,7 @@
 
 #include "backends/threads.h"
 #include "preload/image_profile.h"
+#include "preload/next_function.h"
 #include "preload/own_process.h"
 #include "preload/seccomp_filter.h"
 #include "trace/signal_chain.h"
@@ -44,12 +44,8 @@ struct NextFunctions {
 
 NextFunctions next;
 
-template <typename Function>
-void LookUp(const char* name, Function** function) {
-  *function = reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
-}
-
 __attribute__((constructor(101))) void LookUpAll() {
+  using hbbp::preload::LookUp;
   if (next.sigaction != nullptr) return;
   LookUp("signal", &next.signal);
   LookUp("__sysv_signal", &next.sysv_signal);
@@ -216,7 +212,7 @@ void hbbp::preload::IgnoreInKernel(int signal) { Next().signal(signal, SIG_IGN);
 
 // A sample that waits would end the wait.
 bool hbbp::preload::PrepareForTrapInWait() {
-  if (!TrapIsBlocked()) return false;
+  if (!TrapIsBlocked() || HasFilter() || !IsOwnProcess()) return false;
   DropWaitingSamples();
   traps = Blocked::kNo;
   return true;
