@@ -312,7 +312,7 @@ class RecordSwbtTest(record_support.RecordTest):
         self.assertLess(milliseconds, 6000)
 
     def test_code_without_branches_is_said(self):
-        self.trace(program('unseen'), 'straight', 300)
+        self.trace(program('unseen'), 'straight', 900)
         note, = [note for note in self.notes() if 'no two taken branches' in note]
         bursts = self.source()['counters']['no-stream']
         self.assertGreater(bursts, 20)
