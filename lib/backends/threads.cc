@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/directory.h"
+#include "base/own_status.h"
 #include "base/unique_fd.h"
 
 namespace hbbp {
@@ -42,6 +43,9 @@ StatusOr<std::vector<pid_t>> ListThreads(pid_t pid) {
     return true;
   });
   if (error_number != 0) return ErrnoStatus(error_number, path);
+  std::sort(threads.begin(), threads.end());
+  if (pid != 0 || std::binary_search(threads.begin(), threads.end(), ::gettid())) return threads;
+  for (pid_t& tid : threads) tid = OwnTid(tid);
   std::sort(threads.begin(), threads.end());
   return threads;
 }

@@ -14,7 +14,7 @@
 
 #include "base/files.h"
 #include "base/linux_constants.h"
-#include "base/proc_path.h"
+#include "base/own_status.h"
 #include "collect/memory_use.h"
 #include "collect/module_capture.h"
 #include "events/current_mapping.h"
@@ -41,13 +41,6 @@ bool IsSharedMemory(pid_t pid, const MappingEvent& mapping) {
   const RuntimeAddress header = mapping.start - mapping.offset.value;
   return ReadProcessMemory(pid, header, magic) != SELFMAG ||
          std::memcmp(magic.data(), ELFMAG, SELFMAG) != 0;
-}
-
-std::string ThreadNameNow(pid_t pid, uint32_t tid) {
-  StatusOr<std::string> name = ReadTextFile(ProcPath(pid, static_cast<pid_t>(tid), "comm"), 4096);
-  if (!name.ok()) return "";
-  if (name->ends_with('\n')) name->pop_back();
-  return *std::move(name);
 }
 
 std::string NameOfGeneration(uint32_t generation) {
@@ -197,7 +190,7 @@ void LiveLocator::OnKernelFunction(NamedRange function) {
 }
 
 void LiveLocator::RecordThread(uint32_t tid) {
-  if (!thread_names_.contains(tid)) OnThreadName(0, tid, ThreadNameNow(pid_, tid));
+  if (!thread_names_.contains(tid)) OnThreadName(0, tid, ThreadName(pid_, static_cast<pid_t>(tid)));
 }
 
 // If there are too many names, the lowest tid is dropped, because that is likely the oldest thread.
@@ -214,7 +207,7 @@ void LiveLocator::OnThreadName(uint32_t, uint32_t tid, const std::string& name) 
 
 std::string LiveLocator::NameOfThread(uint32_t, uint32_t tid) {
   const auto known = thread_names_.find(tid);
-  if (known == thread_names_.end()) return ThreadNameNow(pid_, tid);
+  if (known == thread_names_.end()) return ThreadName(pid_, static_cast<pid_t>(tid));
   std::string name(known->second);
   thread_names_.erase(known);
   return name;

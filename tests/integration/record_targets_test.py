@@ -220,6 +220,22 @@ class RecordTargetsTest(record_support.RecordTest):
             self.assertEqual(result.returncode, 5, result)
             self.assertGreater(self.info()['sources'][0]['samples'], 0)
 
+    def test_pid_namespace_without_its_own_proc(self):
+        """/proc lists the threads under other numbers there than they have for themselves."""
+        command = ['unshare', '-Urpf', program('ends'), 'return', '200', '5']
+        if shutil.which('unshare') is None or subprocess.run(
+                command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode != 5:
+            self.skipTest('no user namespaces')
+        for source in ('ebs', 'swbt'):
+            with self.subTest(source=source):
+                result = self.run_tool('record', '--source', source, '-c', 1_000_000, '-o', self.file,
+                                       *command)
+                self.assertEqual(result.returncode, 5, result)
+                self.assertNotIn('could be attached to', result.stderr)
+                inside = self.file.with_name(self.file.name + '.1')
+                self.assertGreater(self.info(inside)['sources'][0]['samples'], 0)
+                inside.unlink()
+
     # What a recorded program runs ---------------------------------------------------------------
 
     def check_survives(self, *command, **options):
