@@ -18,6 +18,8 @@
 
 namespace hbbp {
 
+struct ProcessorTiming;
+
 // TraceMode is the method for branches whose targets do not follow from the code alone.
 enum class TraceMode : int32_t {
   kLookAhead = 0,   // by interpretation; by a breakpoint where that fails
@@ -70,6 +72,8 @@ struct BackendConfig {
   // What the forked processes of a program share of its start; it must outlive signal handlers.
   // nullptr: each Start is one of its own.
   SharedStart* shared_start = nullptr;
+  // What another process has measured on this machine. nullptr: Start measures, where it must.
+  const ProcessorTiming* processor = nullptr;
 };
 
 // Describes one of the sources of a started backend.

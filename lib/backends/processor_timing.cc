@@ -129,10 +129,13 @@ double FastestNs(void (*loop)(uint64_t), uint64_t rounds) {
   return static_cast<double>(std::max<uint64_t>(1, fastest));
 }
 
-bool MayReadTicks() {
+bool TicksAreRefused() {
   int mode = PR_TSC_ENABLE;
-  const bool is_refused = ::prctl(PR_GET_TSC, &mode) == 0 && mode == PR_TSC_SIGSEGV;
-  if (is_refused) return false;
+  return ::prctl(PR_GET_TSC, &mode) == 0 && mode == PR_TSC_SIGSEGV;
+}
+
+bool MayReadTicks() {
+  if (TicksAreRefused()) return false;
   constexpr int kReads = 20;
   constexpr double kMaxNsOfRead = 100;
   const auto read = [](uint64_t) {
@@ -351,11 +354,46 @@ ProcessorTiming MeasureWithDefaultFloats() {
   return timing;
 }
 
+template <typename Value>
+Value Median(Value a, Value b, Value c) {
+  return std::max(std::min(a, b), std::min(std::max(a, b), c));
+}
+
 }  // namespace
 
 ProcessorTiming MeasureProcessor() {
   const DefaultFloats floats;
   return MeasureWithDefaultFloats();
+}
+
+ProcessorTiming MeasureProcessorWell() {
+  const ProcessorTiming a = MeasureProcessor(), b = MeasureProcessor(), c = MeasureProcessor();
+  const auto median = [&](auto quantity) { return Median(quantity(a), quantity(b), quantity(c)); };
+  ProcessorTiming timing;
+  for (double ProcessorTiming::*quantity :
+       {&ProcessorTiming::ns_per_cycle, &ProcessorTiming::ns_per_tick,
+        &ProcessorTiming::instructions_per_cycle, &ProcessorTiming::load, &ProcessorTiming::forward,
+        &ProcessorTiming::forward_vector, &ProcessorTiming::add, &ProcessorTiming::multiply,
+        &ProcessorTiming::repeat}) {
+    timing.*quantity = median([quantity](const ProcessorTiming& of) { return of.*quantity; });
+  }
+  timing.may_read_ticks = a.may_read_ticks && b.may_read_ticks && c.may_read_ticks;
+  if (!timing.may_read_ticks) return timing;
+  for (uint16_t trace::AccessTiming::*ticks :
+       {&trace::AccessTiming::hit, &trace::AccessTiming::min_miss, &trace::AccessTiming::max_miss,
+        &trace::AccessTiming::page_walk}) {
+    timing.accesses.*ticks =
+        median([ticks](const ProcessorTiming& of) { return of.accesses.*ticks; });
+  }
+  return timing;
+}
+
+ProcessorTiming UsableHere(ProcessorTiming measured) {
+  if (measured.may_read_ticks && TicksAreRefused()) {
+    measured.may_read_ticks = false;
+    measured.accesses = {};
+  }
+  return measured;
 }
 
 }  // namespace hbbp

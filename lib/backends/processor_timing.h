@@ -28,8 +28,15 @@ struct ProcessorTiming {
   double repeat = 30;  // what a repeated string instruction takes for few words
 };
 
-// Takes some 150 microseconds, or up to 700 where page faults are slow.
+// Takes some 150 microseconds, or up to 1,200 where page faults and system calls are slow.
 ProcessorTiming MeasureProcessor();
+
+// Returns the median of three measurements, quantity by quantity: what others do on the machine
+// spoils one of a hundred.
+ProcessorTiming MeasureProcessorWell();
+
+// Returns what another process has measured, as far as the calling thread may use it.
+ProcessorTiming UsableHere(ProcessorTiming measured);
 
 }  // namespace hbbp
 

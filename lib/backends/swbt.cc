@@ -104,6 +104,8 @@ constexpr double kExpensiveSwitchShare = 0.01;
 // and more than this share of all time; otherwise scans for threads would cost as much.
 constexpr double kMinSwitchShare = 0.001;
 constexpr uint64_t kComparisonIntervalNs = 1'000'000'000;
+// So long after the start, an observer of mappings is started.
+constexpr uint64_t kObserverAfterNs = 10'000'000;
 // Time until the first comparison, which is short because many processes live only for seconds. It
 // doubles up to the interval: at first a server may be waiting for its client.
 constexpr uint64_t kFirstComparisonNs = 50'000'000;
@@ -194,8 +196,9 @@ const char* NameBreakpoints() {
 }
 
 // Forked processes take what the first one has measured.
-ProcessorTiming MeasureOnceFor(const SharedStart* shared) {
-  if (shared == nullptr) return MeasureProcessor();
+ProcessorTiming TimingFor(const BackendConfig& config) {
+  if (config.processor != nullptr) return UsableHere(*config.processor);
+  if (config.shared_start == nullptr) return MeasureProcessor();
   static const ProcessorTiming measured = MeasureProcessor();
   return measured;
 }
@@ -215,6 +218,11 @@ int SwbtBackend::DrainIntervalMs() const {
   if (may_replace_events_) {
     const uint64_t until_next_ns = ComparisonIntervalNs(ClockNs(CLOCK_MONOTONIC));
     interval_ms = std::min(interval_ms, static_cast<int>(until_next_ns / 1'000'000) + 1);
+  }
+  const uint64_t age_ns = ClockNs(CLOCK_MONOTONIC) - start_ns_;
+  if (will_observe_ && age_ns < kObserverAfterNs) {
+    interval_ms =
+        std::min(interval_ms, static_cast<int>((kObserverAfterNs - age_ns) / 1'000'000) + 1);
   }
   if (threads_inherit_) return interval_ms;
   const uint64_t last_birth_ns = std::max(start_ns_, last_birth_ns_);
@@ -301,16 +309,10 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   const bool may_have_timers = MayReplaceEvents(config);
   samples_by_event_ = has_events_ && !(may_have_timers && PrefersTimers());
   may_replace_events_ = samples_by_event_ && may_have_timers;
-  if (samples_by_event_) {
-    // Without an observer, mappings are compared each second.
-    observer_ = std::make_unique<PerfBackend>(SourceKind::kNone);
-    BackendConfig observed;
-    observed.max_buffer_bytes = config.max_buffer_bytes;
-    BackendChoice ignored;
-    if (!observer_->Start(observed, excluded, &ignored).ok()) {
-      observer_.reset();
-    }
-  }
+  // What memory there may be is divided here.
+  const bool observes_at_once = config.max_buffer_bytes != 0;
+  will_observe_ = samples_by_event_ && !observes_at_once;
+  if (samples_by_event_ && observes_at_once) StartObserver(config.max_buffer_bytes);
   PrepareWeights(config);
   start_ns_ = ClockNs(CLOCK_MONOTONIC);
   switch_cost_.Begin(0, only_threads_, excluded, samples_by_event_ ? switch_ns_ : 0);
@@ -360,13 +362,41 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   return status;
 }
 
+// Without an observer, mappings are compared each second.
+void SwbtBackend::StartObserver(size_t max_buffer_bytes) {
+  will_observe_ = false;
+  observer_ = std::make_unique<PerfBackend>(SourceKind::kNone, CpuEvents{});
+  BackendConfig observed;
+  observed.max_buffer_bytes = max_buffer_bytes;
+  BackendChoice ignored;
+  if (!observer_->Start(observed, excluded_, &ignored).ok()) observer_.reset();
+}
+
+// A process that ends before does not pay for an observer, which has a buffer for each CPU.
+void SwbtBackend::StartObserverInTime(EventSink* sink) {
+  if (!will_observe_ || ClockNs(CLOCK_MONOTONIC) - start_ns_ < kObserverAfterNs) return;
+  if (CountSeccompFilters() > seccomp_filters_) return EndForFilter();
+  StartObserver(0);
+  if (observer_ == nullptr) return;
+  // The observer does not know what was before it.
+  mapping_watch_.Compare(sink);
+  const StatusOr<std::vector<pid_t>> threads = ListThreads(0);
+  if (!threads.ok()) return;
+  const auto pid = static_cast<uint32_t>(::getpid());
+  for (const pid_t tid : *threads) {
+    if (tid == excluded_) continue;
+    const std::string name = ThreadName(0, tid);
+    if (!name.empty()) sink->OnThreadName(pid, static_cast<uint32_t>(tid), name);
+  }
+}
+
 // Bursts of a clock weigh by their time.
 void SwbtBackend::PrepareWeights(const BackendConfig& config) {
   trace::CodeCache* code_cache = trace::Tracer::Get().code_cache();
   max_known_threads_ = kMinKnownThreads;
   std::optional<ProcessorTiming> processor;
   if (trigger_.IsClock()) {
-    processor = assumed_processor_ ? *assumed_processor_ : MeasureOnceFor(shared_start_);
+    processor = assumed_processor_ ? *assumed_processor_ : TimingFor(config);
   }
   code_cache->SetAccessTiming(processor ? processor->accesses : trace::AccessTiming{});
   const uint64_t of_observer = observer_ != nullptr ? observer_->BufferBytes() : 0;
@@ -699,7 +729,7 @@ StatusOr<std::map<pid_t, ThreadSampler>> SwbtBackend::OpenTimers() {
 }
 
 void SwbtBackend::ReplaceEventsByTimers(std::map<pid_t, ThreadSampler> timers, EventSink* sink) {
-  may_replace_events_ = samples_by_event_ = threads_inherit_ = false;
+  may_replace_events_ = samples_by_event_ = threads_inherit_ = will_observe_ = false;
   samplers_ = std::move(timers);
   switch_cost_.End();
   if (observer_ == nullptr) return;
@@ -762,6 +792,7 @@ void SwbtBackend::Drain(EventSink* sink) {
     if (mappings_are_old && CountSeccompFilters() > seccomp_filters_) EndForFilter();
     CheckUserfaultfd();
     ReplaceEventsIfSwitchesAreExpensive(sink);
+    StartObserverInTime(sink);
   }
   const bool take_unfinished = !tracer.is_enabled() && all_handlers_ended_;
   tracer.Drain(take_unfinished, [&](const trace::BurstView& view) { DeliverBurst(view, sink); });

@@ -101,6 +101,8 @@ class SwbtBackend : public Backend {
   void ReplaceEventsIfSwitchesAreExpensive(EventSink* sink);
   StatusOr<std::map<pid_t, ThreadSampler>> OpenTimers();
   void ReplaceEventsByTimers(std::map<pid_t, ThreadSampler> timers, EventSink* sink);
+  void StartObserver(size_t max_buffer_bytes);
+  void StartObserverInTime(EventSink* sink);
   void EndEarly(const char* reason);
   void EndForFilter();
   void DeliverMappingsFor(std::span<const TakenBranch> branches, EventSink* sink);
@@ -179,6 +181,7 @@ class SwbtBackend : public Backend {
   RseqSections rseq_sections_;
   std::map<uint64_t, std::string> disagreement_names_;  // by address, as of the first disagreement
   std::unique_ptr<PerfBackend> observer_;  // of mappings and new threads, if there are perf events
+  bool will_observe_ = false;              // it is not started yet
   MappingWatch mapping_watch_{0};          // without an observer
   bool may_compare_mappings_ = false;      // in this Drain, for code that it does not know
   bool all_handlers_ended_ = true;

@@ -1,14 +1,14 @@
-// Reads cpuid, which is a trap to a hypervisor, of some microseconds. __get_cpuid executes it
-// twice, the first time for the highest leaf.
+// Reads cpuid, which is a trap to a hypervisor, of some microseconds.
+//
+// A process may take what another one has read, for leaves that say the same on all processors of a
+// machine.
 //
 // Contract: the functions may be called in signal handlers and by any thread.
 #ifndef HBBP_LIB_BASE_CPUID_H_
 #define HBBP_LIB_BASE_CPUID_H_
 
-#include <cpuid.h>
-
-#include <atomic>
 #include <cstdint>
+#include <iterator>
 
 namespace hbbp {
 
@@ -19,26 +19,30 @@ struct CpuidLeaf {
   uint32_t edx = 0;
 };
 
-// Returns the highest leaf of the range that begins at `first`, which is 0 or 0x80000000.
-inline uint32_t HighestCpuidLeaf(uint32_t first) {
-  static constinit std::atomic<uint32_t> known[2] = {};
-  std::atomic<uint32_t>& highest = known[first != 0 ? 1 : 0];
-  uint32_t leaf = highest.load(std::memory_order_relaxed);
-  if (leaf != 0) return leaf;
-  leaf = __get_cpuid_max(first, nullptr);
-  highest.store(leaf, std::memory_order_relaxed);
-  return leaf;
-}
+struct CpuidNumber {
+  uint32_t leaf;
+  uint32_t subleaf;
+};
+
+// The leaves that the library reads at each start: vendor, features, and where the components of
+// the XSAVE area are that programs use.
+inline constexpr CpuidNumber kCpuidAtStart[] = {{0, 0},   {1, 0},         {7, 0},   {7, 1},
+                                                {0xd, 2}, {0xd, 5},       {0xd, 6}, {0xd, 7},
+                                                {0xd, 9}, {0x80000001, 0}};
+
+// CpuidAtStart has the leaves of kCpuidAtStart, in that order.
+struct CpuidAtStart {
+  CpuidLeaf leaves[std::size(kCpuidAtStart)];
+};
+
+CpuidAtStart ReadCpuidAtStart();
+
+// ReadCpuid returns these from now on, without asking the processor. They must stay as they are.
+// Call it before there are threads that read.
+void SetKnownCpuid(const CpuidAtStart* known);
 
 // Returns zeros for a leaf that the processor does not have.
-inline CpuidLeaf ReadCpuid(uint32_t leaf, uint32_t subleaf = 0) {
-  CpuidLeaf read;
-  const uint32_t first = leaf & 0x80000000;
-  if (leaf <= HighestCpuidLeaf(first)) {
-    __cpuid_count(leaf, subleaf, read.eax, read.ebx, read.ecx, read.edx);
-  }
-  return read;
-}
+CpuidLeaf ReadCpuid(uint32_t leaf, uint32_t subleaf = 0);
 
 }  // namespace hbbp
 

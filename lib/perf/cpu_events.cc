@@ -142,7 +142,7 @@ CpuIdentity IdentifyCpu() {
 }  // namespace
 
 // It is asked once, because a hypervisor takes some microseconds for it.
-CpuIdentity ThisCpu() {
+const CpuIdentity& ThisCpu() {
   static const CpuIdentity cpu = IdentifyCpu();
   return cpu;
 }

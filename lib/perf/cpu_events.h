@@ -17,8 +17,8 @@ struct CpuIdentity {
   unsigned model = 0;
 };
 
-// Returns the identity of the CPU that the calling thread runs on.
-CpuIdentity ThisCpu();
+// Returns the identity of the CPU that the first caller ran on.
+const CpuIdentity& ThisCpu();
 
 // PmuEvent is an event as one PMU counts it; a hybrid processor has a PMU for each kind of core.
 struct PmuEvent {

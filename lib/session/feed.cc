@@ -29,7 +29,7 @@ constexpr uint32_t kMaxType = 0xffff;
 constexpr size_t kFirstSampleEvent = size_t{1} << 32;
 
 std::string IdOfThisCpu() {
-  const CpuIdentity cpu = ThisCpu();
+  const CpuIdentity& cpu = ThisCpu();
   return cpu.vendor + "," + std::to_string(cpu.family) + "," + std::to_string(cpu.model);
 }
 

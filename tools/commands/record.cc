@@ -12,10 +12,13 @@
 #include <functional>
 #include <utility>
 
+#include "backends/processor_timing.h"
 #include "base/clock.h"
+#include "base/cpuid.h"
 #include "base/own_status.h"
 #include "command.h"
 #include "install_paths.h"
+#include "preload/machine_facts.h"
 #include "preload/options.h"
 #include "profile_view.h"
 #include "record/collect.h"
@@ -37,13 +40,16 @@ constexpr char kName[] = "record";
 constexpr char kPreloadFile[] = "libhbbp-preload.so";
 constexpr char kPreloadFileOfSwbt[] = "libhbbp-preload-swbt.so";
 
+bool MayTrace(const RecordOptions& record) {
+  const hbbp_source_kind source = SessionOptionsOf(record).source;
+  return source == HBBP_SOURCE_SWBT || source == HBBP_SOURCE_AUTO ||
+         source == HBBP_SOURCE_EBS_AND_SWBT;
+}
+
 // The library is next to the command in a build tree, and below the library directory when
 // installed.
 StatusOr<std::string> FindPreloadLibrary(const RecordOptions& record) {
-  const hbbp_source_kind source = SessionOptionsOf(record).source;
-  const bool may_trace = source == HBBP_SOURCE_SWBT || source == HBBP_SOURCE_AUTO ||
-                         source == HBBP_SOURCE_EBS_AND_SWBT;
-  const char* const file = may_trace ? kPreloadFileOfSwbt : kPreloadFile;
+  const char* const file = MayTrace(record) ? kPreloadFileOfSwbt : kPreloadFile;
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
   if (error) return ErrnoStatus(error.value(), "/proc/self/exe");
@@ -70,6 +76,13 @@ StatusOr<std::string> FindPreloadLibrary(const RecordOptions& record) {
 uint64_t DeadlineNs(double duration_s) {
   if (duration_s <= 0) return 0;
   return ClockNs(CLOCK_MONOTONIC) + static_cast<uint64_t>(duration_s * 1e9);
+}
+
+std::string TextOfMachine(const RecordOptions& record) {
+  preload::MachineFacts facts;
+  facts.cpuid = ReadCpuidAtStart();
+  if (MayTrace(record)) facts.timing = MeasureProcessorWell();
+  return ToText(facts);
 }
 
 Environment EnvironmentFor(const RecordOptions& record, const std::string& preload_library,
@@ -109,6 +122,7 @@ Environment EnvironmentFor(const RecordOptions& record, const std::string& prelo
           {preload::kDirectoryVariable, directory},
           {preload::kIgnoredVariable, preload::kNoneIgnored},
           {preload::kFiltersVariable, std::to_string(CountSeccompFilters())},
+          {preload::kMachineVariable, TextOfMachine(record)},
           {preload::kSessionVariable, session}};
 }
 

@@ -49,9 +49,59 @@ bool IsOwnLoader(const char* path) {
   return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
+// FileParts reads small parts of a file, which lie close together, by few system calls.
+class FileParts {
+ public:
+  explicit FileParts(int fd) : fd_(fd) {}
+
+  // Returns how much it has read, less than `size` at the end of the file.
+  size_t Read(uint64_t offset, void* to, size_t size) {
+    if (size > kWindowBytes - kAlignment) return ReadPast(offset, to, size);
+    const Window& window = WindowWith(offset, size);
+    const uint64_t skipped = offset - window.begin;
+    if (skipped >= window.bytes) return 0;
+    const size_t got = window.bytes - skipped < size ? window.bytes - skipped : size;
+    ::memcpy(to, window.data + skipped, got);
+    return got;
+  }
+
+ private:
+  static constexpr size_t kWindowBytes = 1024;
+  static constexpr size_t kAlignment = 256;
+  static constexpr unsigned kWindows = 4;
+
+  struct Window {
+    uint64_t begin = UINT64_MAX;
+    size_t bytes = 0;
+    uint8_t data[kWindowBytes];
+  };
+
+  size_t ReadPast(uint64_t offset, void* to, size_t size) const {
+    const ssize_t got = ::pread(fd_, to, size, static_cast<off_t>(offset));
+    return got < 0 ? 0 : static_cast<size_t>(got);
+  }
+
+  const Window& WindowWith(uint64_t offset, size_t size) {
+    for (const Window& window : windows_) {
+      const uint64_t skipped = offset - window.begin;
+      if (offset >= window.begin && skipped < kWindowBytes && size <= kWindowBytes - skipped) {
+        return window;
+      }
+    }
+    Window& window = windows_[next_++ % kWindows];
+    window.begin = offset & ~uint64_t{kAlignment - 1};
+    window.bytes = ReadPast(window.begin, window.data, kWindowBytes);
+    return window;
+  }
+
+  const int fd_;
+  unsigned next_ = 0;
+  Window windows_[kWindows];
+};
+
 class ElfFile {
  public:
-  explicit ElfFile(int fd) : fd_(fd) {}
+  explicit ElfFile(int fd) : parts_(fd) {}
 
   ExecTarget Classify() {
     if (!Read(0, &header_)) return ExecTarget::kOrdinary;
@@ -78,21 +128,21 @@ class ElfFile {
   }
 
  private:
-  bool Read(uint64_t offset, void* to, size_t size) const {
-    return ::pread(fd_, to, size, static_cast<off_t>(offset)) == static_cast<ssize_t>(size);
+  bool Read(uint64_t offset, void* to, size_t size) {
+    return parts_.Read(offset, to, size) == size;
   }
   template <typename Object>
-  bool Read(uint64_t offset, Object* object) const {
+  bool Read(uint64_t offset, Object* object) {
     return Read(offset, object, sizeof(*object));
   }
 
-  bool ReadProgramHeader(size_t index, Elf64_Phdr* program_header) const {
+  bool ReadProgramHeader(size_t index, Elf64_Phdr* program_header) {
     return index < header_.e_phnum && header_.e_phentsize == sizeof(Elf64_Phdr) &&
            Read(header_.e_phoff + index * sizeof(Elf64_Phdr), program_header);
   }
 
   // Returns UINT64_MAX for an address outside of the file.
-  uint64_t FileOffset(uint64_t address) const {
+  uint64_t FileOffset(uint64_t address) {
     Elf64_Phdr program_header;
     for (size_t i = 0; ReadProgramHeader(i, &program_header); ++i) {
       if (program_header.p_type != PT_LOAD) continue;
@@ -104,9 +154,9 @@ class ElfFile {
 
   // Reads a string, cut to the size of the buffer.
   template <size_t size>
-  bool ReadString(uint64_t offset, char (&text)[size]) const {
-    const ssize_t got = ::pread(fd_, text, size - 1, static_cast<off_t>(offset));
-    if (got <= 0) return false;
+  bool ReadString(uint64_t offset, char (&text)[size]) {
+    const size_t got = parts_.Read(offset, text, size - 1);
+    if (got == 0) return false;
     text[got] = '\0';
     return true;
   }
@@ -132,12 +182,12 @@ class ElfFile {
     return false;
   }
 
-  bool ReadDynamic(const Elf64_Phdr& dynamic, size_t index, Elf64_Dyn* entry) const {
+  bool ReadDynamic(const Elf64_Phdr& dynamic, size_t index, Elf64_Dyn* entry) {
     return Read(dynamic.p_offset + index * sizeof(Elf64_Dyn), entry) && entry->d_tag != DT_NULL;
   }
 
   // Looks a symbol up in the table DT_GNU_HASH, without its filter.
-  bool Defines(uint64_t table, const char* symbol) const {
+  bool Defines(uint64_t table, const char* symbol) {
     struct {
       uint32_t bucket_count, first_symbol, filter_words, filter_shift;
     } head;
@@ -158,14 +208,14 @@ class ElfFile {
     return false;
   }
 
-  bool HasName(uint32_t index, const char* symbol) const {
+  bool HasName(uint32_t index, const char* symbol) {
     Elf64_Sym entry;
     char name[32];
     return Read(symbols_ + uint64_t{index} * sizeof(entry), &entry) &&
            ReadString(strings_ + entry.st_name, name) && ::strcmp(name, symbol) == 0;
   }
 
-  const int fd_;
+  FileParts parts_;
   Elf64_Ehdr header_ = {};
   uint64_t strings_ = UINT64_MAX;
   uint64_t symbols_ = UINT64_MAX;

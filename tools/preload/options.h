@@ -31,6 +31,10 @@ inline constexpr char kFiltersVariable[] = "HBBP_PRELOAD_FILTERS";
 // max-overhead max-memory kept-burst-bytes [event-name]"; max-overhead in parts of kOverheadUnit.
 inline constexpr char kSessionVariable[] = "HBBP_PRELOAD_SESSION";
 
+// What `hbbp record` has found out about the machine (machine_facts.h). Without it, each image asks
+// and measures itself.
+inline constexpr char kMachineVariable[] = "HBBP_PRELOAD_MACHINE";
+
 // A whole number does not depend on the locale of the program.
 inline constexpr double kOverheadUnit = 1e9;
 

@@ -21,6 +21,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <new>
+#include <optional>
 #include <string>
 
 #include "base/clock.h"
@@ -29,6 +30,7 @@
 #include "collect/data_attribution.h"
 #include "collect/first_bursts.h"
 #include "preload/image_profile.h"
+#include "preload/machine_facts.h"
 #include "preload/options.h"
 #include "preload/own_memory.h"
 #include "preload/seccomp_filter.h"
@@ -118,6 +120,17 @@ ImageSettings SettingsFromEnvironment() {
   return settings;
 }
 
+// They stay, as ReadCpuid and handlers use them.
+const MachineFacts* FactsFromEnvironment() {
+  const char* const text = std::getenv(kMachineVariable);
+  if (text == nullptr) return nullptr;
+  const std::optional<MachineFacts> read = ReadMachineFacts(text);
+  if (!read) return nullptr;
+  static const MachineFacts facts = *read;
+  SetKnownCpuid(&facts.cpuid);
+  return &facts;
+}
+
 bool IsRoot() {
   const char* root = std::getenv(kRootVariable);
   return root != nullptr && std::atoi(root) == ::getpid();
@@ -166,6 +179,8 @@ void StartImage() {
   settings.session.has_checkpoint_at_start = is_root;
   if (start_of_forked == nullptr) start_of_forked = MapSharedStart();
   settings.session.backend.shared_start = start_of_forked;
+  const MachineFacts* const facts = FactsFromEnvironment();
+  if (facts != nullptr && facts->timing) settings.session.backend.processor = &*facts->timing;
   current = new ImageProfile(directory, ImageName(), settings);
   if (is_root) {
     StartRoot(directory);

@@ -3,6 +3,7 @@
 #include "backends/burst_time.h"
 
 #include <immintrin.h>
+#include <sys/prctl.h>
 
 #include <algorithm>
 #include <array>
@@ -647,8 +648,24 @@ TEST_CASE("exceptions of floating point that the program has enabled do not end 
   CHECK(after == (0x1f80u & ~unsigned{_MM_MASK_MASK}));
 }
 
+TEST_CASE("what another process has measured by ticks is of no use where they may not be read") {
+  ProcessorTiming measured = MeasureProcessor();
+  measured.may_read_ticks = true;
+  measured.accesses.hit = 40;
+  int mode = PR_TSC_ENABLE;
+  REQUIRE(::prctl(PR_GET_TSC, &mode) == 0);
+  REQUIRE(::prctl(PR_SET_TSC, PR_TSC_SIGSEGV) == 0);
+  const ProcessorTiming refused = UsableHere(measured);
+  REQUIRE(::prctl(PR_SET_TSC, mode) == 0);
+  CHECK_FALSE(refused.may_read_ticks);
+  CHECK(refused.accesses == trace::AccessTiming());
+  CHECK(refused.load == measured.load);
+  if (mode == PR_TSC_ENABLE) CHECK(UsableHere(measured).accesses == measured.accesses);
+}
+
 TEST_CASE("the processor is measured plausibly") {
-  const ProcessorTiming timing = MeasureProcessor();
+  const bool well = GENERATE(false, true);
+  const ProcessorTiming timing = well ? MeasureProcessorWell() : MeasureProcessor();
   CHECK(timing.ns_per_cycle > 0.1);
   CHECK(timing.ns_per_cycle < 20);
   CHECK(timing.instructions_per_cycle >= 3);
