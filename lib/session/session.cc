@@ -31,7 +31,7 @@ namespace {
 
 constexpr uint64_t kSecondNs = 1'000'000'000;
 
-// Waits until the word is no longer `expected`, or for so long; may end early.
+// Waits until the word is no longer `expected`, or for so long, less than a second; may end early.
 void WaitForChange(const std::atomic<uint32_t>& word, uint32_t expected, int milliseconds) {
   const timespec timeout = {0, static_cast<long>(milliseconds) * 1'000'000};
   ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, &timeout, nullptr, 0);
@@ -111,11 +111,9 @@ Status Session::Start() {
 }
 
 Status Session::BeginRun() {
-  {
-    std::unique_lock<std::mutex> data(data_);
-    attach_ended_signal_.wait(data, [this] { return attach_ended_; });
-    HBBP_RETURN_IF_ERROR(attach_status_);
-  }
+  constexpr int kAnyTimeMs = 900;
+  while (attach_ended_ == 0) WaitForChange(attach_ended_, 0, kAnyTimeMs);
+  HBBP_RETURN_IF_ERROR(attach_status_);
   return StartExternalSources();
 }
 
@@ -460,11 +458,8 @@ void Session::ReadCommandOfOther() {
 
 Status Session::StartWorker() {
   worker_should_end_ = false;
-  {
-    std::lock_guard data(data_);
-    attach_ended_ = false;
-    attach_status_ = OkStatus();
-  }
+  attach_ended_ = 0;
+  attach_status_ = OkStatus();
   worker_is_alive_ = true;
   const StatusOr<pthread_t> worker = StartWorkerThread(&WorkerMain, this);
   if (!worker.ok()) {
@@ -480,7 +475,7 @@ void Session::AttachInCaller() {
   constexpr pid_t kNoThread = 0;
   std::lock_guard data(data_);
   attach_status_ = AttachAndLog(kNoThread);
-  attach_ended_ = true;
+  attach_ended_ = 1;
   is_started_ = true;
 }
 
@@ -534,11 +529,8 @@ void Session::RunWorker() {
   }
   if (status.ok() && settings_.has_checkpoint_at_start) TakeCheckpoint(CheckpointKind::kPeriodic);
   log_.Flush();  // before Start() returns
-  {
-    std::lock_guard data(data_);
-    attach_ended_ = true;
-    attach_ended_signal_.notify_all();
-  }
+  attach_ended_ = 1;
+  WakeAllWaiters(attach_ended_);
   if (status.ok()) DrainWhateverMemoryThereIs();
   worker_is_alive_ = false;
   if (!worker_should_end_) SessionRegistry::Get().EndWorkerOfEndedProgram();
@@ -730,7 +722,6 @@ void Session::ResetInChild() {
   has_counts_of_parent_ = true;
   wakeup_->Reset();
   // Destroying it would wait for the threads that wait for it, which are not here.
-  new (&attach_ended_signal_) std::condition_variable();
   new (&settled_) std::condition_variable();
   new (&drain_ended_) std::condition_variable();
   is_in_drain_ = false;

@@ -199,10 +199,11 @@ class Session : private ForkParticipant {
   std::atomic<uint32_t> checkpoints_asked_{0};
   std::atomic<uint32_t> checkpoints_done_{0};
 
-  Mutex data_;  // all below
-  std::condition_variable attach_ended_signal_;
-  bool attach_ended_ = false;
+  // Status of the attempt of a worker, once that has ended.
+  std::atomic<uint32_t> attach_ended_{0};
   Status attach_status_;
+
+  Mutex data_;  // all below
   bool running_ = false;
   std::unique_ptr<Backend> backend_;
   SessionLog log_;
