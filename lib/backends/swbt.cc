@@ -981,6 +981,7 @@ void SwbtBackend::AppendDisagreements(Counters* counters) {
 // new mappings to a sink.
 Status SwbtBackend::RefreshMappings(EventSink* sink) {
   last_mappings_ns_ = ClockNs(CLOCK_MONOTONIC);
+  trace::Tracer::Get().GiveBackAddressSpace(false);
   HBBP_ASSIGN_OR_RETURN(const std::vector<Mapping> mappings, ReadProcessMaps(0));
   if (observer_ == nullptr) mapping_watch_.Compare(mappings, sink);
   std::vector<trace::ForbiddenRange> forbidden;

@@ -61,6 +61,11 @@ void BurstRecorder::GrowAhead() {
   (void)buffer_memory_.Use(buffers * sizeof(BurstBuffer));
 }
 
+void BurstRecorder::GiveBack(uint32_t threads) {
+  const uint32_t count = threads * kBuffersPerThread + kBuffersWhenShort;
+  buffer_memory_.GiveBack(count * sizeof(BurstBuffer));
+}
+
 void BurstRecorder::SetLimits(const BurstLimits& limits, RecordedKinds recorded) {
   constexpr uint32_t kAccessesPerBranch = 4;
   constexpr uint32_t kValuesPerBranch = 1;

@@ -76,6 +76,8 @@ class BurstRecorder {
   bool Reserve(uint32_t max_threads, bool is_short);
   void Release();  // call it after Reserve, also if that failed
   void GrowAhead();
+  // Gives back address space beyond the minimum for so many threads that is not in use.
+  void GiveBack(uint32_t threads);
   bool Owns(uint64_t address) const { return buffer_memory_.Contains(address); }
 
   // From now on; bursts that record accesses or values need more room.

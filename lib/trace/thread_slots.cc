@@ -64,6 +64,12 @@ void ThreadSlots::GrowAhead() {
   (void)alternate_stacks_.Use(threads * kAlternateStackBytes);
 }
 
+void ThreadSlots::GiveBack(uint32_t threads) {
+  slot_memory_.GiveBack(threads * sizeof(ThreadSlot));
+  alternate_stacks_.GiveBack(threads * kAlternateStackBytes);
+  handler_times_memory_.GiveBack(threads * sizeof(HandlerTimes));
+}
+
 bool ThreadSlots::Owns(uint64_t address) const {
   return slot_memory_.Contains(address) || alternate_stacks_.Contains(address) ||
          handler_times_memory_.Contains(address);

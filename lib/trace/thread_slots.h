@@ -37,6 +37,8 @@ class ThreadSlots {
   // Makes room for threads that may start before the next call. A handler requests again what is
   // unavailable now.
   void GrowAhead();
+  // Gives back address space that is reserved for more threads than these, and not in use.
+  void GiveBack(uint32_t threads);
   // Returns whether the address is in one of these tables.
   bool Owns(uint64_t address) const;
 

@@ -225,6 +225,15 @@ void Tracer::GrowAhead() {
   code_cache_->GrowAhead();
 }
 
+void Tracer::GiveBackAddressSpace(bool will_limit) {
+  if (!slots_.are_reserved() || !(will_limit || AddressSpaceIsShort())) return;
+  if (is_giving_back_.exchange(true)) return;
+  slots_.GiveBack(kThreadsWhenShort);
+  recorder_.GiveBack(kThreadsWhenShort);
+  code_cache_->GiveBack(kCodeCacheBytesWhenShort);
+  is_giving_back_ = false;
+}
+
 int Tracer::Open(const TracerConfig& config) {
   if (is_open_.exchange(true)) return EBUSY;
   PrepareSignalContext();

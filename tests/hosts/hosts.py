@@ -37,7 +37,7 @@ SMALL = [
     small('filtered', 'strict', suffix=' strict', why_no_restart=ONE_THREAD),
     small('forks_in_handler', 100, why_no_restart=ONE_THREAD),
     small('load_libraries', '{library}', 2000, why_no_restart='it keeps an address range of each round'),
-    small('narrow_limits', 'memory', 6000, suffix=' memory'),
+    small('narrow_limits', 'memory', 6000, suffix=' memory', why_no_restart='it is up to a second until sessions give address space back'),
     small('narrow_limits', 'files', 1000, suffix=' files', why_no_restart='sessions open files when they start'),
     small('narrow_limits', 'close', 5000, suffix=' close', why_no_restart='sessions open files when they start'),
     small('narrow_limits', 'lock', 6000, suffix=' lock'),

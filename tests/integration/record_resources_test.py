@@ -100,6 +100,24 @@ class RecordResourcesTest(record_support.RecordTest):
         self.assertEqual(result.stdout, f'{sum(i * i for i in range(1000000))}\n')
         self.assert_traced()
 
+    def test_limits_its_address_space_while_it_runs(self):
+        """Tables that were reserved before are given back, so that the program has what it has alone."""
+        limits = {'setrlimit': 'resource.setrlimit(resource.RLIMIT_AS, (limit, limit))',
+                  'prlimit': 'resource.prlimit(0, resource.RLIMIT_AS, (limit, limit))'}
+        for source in ('ebs', 'swbt'):
+            for name, limited in limits.items():
+                script = (f'import resource; limit = 128 << 20; {limited}; memory = bytearray(48 << 20); '
+                          'print(len(memory), sum(i * i for i in range(2000000)))')
+                with self.subTest(source=source, function=name):
+                    plain = subprocess.run([sys.executable, '-c', script], capture_output=True, text=True,
+                                           check=True)
+                    result = self.run_tool('record', '--source', source, '-e', 'task-clock', '-c', PERIOD_NS,
+                                           '-o', self.file, '--', sys.executable, '-c', script)
+                    self.assertEqual(result.returncode, 0, result)
+                    self.assertEqual(result.stdout, plain.stdout)
+                    [found] = self.info(self.file)['sources']
+                    self.assertGreater(found['samples'] + found['taken_branches'], 0, found)
+
 
 if __name__ == '__main__':
     record_support.main(RecordResourcesTest)

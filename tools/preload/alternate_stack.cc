@@ -29,6 +29,7 @@
 #include <cstdint>
 
 #include "base/raw_syscall.h"
+#include "preload/address_space.h"
 #include "preload/lock_memory.h"
 #include "preload/own_process.h"
 #include "preload/seccomp_filter.h"
@@ -178,6 +179,7 @@ __attribute__((constructor)) void ListOwnMemory() {
   hbbp::preload::is_own_memory = [](uint64_t address) {
     return hbbp::trace::Tracer::Get().Owns(address);
   };
+  hbbp::preload::give_back_tables = [] { hbbp::trace::Tracer::Get().GiveBackAddressSpace(true); };
 }
 
 }  // namespace

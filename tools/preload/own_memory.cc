@@ -226,6 +226,17 @@ ForkAtAnyPoint::ForkAtAnyPoint() { forks_at_any_point = true; }
 
 ForkAtAnyPoint::~ForkAtAnyPoint() { forks_at_any_point = false; }
 
+// It may be called in a handler that has interrupted the owner of the lock.
+void GiveBackOwnMemory() {
+  if (::pthread_mutex_trylock(&mutex) != 0) return;
+  const auto left = static_cast<size_t>(heap.reserved_end - heap.accessible_end);
+  if (left > kReservedBytesOfLittle) {
+    char* const end = heap.accessible_end + kReservedBytesOfLittle;
+    if (::munmap(end, left - kReservedBytesOfLittle) == 0) heap.reserved_end = end;
+  }
+  ::pthread_mutex_unlock(&mutex);
+}
+
 void StartOwnMemoryAnew() {
   InitMutex();
   heap = {};

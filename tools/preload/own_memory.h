@@ -14,6 +14,9 @@ class ForkAtAnyPoint {
   ForkAtAnyPoint& operator=(const ForkAtAnyPoint&) = delete;
 };
 
+// Gives back most of the address space that is reserved and was never used.
+void GiveBackOwnMemory();
+
 // Does in the child of such a fork what handlers of pthread_atfork do otherwise.
 void StartOwnMemoryAnew();
 

@@ -64,6 +64,10 @@ class CodeCache {
   // For the worker, at intervals: makes more room than bursts will use before the next call.
   void GrowAhead();
 
+  // Gives back address space beyond so many bytes of blocks that is not in use. The cache is then
+  // full earlier.
+  void GiveBack(size_t bytes) { memory_.GiveBack(HeadBytes() + bytes); }
+
   // For the worker, when the process is long-lived: makes look-ups faster.
   void Prewarm();
 

@@ -23,7 +23,7 @@ void UseHugePages(void* memory, size_t bytes) {
 }
 
 GrowingMemory::GrowingMemory(GrowingMemory&& other) noexcept
-    : start_(other.start_), reserved_(other.reserved_), usable_(other.usable()) {
+    : start_(other.start_), reserved_(other.reserved()), usable_(other.usable()) {
   other.start_ = nullptr;
   other.reserved_ = 0;
   other.usable_ = 0;
@@ -47,16 +47,38 @@ bool GrowingMemory::Reserve(size_t bytes) {
 }
 
 void GrowingMemory::Release() {
-  if (start_ != nullptr) munmap(start_, reserved_);
+  if (start_ != nullptr) munmap(start_, reserved());
   start_ = nullptr;
   reserved_ = 0;
   usable_.store(0, std::memory_order_relaxed);
 }
 
+// Whoever maps something where we have given back must not find it changed by a call of Grow.
+void GrowingMemory::GiveBack(size_t kept) {
+  constexpr int kMaxYields = 1000;
+  const size_t before = reserved();
+  const size_t wanted = RoundUp(kept, kGrowthBytes);
+  if (start_ == nullptr || wanted >= before) return;
+  reserved_.store(wanted);
+  for (int yields = 0; growing_.load() != 0; ++yields) {
+    if (yields == kMaxYields) return reserved_.store(before);
+    RawSyscall(SYS_sched_yield);
+  }
+  const size_t left = usable() > wanted ? usable() : wanted;
+  reserved_.store(left);
+  if (left < before) RawSyscall(SYS_munmap, start_ + left, before - left);
+}
+
+bool GrowingMemory::Grow(size_t bytes) {
+  growing_.fetch_add(1);
+  const bool is_usable = bytes <= reserved_.load() && MakeUsable(bytes);
+  growing_.fetch_sub(1);
+  return is_usable;
+}
+
 // Two threads may grow the memory at the same time, each from the end that it knows, before which
 // all is usable.
-bool GrowingMemory::Grow(size_t bytes) {
-  if (bytes > reserved_) return false;
+bool GrowingMemory::MakeUsable(size_t bytes) {
   const size_t wanted = RoundUp(bytes, kGrowthBytes);
   size_t usable = usable_.load(std::memory_order_acquire);
   if (wanted > usable &&

@@ -31,22 +31,28 @@ class GrowingMemory {
   bool Reserve(size_t bytes);
   void Release();
 
+  // Gives back address space beyond the first `kept` bytes, unless it is usable already. One thread
+  // at a time may call it. If another one stays in the middle of Use, nothing is given back.
+  void GiveBack(size_t kept);
+
   // Returns whether the first `bytes` may be used now. Any thread and handlers may call it; a
   // larger size than before takes a system call.
   bool Use(size_t bytes) { return bytes <= usable_.load(std::memory_order_acquire) || Grow(bytes); }
 
   uint8_t* start() const { return start_; }
   bool Contains(uint64_t address) const {
-    return address - reinterpret_cast<uint64_t>(start_) < reserved_;
+    return address - reinterpret_cast<uint64_t>(start_) < reserved();
   }
-  size_t reserved() const { return reserved_; }
+  size_t reserved() const { return reserved_.load(std::memory_order_relaxed); }
   size_t usable() const { return usable_.load(std::memory_order_relaxed); }
 
  private:
   bool Grow(size_t bytes);
+  bool MakeUsable(size_t bytes);
 
   uint8_t* start_ = nullptr;
-  size_t reserved_ = 0;
+  std::atomic<size_t> reserved_{0};
+  std::atomic<int> growing_{0};  // calls of Grow that have not returned
   std::atomic<size_t> usable_{0};
 };
 

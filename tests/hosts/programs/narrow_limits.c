@@ -1,6 +1,6 @@
 // narrow_limits memory|files|close|lock ROUNDS: a program that limits its own resources while it
 // runs.
-//   memory  RLIMIT_AS, and allocations up to it: as many fail as without a profiler
+//   memory  RLIMIT_AS of little more than it needs, and allocations up to it
 //   files   RLIMIT_NOFILE of 8: open gives the lowest free descriptors and none is missing
 //   close   close_range(3, ~0) and dup2 over any descriptor, over and over
 //   lock    mlockall(MCL_FUTURE)
@@ -22,23 +22,16 @@ static void SetLimit(__rlimit_resource_t resource, rlim_t value) {
   if (setrlimit(resource, &limit) != 0) ++wrong;
 }
 
-static rlim_t AddressSpaceBytes(void) {
-  unsigned long pages = 0;
-  FILE* file = fopen("/proc/self/statm", "r");
-  if (file == NULL || fscanf(file, "%lu", &pages) != 1) ++wrong;
-  if (file != NULL) fclose(file);
-  return pages * 4096;
-}
-
+// A profiler may have reserved several times as much.
 static uint64_t NarrowMemory(long rounds) {
-  enum { kRoomMiB = 64 };
-  SetLimit(RLIMIT_AS, AddressSpaceBytes() + kRoomMiB * (rlim_t)kMiB);
+  enum { kLimitMiB = 96 };
+  SetLimit(RLIMIT_AS, kLimitMiB * (rlim_t)kMiB);
   uint64_t sum = 0;
   for (long round = 0; round < rounds; ++round) {
-    void* too_large = malloc(2 * kRoomMiB * (size_t)kMiB);
+    void* too_large = malloc(kLimitMiB * (size_t)kMiB);
     if (too_large != NULL) ++wrong;
     free(too_large);
-    char* some = malloc(kRoomMiB / 2 * (size_t)kMiB);
+    char* some = malloc(kLimitMiB / 2 * (size_t)kMiB);
     if (some == NULL) {
       ++wrong;
     } else {

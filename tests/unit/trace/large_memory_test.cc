@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
@@ -69,6 +70,53 @@ TEST_CASE("threads may ask for more at the same time") {
   memory.Release();
 }
 
+TEST_CASE("what is reserved and not in use may be given back") {
+  GrowingMemory memory;
+  memory.GiveBack(0);
+  REQUIRE(memory.Reserve(kReserved));
+  REQUIRE(memory.Use(3 << 20));
+  memory.start()[(3 << 20) - 1] = 5;
+  memory.GiveBack(kReserved);
+  CHECK(memory.reserved() == kReserved);
+  memory.GiveBack(8 << 20);
+  CHECK(memory.reserved() == 8 << 20);
+  uint8_t* const behind = memory.start() + (8 << 20);
+  // Others may have it now, and it is not touched.
+  void* const other =
+      ::mmap(behind, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  REQUIRE(other == behind);
+  CHECK_FALSE(memory.Use((8 << 20) + 1));
+  CHECK_FALSE(memory.Contains(reinterpret_cast<uint64_t>(behind)));
+  CHECK(memory.Use(8 << 20));
+  CHECK_FALSE(IsReadable(reinterpret_cast<uint64_t>(behind)));
+  memory.GiveBack(1 << 20);
+  CHECK(memory.reserved() == 8 << 20);
+  CHECK(memory.start()[(3 << 20) - 1] == 5);
+  memory.Release();
+  CHECK(::munmap(other, 4096) == 0);
+}
+
+TEST_CASE("threads may ask for more while it is given back") {
+  for (int round = 0; round < 20; ++round) {
+    GrowingMemory memory;
+    REQUIRE(memory.Reserve(kReserved));
+    std::atomic<bool> was_refused{false};
+    std::thread user([&] {
+      for (size_t bytes = 64 << 10; bytes <= kReserved && !was_refused; bytes += 64 << 10) {
+        was_refused = !memory.Use(bytes);
+        if (!was_refused) memory.start()[bytes - 1] = 1;
+      }
+    });
+    while (memory.usable() < 4 << 20) std::this_thread::yield();
+    memory.GiveBack(1 << 20);
+    const size_t left = memory.reserved();
+    user.join();
+    CHECK(memory.usable() <= left);
+    CHECK(was_refused == (left < kReserved));
+    memory.Release();
+  }
+}
+
 struct Pages {
   long mapped = -1;
   long resident = -1;
@@ -106,6 +154,27 @@ TEST_CASE("where memory is locked, only what may be used is in memory") {
   REQUIRE(WIFEXITED(status));
   if (WEXITSTATUS(status) == kCannotLock) HBBP_SKIP("not so much memory may be locked here");
   CHECK(WEXITSTATUS(status) == 0);
+}
+
+TEST_CASE("the tracer gives back what it has reserved for more threads and code") {
+  if constexpr (kHasSanitizer) HBBP_SKIP("sanitizers take address space without bound");
+  constexpr int kNotOpened = 1, kKeepsTooMuch = 2, kNotOpenedAgain = 3, kGivesBackUnasked = 4;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    constexpr long kPagesOfMegabyte = 256;
+    const long before = PagesInUse().mapped;
+    if (Tracer::Get().Open({}) != 0) ::_exit(kNotOpened);
+    const long opened = PagesInUse().mapped;
+    Tracer::Get().GiveBackAddressSpace(false);
+    if (PagesInUse().mapped != opened) ::_exit(kGivesBackUnasked);
+    Tracer::Get().GiveBackAddressSpace(true);
+    const long left = PagesInUse().mapped;
+    if (left - before > 32 * kPagesOfMegabyte) ::_exit(kKeepsTooMuch);
+    Tracer::Get().Close();
+    if (Tracer::Get().Open({}) != 0) ::_exit(kNotOpenedAgain);
+    ::_exit(PagesInUse().mapped > left ? kKeepsTooMuch : 0);
+  }
+  CHECK(WaitStatus(child) == 0);
 }
 
 TEST_CASE("where there is no address space for the tables, nothing is asked of them") {

@@ -1,0 +1,84 @@
+// The functions that limit the address space of a program (RLIMIT_AS). It knows what it needs
+// itself, and not of our tables, which are reserved for many threads and much code. So before the
+// limit is set, all that is not in use is given back. Where there was a limit from the start, less
+// is reserved.
+#include "preload/address_space.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "preload/image_profile.h"
+#include "preload/next_function.h"
+#include "preload/own_memory.h"
+
+#define HBBP_INTERPOSE __attribute__((visibility("default")))
+
+namespace hbbp::preload {
+
+void (*give_back_tables)() = nullptr;
+
+}  // namespace hbbp::preload
+
+namespace {
+
+struct NextFunctions {
+  int (*setrlimit)(int, const rlimit*);
+  int (*prlimit)(pid_t, int, const rlimit*, rlimit*);
+};
+
+NextFunctions next;
+
+__attribute__((constructor(101))) void LookUpAll() {
+  using hbbp::preload::LookUp;
+  if (next.prlimit != nullptr) return;
+  LookUp("setrlimit", &next.setrlimit);
+  LookUp("prlimit", &next.prlimit);
+}
+
+void GiveBackBefore(int resource, const rlimit* limit) {
+  if (resource != RLIMIT_AS || limit == nullptr || limit->rlim_cur == RLIM_INFINITY) return;
+  // A child of vfork shares the memory of its parent, which has no limit.
+  if (!hbbp::preload::IsImageHere()) return;
+  const int saved_errno = errno;
+  if (hbbp::preload::give_back_tables != nullptr) hbbp::preload::give_back_tables();
+  hbbp::preload::GiveBackOwnMemory();
+  errno = saved_errno;
+}
+
+int Set(int resource, const rlimit* limit) {
+  LookUpAll();
+  GiveBackBefore(resource, limit);
+  return next.setrlimit(resource, limit);
+}
+
+int SetOf(pid_t pid, int resource, const rlimit* limit, rlimit* before) {
+  LookUpAll();
+  if (pid == 0 || pid == ::getpid()) GiveBackBefore(resource, limit);
+  return next.prlimit(pid, resource, limit, before);
+}
+
+}  // namespace
+
+// Those with 64 in their names are the same functions here. These are not defined under the names
+// of <sys/resource.h>, whose types of arguments depend on the language.
+extern "C" {
+
+HBBP_INTERPOSE int HbbpSetLimit(int resource, const rlimit* limit) __asm__("setrlimit");
+HBBP_INTERPOSE int HbbpSetLimit64(int resource, const rlimit* limit) __asm__("setrlimit64");
+HBBP_INTERPOSE int HbbpSetLimitOf(pid_t pid, int resource, const rlimit* limit,
+                                  rlimit* before) __asm__("prlimit");
+HBBP_INTERPOSE int HbbpSetLimitOf64(pid_t pid, int resource, const rlimit* limit,
+                                    rlimit* before) __asm__("prlimit64");
+
+int HbbpSetLimit(int resource, const rlimit* limit) { return Set(resource, limit); }
+int HbbpSetLimit64(int resource, const rlimit* limit) { return Set(resource, limit); }
+int HbbpSetLimitOf(pid_t pid, int resource, const rlimit* limit, rlimit* before) {
+  return SetOf(pid, resource, limit, before);
+}
+int HbbpSetLimitOf64(pid_t pid, int resource, const rlimit* limit, rlimit* before) {
+  return SetOf(pid, resource, limit, before);
+}
+
+}  // extern "C"
