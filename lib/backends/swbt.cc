@@ -365,11 +365,11 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
 // Without an observer, mappings are compared each second.
 void SwbtBackend::StartObserver(size_t max_buffer_bytes) {
   will_observe_ = false;
-  observer_ = std::make_unique<PerfBackend>(SourceKind::kNone, CpuEvents{});
+  auto observer = std::make_unique<PerfBackend>(SourceKind::kNone, CpuEvents{});
   BackendConfig observed;
   observed.max_buffer_bytes = max_buffer_bytes;
   BackendChoice ignored;
-  if (!observer_->Start(observed, excluded_, &ignored).ok()) observer_.reset();
+  if (observer->Start(observed, excluded_, &ignored).ok()) observer_ = std::move(observer);
 }
 
 // A process that ends before does not pay for an observer, which has a buffer for each CPU.
@@ -981,7 +981,7 @@ void SwbtBackend::AppendDisagreements(Counters* counters) {
 // new mappings to a sink.
 Status SwbtBackend::RefreshMappings(EventSink* sink) {
   last_mappings_ns_ = ClockNs(CLOCK_MONOTONIC);
-  trace::Tracer::Get().GiveBackAddressSpace(false);
+  trace::Tracer::Get().ReleaseUnused(false);
   HBBP_ASSIGN_OR_RETURN(const std::vector<Mapping> mappings, ReadProcessMaps(0));
   if (observer_ == nullptr) mapping_watch_.Compare(mappings, sink);
   std::vector<trace::ForbiddenRange> forbidden;

@@ -61,9 +61,9 @@ void BurstRecorder::GrowAhead() {
   (void)buffer_memory_.Use(buffers * sizeof(BurstBuffer));
 }
 
-void BurstRecorder::GiveBack(uint32_t threads) {
+void BurstRecorder::Shrink(uint32_t threads) {
   const uint32_t count = threads * kBuffersPerThread + kBuffersWhenShort;
-  buffer_memory_.GiveBack(count * sizeof(BurstBuffer));
+  buffer_memory_.Shrink(count * sizeof(BurstBuffer));
 }
 
 void BurstRecorder::SetLimits(const BurstLimits& limits, RecordedKinds recorded) {

@@ -77,7 +77,7 @@ class BurstRecorder {
   void Release();  // call it after Reserve, also if that failed
   void GrowAhead();
   // Gives back address space beyond the minimum for so many threads that is not in use.
-  void GiveBack(uint32_t threads);
+  void Shrink(uint32_t threads);
   bool Owns(uint64_t address) const { return buffer_memory_.Contains(address); }
 
   // From now on; bursts that record accesses or values need more room.

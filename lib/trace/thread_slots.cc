@@ -64,10 +64,10 @@ void ThreadSlots::GrowAhead() {
   (void)alternate_stacks_.Use(threads * kAlternateStackBytes);
 }
 
-void ThreadSlots::GiveBack(uint32_t threads) {
-  slot_memory_.GiveBack(threads * sizeof(ThreadSlot));
-  alternate_stacks_.GiveBack(threads * kAlternateStackBytes);
-  handler_times_memory_.GiveBack(threads * sizeof(HandlerTimes));
+void ThreadSlots::Shrink(uint32_t threads) {
+  slot_memory_.Shrink(threads * sizeof(ThreadSlot));
+  alternate_stacks_.Shrink(threads * kAlternateStackBytes);
+  handler_times_memory_.Shrink(threads * sizeof(HandlerTimes));
 }
 
 bool ThreadSlots::Owns(uint64_t address) const {

@@ -38,7 +38,7 @@ class ThreadSlots {
   // unavailable now.
   void GrowAhead();
   // Gives back address space that is reserved for more threads than these, and not in use.
-  void GiveBack(uint32_t threads);
+  void Shrink(uint32_t threads);
   // Returns whether the address is in one of these tables.
   bool Owns(uint64_t address) const;
 

@@ -225,13 +225,13 @@ void Tracer::GrowAhead() {
   code_cache_->GrowAhead();
 }
 
-void Tracer::GiveBackAddressSpace(bool will_limit) {
+void Tracer::ReleaseUnused(bool will_limit) {
   if (!slots_.are_reserved() || !(will_limit || AddressSpaceIsShort())) return;
-  if (is_giving_back_.exchange(true)) return;
-  slots_.GiveBack(kThreadsWhenShort);
-  recorder_.GiveBack(kThreadsWhenShort);
-  code_cache_->GiveBack(kCodeCacheBytesWhenShort);
-  is_giving_back_ = false;
+  if (is_releasing_.exchange(true)) return;
+  slots_.Shrink(kThreadsWhenShort);
+  recorder_.Shrink(kThreadsWhenShort);
+  code_cache_->Shrink(kCodeCacheBytesWhenShort);
+  is_releasing_ = false;
 }
 
 int Tracer::Open(const TracerConfig& config) {

@@ -105,7 +105,7 @@ class Tracer {
   // Gives back address space that is reserved and not in use, if the program has limited its own
   // (RLIMIT_AS) or `will_limit`. Programs that do so while they run have not reckoned with ours.
   // Any thread may call it.
-  void GiveBackAddressSpace(bool will_limit);
+  void ReleaseUnused(bool will_limit);
 
   // Frees the slots of threads that have ended; the next Drain delivers their bursts.
   void FreeSlotsOfEnded();
@@ -227,7 +227,7 @@ class Tracer {
   CodeCache* code_cache_ = nullptr;
   bool has_native_region_ = false;
   bool is_faster_ = false;
-  std::atomic<bool> is_giving_back_{false};
+  std::atomic<bool> is_releasing_{false};
   uint32_t interrupted_reads_ = 0;
   DeferredDescriptors deferred_descriptors_;
   ThreadSlots slots_;

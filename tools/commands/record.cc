@@ -12,9 +12,7 @@
 #include <functional>
 #include <utility>
 
-#include "backends/processor_timing.h"
 #include "base/clock.h"
-#include "base/cpuid.h"
 #include "base/own_status.h"
 #include "command.h"
 #include "install_paths.h"
@@ -78,13 +76,6 @@ uint64_t DeadlineNs(double duration_s) {
   return ClockNs(CLOCK_MONOTONIC) + static_cast<uint64_t>(duration_s * 1e9);
 }
 
-std::string TextOfMachine(const RecordOptions& record) {
-  preload::MachineFacts facts;
-  facts.cpuid = ReadCpuidAtStart();
-  if (MayTrace(record)) facts.timing = MeasureProcessorWell();
-  return ToText(facts);
-}
-
 Environment EnvironmentFor(const RecordOptions& record, const std::string& preload_library,
                            const std::string& directory) {
   const char* others = std::getenv("LD_PRELOAD");
@@ -122,7 +113,7 @@ Environment EnvironmentFor(const RecordOptions& record, const std::string& prelo
           {preload::kDirectoryVariable, directory},
           {preload::kIgnoredVariable, preload::kNoneIgnored},
           {preload::kFiltersVariable, std::to_string(CountSeccompFilters())},
-          {preload::kMachineVariable, TextOfMachine(record)},
+          {preload::kMachineVariable, ToText(preload::FindMachineFacts(MayTrace(record)))},
           {preload::kSessionVariable, session}};
 }
 

@@ -17,7 +17,7 @@
 
 namespace hbbp::preload {
 
-void (*give_back_tables)() = nullptr;
+void (*release_unused_tables)() = nullptr;
 
 }  // namespace hbbp::preload
 
@@ -37,25 +37,25 @@ __attribute__((constructor(101))) void LookUpAll() {
   LookUp("prlimit", &next.prlimit);
 }
 
-void GiveBackBefore(int resource, const rlimit* limit) {
+void ReleaseBefore(int resource, const rlimit* limit) {
   if (resource != RLIMIT_AS || limit == nullptr || limit->rlim_cur == RLIM_INFINITY) return;
   // A child of vfork shares the memory of its parent, which has no limit.
   if (!hbbp::preload::IsImageHere()) return;
   const int saved_errno = errno;
-  if (hbbp::preload::give_back_tables != nullptr) hbbp::preload::give_back_tables();
-  hbbp::preload::GiveBackOwnMemory();
+  if (hbbp::preload::release_unused_tables != nullptr) hbbp::preload::release_unused_tables();
+  hbbp::preload::ReleaseUnusedMemory();
   errno = saved_errno;
 }
 
 int Set(int resource, const rlimit* limit) {
   LookUpAll();
-  GiveBackBefore(resource, limit);
+  ReleaseBefore(resource, limit);
   return next.setrlimit(resource, limit);
 }
 
-int SetOf(pid_t pid, int resource, const rlimit* limit, rlimit* before) {
+int SetForProcess(pid_t pid, int resource, const rlimit* limit, rlimit* before) {
   LookUpAll();
-  if (pid == 0 || pid == ::getpid()) GiveBackBefore(resource, limit);
+  if (pid == 0 || pid == ::getpid()) ReleaseBefore(resource, limit);
   return next.prlimit(pid, resource, limit, before);
 }
 
@@ -67,18 +67,18 @@ extern "C" {
 
 HBBP_INTERPOSE int HbbpSetLimit(int resource, const rlimit* limit) __asm__("setrlimit");
 HBBP_INTERPOSE int HbbpSetLimit64(int resource, const rlimit* limit) __asm__("setrlimit64");
-HBBP_INTERPOSE int HbbpSetLimitOf(pid_t pid, int resource, const rlimit* limit,
-                                  rlimit* before) __asm__("prlimit");
-HBBP_INTERPOSE int HbbpSetLimitOf64(pid_t pid, int resource, const rlimit* limit,
-                                    rlimit* before) __asm__("prlimit64");
+HBBP_INTERPOSE int HbbpSetLimitForProcess(pid_t pid, int resource, const rlimit* limit,
+                                          rlimit* before) __asm__("prlimit");
+HBBP_INTERPOSE int HbbpSetLimitForProcess64(pid_t pid, int resource, const rlimit* limit,
+                                            rlimit* before) __asm__("prlimit64");
 
 int HbbpSetLimit(int resource, const rlimit* limit) { return Set(resource, limit); }
 int HbbpSetLimit64(int resource, const rlimit* limit) { return Set(resource, limit); }
-int HbbpSetLimitOf(pid_t pid, int resource, const rlimit* limit, rlimit* before) {
-  return SetOf(pid, resource, limit, before);
+int HbbpSetLimitForProcess(pid_t pid, int resource, const rlimit* limit, rlimit* before) {
+  return SetForProcess(pid, resource, limit, before);
 }
-int HbbpSetLimitOf64(pid_t pid, int resource, const rlimit* limit, rlimit* before) {
-  return SetOf(pid, resource, limit, before);
+int HbbpSetLimitForProcess64(pid_t pid, int resource, const rlimit* limit, rlimit* before) {
+  return SetForProcess(pid, resource, limit, before);
 }
 
 }  // extern "C"

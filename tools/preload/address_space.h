@@ -5,7 +5,7 @@
 namespace hbbp::preload {
 
 // Gives back what is reserved for the tracer and not in use; nullptr: there is no tracer.
-extern void (*give_back_tables)();
+extern void (*release_unused_tables)();
 
 }  // namespace hbbp::preload
 

@@ -179,7 +179,7 @@ __attribute__((constructor)) void ListOwnMemory() {
   hbbp::preload::is_own_memory = [](uint64_t address) {
     return hbbp::trace::Tracer::Get().Owns(address);
   };
-  hbbp::preload::give_back_tables = [] { hbbp::trace::Tracer::Get().GiveBackAddressSpace(true); };
+  hbbp::preload::release_unused_tables = [] { hbbp::trace::Tracer::Get().ReleaseUnused(true); };
 }
 
 }  // namespace

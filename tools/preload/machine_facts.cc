@@ -74,9 +74,9 @@ void Take(Words* words, ProcessorTiming* timing) {
 }
 
 bool IsSensible(const ProcessorTiming& timing) {
-  constexpr double kMost = 1e6;
+  constexpr double kMaxQuantity = 1e6;
   for (const auto quantity : kQuantities) {
-    if (!(timing.*quantity >= 0 && timing.*quantity <= kMost)) return false;
+    if (!(timing.*quantity >= 0 && timing.*quantity <= kMaxQuantity)) return false;
   }
   return timing.ns_per_cycle > 0 && timing.ns_per_tick > 0 && timing.instructions_per_cycle > 0;
 }

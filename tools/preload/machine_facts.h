@@ -18,6 +18,10 @@ struct MachineFacts {
   std::optional<ProcessorTiming> timing;  // empty: not measured, as no branches will be traced
 };
 
+// For `hbbp record`; images do not link it (find_machine_facts.cc). Without branches to trace, the
+// processor is not measured.
+MachineFacts FindMachineFacts(bool will_trace);
+
 std::string ToText(const MachineFacts& facts);
 
 // Returns nothing if the text is not one of ToText, of this version of it. It does not allocate.

@@ -227,7 +227,7 @@ ForkAtAnyPoint::ForkAtAnyPoint() { forks_at_any_point = true; }
 ForkAtAnyPoint::~ForkAtAnyPoint() { forks_at_any_point = false; }
 
 // It may be called in a handler that has interrupted the owner of the lock.
-void GiveBackOwnMemory() {
+void ReleaseUnusedMemory() {
   if (::pthread_mutex_trylock(&mutex) != 0) return;
   const auto left = static_cast<size_t>(heap.reserved_end - heap.accessible_end);
   if (left > kReservedBytesOfLittle) {

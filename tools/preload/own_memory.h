@@ -15,7 +15,7 @@ class ForkAtAnyPoint {
 };
 
 // Gives back most of the address space that is reserved and was never used.
-void GiveBackOwnMemory();
+void ReleaseUnusedMemory();
 
 // Does in the child of such a fork what handlers of pthread_atfork do otherwise.
 void StartOwnMemoryAnew();

@@ -54,7 +54,7 @@ void GrowingMemory::Release() {
 }
 
 // Whoever maps something where we have given back must not find it changed by a call of Grow.
-void GrowingMemory::GiveBack(size_t kept) {
+void GrowingMemory::Shrink(size_t kept) {
   constexpr int kMaxYields = 1000;
   const size_t before = reserved();
   const size_t wanted = RoundUp(kept, kGrowthBytes);

@@ -33,7 +33,7 @@ class GrowingMemory {
 
   // Gives back address space beyond the first `kept` bytes, unless it is usable already. One thread
   // at a time may call it. If another one stays in the middle of Use, nothing is given back.
-  void GiveBack(size_t kept);
+  void Shrink(size_t kept);
 
   // Returns whether the first `bytes` may be used now. Any thread and handlers may call it; a
   // larger size than before takes a system call.

@@ -1,3 +1,5 @@
+// GrowingMemory by itself, by several threads, and where there is little memory or address space,
+// by children that limit their own.
 #include "trace/interpreter/large_memory.h"
 
 #include <sys/mman.h>
@@ -72,13 +74,13 @@ TEST_CASE("threads may ask for more at the same time") {
 
 TEST_CASE("what is reserved and not in use may be given back") {
   GrowingMemory memory;
-  memory.GiveBack(0);
+  memory.Shrink(0);
   REQUIRE(memory.Reserve(kReserved));
   REQUIRE(memory.Use(3 << 20));
   memory.start()[(3 << 20) - 1] = 5;
-  memory.GiveBack(kReserved);
+  memory.Shrink(kReserved);
   CHECK(memory.reserved() == kReserved);
-  memory.GiveBack(8 << 20);
+  memory.Shrink(8 << 20);
   CHECK(memory.reserved() == 8 << 20);
   uint8_t* const behind = memory.start() + (8 << 20);
   // Others may have it now, and it is not touched.
@@ -89,7 +91,7 @@ TEST_CASE("what is reserved and not in use may be given back") {
   CHECK_FALSE(memory.Contains(reinterpret_cast<uint64_t>(behind)));
   CHECK(memory.Use(8 << 20));
   CHECK_FALSE(IsReadable(reinterpret_cast<uint64_t>(behind)));
-  memory.GiveBack(1 << 20);
+  memory.Shrink(1 << 20);
   CHECK(memory.reserved() == 8 << 20);
   CHECK(memory.start()[(3 << 20) - 1] == 5);
   memory.Release();
@@ -108,7 +110,7 @@ TEST_CASE("threads may ask for more while it is given back") {
       }
     });
     while (memory.usable() < 4 << 20) std::this_thread::yield();
-    memory.GiveBack(1 << 20);
+    memory.Shrink(1 << 20);
     const size_t left = memory.reserved();
     user.join();
     CHECK(memory.usable() <= left);
@@ -165,9 +167,9 @@ TEST_CASE("the tracer gives back what it has reserved for more threads and code"
     const long before = PagesInUse().mapped;
     if (Tracer::Get().Open({}) != 0) ::_exit(kNotOpened);
     const long opened = PagesInUse().mapped;
-    Tracer::Get().GiveBackAddressSpace(false);
+    Tracer::Get().ReleaseUnused(false);
     if (PagesInUse().mapped != opened) ::_exit(kGivesBackUnasked);
-    Tracer::Get().GiveBackAddressSpace(true);
+    Tracer::Get().ReleaseUnused(true);
     const long left = PagesInUse().mapped;
     if (left - before > 32 * kPagesOfMegabyte) ::_exit(kKeepsTooMuch);
     Tracer::Get().Close();
