@@ -72,6 +72,9 @@ struct BackendConfig {
   // What the forked processes of a program share of its start; it must outlive signal handlers.
   // nullptr: each Start is one of its own.
   SharedStart* shared_start = nullptr;
+  // The process may end soon, and the worker has descriptors of its own: what only longer ones need
+  // is opened after some milliseconds, or when a thread starts (SwbtBackend::PrepareForThreads).
+  bool may_be_brief = false;
   // What another process has measured on this machine. nullptr: Start measures, where it must.
   const ProcessorTiming* processor = nullptr;
 };

@@ -17,21 +17,29 @@ void MappingWatch::Compare(EventSink* sink) {
 
 void MappingWatch::Compare(const std::vector<Mapping>& mappings, EventSink* sink) {
   const uint64_t now = ClockNs(CLOCK_MONOTONIC);
-  std::map<uint64_t, uint64_t> code;
+  std::map<uint64_t, Known> code;
   for (const Mapping& mapping : mappings) {
     if (!mapping.executable) continue;
-    code[mapping.start.value] = mapping.end.value;
+    const Known found = {mapping.end.value, mapping.inode, mapping.offset.value};
+    code[mapping.start.value] = found;
     const auto known = known_.find(mapping.start.value);
-    const bool is_known = known != known_.end() && known->second == mapping.end.value;
+    const bool is_known = known != known_.end() && known->second == found;
     if (is_known || known_.empty()) continue;
-    sink->OnMapping(MappingAt(mapping, now));
+    sink->OnMapping(MappingAt(mapping, WasFree(mapping) ? last_ns_ + 1 : now));
   }
   known_ = std::move(code);
+  last_ns_ = now;
 }
 
 bool MappingWatch::Covers(uint64_t address) const {
   const auto next = known_.upper_bound(address);
-  return next != known_.begin() && address < std::prev(next)->second;
+  return next != known_.begin() && address < std::prev(next)->second.end;
+}
+
+bool MappingWatch::WasFree(const Mapping& mapping) const {
+  const auto next = known_.lower_bound(mapping.start.value);
+  const bool meets_next = next != known_.end() && next->first < mapping.end.value;
+  return !meets_next && !Covers(mapping.start.value);
 }
 
 }  // namespace hbbp

@@ -1,5 +1,6 @@
 // MappingWatch reports executable mappings that a process has made, where no perf events may report
-// them: it compares lists of all mappings.
+// them: it compares lists of all mappings. They are dated back to the last comparison, as what ran
+// in them ran since, unless something else was there then.
 #ifndef HBBP_LIB_BACKENDS_MAPPING_WATCH_H_
 #define HBBP_LIB_BACKENDS_MAPPING_WATCH_H_
 
@@ -24,15 +25,28 @@ class MappingWatch {
   // The same with mappings that were read just now.
   void Compare(const std::vector<Mapping>& mappings, EventSink* sink);
   // What others have reported counts as known.
-  void Add(const MappingEvent& mapping) { known_[mapping.start.value] = mapping.end.value; }
+  void Add(const MappingEvent& mapping) {
+    known_[mapping.start.value] = {mapping.end.value, mapping.inode, mapping.offset.value};
+  }
   // Returns whether a known executable mapping has the address.
   bool Covers(uint64_t address) const;
   // Makes the next call the first one.
   void Reset() { known_.clear(); }
 
  private:
+  struct Known {
+    uint64_t end;
+    uint64_t inode;
+    uint64_t offset;
+
+    bool operator==(const Known&) const = default;
+  };
+
+  bool WasFree(const Mapping& mapping) const;
+
   pid_t pid_;
-  std::map<uint64_t, uint64_t> known_;  // start -> end
+  std::map<uint64_t, Known> known_;  // by start
+  uint64_t last_ns_ = 0;             // when they were compared
 };
 
 }  // namespace hbbp

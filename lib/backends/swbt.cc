@@ -4,9 +4,11 @@
 // of a burst among its segments. Disable and Close stop the tracer.
 #include "backends/swbt.h"
 
+#include <linux/futex.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,6 +16,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cinttypes>
+#include <climits>
 #include <cstdio>
 #include <limits>
 #include <utility>
@@ -22,6 +25,7 @@
 #include "backends/userfaultfd.h"
 #include "base/clock.h"
 #include "base/own_status.h"
+#include "base/raw_syscall.h"
 #include "events/period.h"
 #include "image/process_maps.h"
 #include "perf/breakpoint_check.h"
@@ -195,6 +199,29 @@ const char* NameBreakpoints() {
   return BreakpointsAreHit() ? ", breakpoints" : ", no breakpoints, as none is ever hit";
 }
 
+// Returns whether the program has.
+bool HasOneThread(pid_t worker) {
+  const nlink_t own_links = worker != 0 ? 3 : 2;  // ".", "..", the worker
+  struct stat tasks = {};
+  return ::stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == own_links + 1;
+}
+
+// There is one session at a time that traces branches.
+struct {
+  std::atomic<Wakeup*> wakeup{nullptr};  // of the worker
+  std::atomic<uint32_t> is_awaited{0};   // an observer, that is to be started later
+  std::atomic<uint32_t> is_due{0};       // now
+} late_observer;
+
+constexpr uint64_t kMaxWaitForObserverNs = 5'000'000;
+
+struct EndWaitForObserver {
+  ~EndWaitForObserver() {
+    if (late_observer.is_awaited.exchange(0) == 0) return;
+    trace::RawSyscall(SYS_futex, &late_observer.is_awaited, FUTEX_WAKE_PRIVATE, INT_MAX);
+  }
+};
+
 // Forked processes take what the first one has measured.
 ProcessorTiming TimingFor(const BackendConfig& config) {
   if (config.processor != nullptr) return UsableHere(*config.processor);
@@ -310,8 +337,12 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   samples_by_event_ = has_events_ && !(may_have_timers && PrefersTimers());
   may_replace_events_ = samples_by_event_ && may_have_timers;
   // What memory there may be is divided here.
-  const bool observes_at_once = config.max_buffer_bytes != 0;
+  const bool observes_at_once =
+      config.max_buffer_bytes != 0 || !config.may_be_brief || !HasOneThread(excluded);
   will_observe_ = samples_by_event_ && !observes_at_once;
+  late_observer.wakeup = config.drain_request;
+  late_observer.is_due = 0;
+  late_observer.is_awaited = will_observe_ && config.drain_request != nullptr;
   if (samples_by_event_ && observes_at_once) StartObserver(config.max_buffer_bytes);
   PrepareWeights(config);
   start_ns_ = ClockNs(CLOCK_MONOTONIC);
@@ -364,6 +395,7 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
 
 // Without an observer, mappings are compared each second.
 void SwbtBackend::StartObserver(size_t max_buffer_bytes) {
+  const EndWaitForObserver wait;
   will_observe_ = false;
   auto observer = std::make_unique<PerfBackend>(SourceKind::kNone, CpuEvents{});
   BackendConfig observed;
@@ -372,9 +404,31 @@ void SwbtBackend::StartObserver(size_t max_buffer_bytes) {
   if (observer->Start(observed, excluded_, &ignored).ok()) observer_ = std::move(observer);
 }
 
+// Threads inherit the observer, if it is there before them. Of those that it is attached to
+// afterwards, each switch takes longer; and if there are many, it has new ones wait for the worker.
+void SwbtBackend::PrepareForThreads() {
+  if (late_observer.is_awaited == 0) return;
+  const uint64_t deadline_ns = ClockNs(CLOCK_MONOTONIC) + kMaxWaitForObserverNs;
+  late_observer.is_due = 1;
+  late_observer.wakeup.load()->Post();
+  constexpr timespec kStep = {0, 1'000'000};
+  while (late_observer.is_awaited != 0 && ClockNs(CLOCK_MONOTONIC) < deadline_ns) {
+    trace::RawSyscall(SYS_futex, &late_observer.is_awaited, FUTEX_WAIT_PRIVATE, 1, &kStep);
+  }
+  late_observer.is_awaited = 0;
+}
+
 // A process that ends before does not pay for an observer, which has a buffer for each CPU.
 void SwbtBackend::StartObserverInTime(EventSink* sink) {
-  if (!will_observe_ || ClockNs(CLOCK_MONOTONIC) - start_ns_ < kObserverAfterNs) return;
+  if (!will_observe_) return;
+  const bool is_late = ClockNs(CLOCK_MONOTONIC) - start_ns_ >= kObserverAfterNs;
+  if (!is_late && late_observer.is_due == 0) return;
+  // Threads that system calls of the program's own have started.
+  if (!HasOneThread(excluded_)) {
+    const EndWaitForObserver wait;
+    will_observe_ = false;
+    return;
+  }
   if (CountSeccompFilters() > seccomp_filters_) return EndForFilter();
   StartObserver(0);
   if (observer_ == nullptr) return;
@@ -652,7 +706,7 @@ bool SwbtBackend::ThreadsMayHaveChanged() {
   const bool has_others = std::exchange(last_thread_count_, tasks.st_nlink) != tasks.st_nlink ||
                           (observer_ != nullptr && observer_->TakeNewThreads());
   const bool differs = !is_known || has_others;
-  const nlink_t own_links = excluded_ != 0 ? 3 : 2;  // ".", "..", the worker
+  const nlink_t own_links = excluded_ != 0 ? 3 : 2;
   if (tasks.st_nlink > own_links + 1) trace::Tracer::Get().SetOthersStore();
   const bool is_first = last_listing_ns_ < start_ns_;
   if (has_others && !is_first) last_birth_ns_ = now;
@@ -742,6 +796,7 @@ void SwbtBackend::ReplaceEventsByTimers(std::map<pid_t, ThreadSampler> timers, E
 
 void SwbtBackend::EndEarly(const char* reason) {
   if (has_ended_early_) return;
+  const EndWaitForObserver wait;
   has_ended_early_ = true;
   may_replace_events_ = false;
   for (auto& [tid, sampler] : samplers_) sampler.Stop();
@@ -1046,6 +1101,8 @@ uint64_t SwbtBackend::SamplingNs() const {
 }
 
 void SwbtBackend::Disable() {
+  const EndWaitForObserver wait;
+  will_observe_ = false;
   for (auto& [tid, sampler] : samplers_) sampler.Stop();
   all_handlers_ended_ = trace::Tracer::Get().Disable(kDisableTimeoutMs);
   if (observer_ != nullptr) observer_->Disable();
@@ -1062,6 +1119,8 @@ void SwbtBackend::Close() {
 }
 
 void SwbtBackend::ResetInChild() {
+  late_observer.is_awaited = 0;
+  will_observe_ = false;
   for (auto& [tid, sampler] : samplers_) sampler.ResetInChild();
   samplers_.clear();
   if (observer_ != nullptr) observer_->ResetInChild();

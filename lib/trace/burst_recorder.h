@@ -78,6 +78,7 @@ class BurstRecorder {
   void GrowAhead();
   // Gives back address space beyond the minimum for so many threads that is not in use.
   void Shrink(uint32_t threads);
+  void ResetInChild() { buffer_memory_.ShrinkInChild(); }
   bool Owns(uint64_t address) const { return buffer_memory_.Contains(address); }
 
   // From now on; bursts that record accesses or values need more room.

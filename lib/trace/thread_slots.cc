@@ -205,6 +205,9 @@ void ThreadSlots::StartSession() {
 }
 
 void ThreadSlots::ResetInChild() {
+  slot_memory_.ShrinkInChild();
+  alternate_stacks_.ShrinkInChild();
+  handler_times_memory_.ShrinkInChild();
   slots_ = nullptr;
   handler_times_ = nullptr;
   for (uint32_t i = 0; i < used_; ++i) owners_[i] = 0;

@@ -31,6 +31,8 @@ constexpr size_t kCodeCacheBytes = 32 << 20;
 constexpr size_t kCodeCacheBytesWhenShort = 4 << 20;
 constexpr size_t kNativeRegionBytes = 2 << 20;
 constexpr uint32_t kThreadsWhenShort = 64;
+// Of so much, our tables take a small part.
+constexpr rlim_t kAmpleAddressSpace = rlim_t{8} << 30;
 
 constexpr int kTrapPerf = 6;                // TRAP_PERF
 constexpr uint32_t kPerfSignalAsync = 1;    // TRAP_PERF_FLAG_ASYNC
@@ -51,7 +53,7 @@ constexpr uint64_t kMaxSavedNs = 200'000'000;
 // it.
 bool AddressSpaceIsShort() {
   rlimit limit;
-  return ::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  return ::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur < kAmpleAddressSpace;
 }
 
 // Returns 0 if the thread does not sleep in a page fault.
@@ -411,7 +413,10 @@ void Tracer::DrainInto(bool take_unfinished, BurstRecorder::Visitor visit, void*
 void Tracer::ResetInChild() {
   enabled_ = false;
   is_open_ = false;
+  is_releasing_ = false;
   slots_.ResetInChild();
+  recorder_.ResetInChild();
+  if (code_cache_ != nullptr) code_cache_->ResetInChild();
   config_.keeps_handler_times = false;
   is_faster_ = false;
   deferred_descriptors_.ResetInChild();

@@ -118,6 +118,23 @@ class RecordResourcesTest(record_support.RecordTest):
                     [found] = self.info(self.file)['sources']
                     self.assertGreater(found['samples'] + found['taken_branches'], 0, found)
 
+    def test_forked_child_limits_its_address_space(self):
+        """It has tables of its own, and those of its parent, which are of no use to it."""
+        script = ('import os, resource, sys; sum(i * i for i in range(1000000)); child = os.fork()\n'
+                  'if child == 0:\n'
+                  '    limit = 160 << 20; resource.setrlimit(resource.RLIMIT_AS, (limit, limit))\n'
+                  '    memory = bytearray(48 << 20); sum(i * i for i in range(1000000)); os._exit(len(memory) >> 20)\n'
+                  'sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))')
+        for source in ('ebs', 'swbt'):
+            with self.subTest(source=source):
+                result = self.run_tool('record', '--source', source, '-e', 'task-clock', '-c', PERIOD_NS,
+                                       '-o', self.file, '--', sys.executable, '-c', script)
+                self.assertEqual(result.returncode, 48, result)
+                [child] = self.children().values()
+                [found] = self.info(child)['sources']
+                self.assertGreater(found['samples'] + found['taken_branches'], 0, found)
+                child.unlink()
+
 
 if __name__ == '__main__':
     record_support.main(RecordResourcesTest)

@@ -12,6 +12,7 @@
 #include "preload/image_profile.h"
 #include "preload/next_function.h"
 #include "preload/own_memory.h"
+#include "preload/seccomp_filter.h"
 
 #define HBBP_INTERPOSE __attribute__((visibility("default")))
 
@@ -38,7 +39,9 @@ __attribute__((constructor(101))) void LookUpAll() {
 }
 
 void ReleaseBefore(int resource, const rlimit* limit) {
-  if (resource != RLIMIT_AS || limit == nullptr || limit->rlim_cur == RLIM_INFINITY) return;
+  constexpr rlim_t kAmple = rlim_t{8} << 30;
+  if (hbbp::preload::HasFilter() || resource != RLIMIT_AS || limit == nullptr) return;
+  if (limit->rlim_cur >= kAmple) return;
   // A child of vfork shares the memory of its parent, which has no limit.
   if (!hbbp::preload::IsImageHere()) return;
   const int saved_errno = errno;
@@ -55,7 +58,9 @@ int Set(int resource, const rlimit* limit) {
 
 int SetForProcess(pid_t pid, int resource, const rlimit* limit, rlimit* before) {
   LookUpAll();
-  if (pid == 0 || pid == ::getpid()) ReleaseBefore(resource, limit);
+  const bool is_own =
+      pid == 0 || (resource == RLIMIT_AS && !hbbp::preload::HasFilter() && pid == ::getpid());
+  if (is_own) ReleaseBefore(resource, limit);
   return next.prlimit(pid, resource, limit, before);
 }
 

@@ -179,6 +179,7 @@ void StartImage() {
   settings.session.has_checkpoint_at_start = is_root;
   if (start_of_forked == nullptr) start_of_forked = MapSharedStart();
   settings.session.backend.shared_start = start_of_forked;
+  settings.session.backend.may_be_brief = true;
   const MachineFacts* const facts = FactsFromEnvironment();
   if (facts != nullptr && facts->timing) settings.session.backend.processor = &*facts->timing;
   current = new ImageProfile(directory, ImageName(), settings);

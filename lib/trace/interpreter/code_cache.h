@@ -66,6 +66,7 @@ class CodeCache {
 
   // Gives back address space beyond so many bytes of blocks that is not in use. The cache is then
   // full earlier.
+  void ResetInChild() { memory_.ShrinkInChild(); }
   void Shrink(size_t bytes) { memory_.Shrink(HeadBytes() + bytes); }
 
   // For the worker, when the process is long-lived: makes look-ups faster.

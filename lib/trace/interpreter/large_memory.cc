@@ -57,7 +57,7 @@ void GrowingMemory::Release() {
 void GrowingMemory::Shrink(size_t kept) {
   constexpr int kMaxYields = 1000;
   const size_t before = reserved();
-  const size_t wanted = RoundUp(kept, kGrowthBytes);
+  const size_t wanted = RoundUp(kept > usable() ? kept : usable(), kGrowthBytes);
   if (start_ == nullptr || wanted >= before) return;
   reserved_.store(wanted);
   for (int yields = 0; growing_.load() != 0; ++yields) {
@@ -65,8 +65,15 @@ void GrowingMemory::Shrink(size_t kept) {
     RawSyscall(SYS_sched_yield);
   }
   const size_t left = usable() > wanted ? usable() : wanted;
-  reserved_.store(left);
-  if (left < before) RawSyscall(SYS_munmap, start_ + left, before - left);
+  if (left < before && RawSyscall(SYS_munmap, start_ + left, before - left) == 0) {
+    return reserved_.store(left);
+  }
+  reserved_.store(before);
+}
+
+void GrowingMemory::ShrinkInChild() {
+  growing_.store(0);
+  Shrink(0);
 }
 
 bool GrowingMemory::Grow(size_t bytes) {

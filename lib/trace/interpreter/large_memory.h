@@ -34,6 +34,8 @@ class GrowingMemory {
   // Gives back address space beyond the first `kept` bytes, unless it is usable already. One thread
   // at a time may call it. If another one stays in the middle of Use, nothing is given back.
   void Shrink(size_t kept);
+  // Does so in the child after fork, where no other thread is, with all that is not usable.
+  void ShrinkInChild();
 
   // Returns whether the first `bytes` may be used now. Any thread and handlers may call it; a
   // larger size than before takes a system call.
