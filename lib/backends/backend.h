@@ -73,7 +73,7 @@ struct BackendConfig {
   // nullptr: each Start is one of its own.
   SharedStart* shared_start = nullptr;
   // The process may end soon, and the worker has descriptors of its own: what only longer ones need
-  // is opened after some milliseconds, or when a thread starts (SwbtBackend::PrepareForThreads).
+  // is opened after some milliseconds, or at an ObserverRequest.
   bool may_be_brief = false;
   // What another process has measured on this machine. nullptr: Start measures, where it must.
   const ProcessorTiming* processor = nullptr;

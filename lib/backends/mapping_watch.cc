@@ -11,12 +11,13 @@
 namespace hbbp {
 
 void MappingWatch::Compare(EventSink* sink) {
+  const uint64_t read_ns = ClockNs(CLOCK_MONOTONIC);
   const StatusOr<std::vector<Mapping>> mappings = ReadProcessMaps(pid_);
-  if (mappings.ok()) Compare(*mappings, sink);
+  if (mappings.ok()) Compare(*mappings, read_ns, sink);
 }
 
-void MappingWatch::Compare(const std::vector<Mapping>& mappings, EventSink* sink) {
-  const uint64_t now = ClockNs(CLOCK_MONOTONIC);
+void MappingWatch::Compare(const std::vector<Mapping>& mappings, uint64_t read_ns,
+                           EventSink* sink) {
   std::map<uint64_t, Known> code;
   for (const Mapping& mapping : mappings) {
     if (!mapping.executable) continue;
@@ -25,10 +26,10 @@ void MappingWatch::Compare(const std::vector<Mapping>& mappings, EventSink* sink
     const auto known = known_.find(mapping.start.value);
     const bool is_known = known != known_.end() && known->second == found;
     if (is_known || known_.empty()) continue;
-    sink->OnMapping(MappingAt(mapping, WasFree(mapping) ? last_ns_ + 1 : now));
+    sink->OnMapping(MappingAt(mapping, WasFree(mapping) ? last_ns_ + 1 : read_ns));
   }
   known_ = std::move(code);
-  last_ns_ = now;
+  last_ns_ = read_ns;
 }
 
 bool MappingWatch::Covers(uint64_t address) const {

@@ -22,8 +22,8 @@ class MappingWatch {
 
   // Delivers the executable mappings that were not there at the last call; none at the first call.
   void Compare(EventSink* sink);
-  // The same with mappings that were read just now.
-  void Compare(const std::vector<Mapping>& mappings, EventSink* sink);
+  // The same with mappings that were read just now, after `read_ns`.
+  void Compare(const std::vector<Mapping>& mappings, uint64_t read_ns, EventSink* sink);
   // What others have reported counts as known.
   void Add(const MappingEvent& mapping) {
     known_[mapping.start.value] = {mapping.end.value, mapping.inode, mapping.offset.value};

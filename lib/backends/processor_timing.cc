@@ -370,18 +370,12 @@ ProcessorTiming MeasureProcessorWell() {
   const ProcessorTiming a = MeasureProcessor(), b = MeasureProcessor(), c = MeasureProcessor();
   const auto median = [&](auto quantity) { return Median(quantity(a), quantity(b), quantity(c)); };
   ProcessorTiming timing;
-  for (double ProcessorTiming::*quantity :
-       {&ProcessorTiming::ns_per_cycle, &ProcessorTiming::ns_per_tick,
-        &ProcessorTiming::instructions_per_cycle, &ProcessorTiming::load, &ProcessorTiming::forward,
-        &ProcessorTiming::forward_vector, &ProcessorTiming::add, &ProcessorTiming::multiply,
-        &ProcessorTiming::repeat}) {
+  for (const auto quantity : kTimingQuantities) {
     timing.*quantity = median([quantity](const ProcessorTiming& of) { return of.*quantity; });
   }
   timing.may_read_ticks = a.may_read_ticks + b.may_read_ticks + c.may_read_ticks >= 2;
   if (!timing.may_read_ticks) return timing;
-  for (uint16_t trace::AccessTiming::*ticks :
-       {&trace::AccessTiming::hit, &trace::AccessTiming::min_miss, &trace::AccessTiming::max_miss,
-        &trace::AccessTiming::page_walk}) {
+  for (const auto ticks : kTimingTicks) {
     timing.accesses.*ticks =
         median([ticks](const ProcessorTiming& of) { return of.accesses.*ticks; });
   }

@@ -5,6 +5,8 @@
 #ifndef HBBP_LIB_BACKENDS_PROCESSOR_TIMING_H_
 #define HBBP_LIB_BACKENDS_PROCESSOR_TIMING_H_
 
+#include <cstdint>
+
 #include "trace/interpreter/access_timing.h"
 
 namespace hbbp {
@@ -27,6 +29,21 @@ struct ProcessorTiming {
   double multiply = 4;
   double repeat = 30;  // what a repeated string instruction takes for few words
 };
+
+// All that is measured, but whether ticks may be read.
+inline constexpr double ProcessorTiming::*kTimingQuantities[] = {
+    &ProcessorTiming::ns_per_cycle,
+    &ProcessorTiming::ns_per_tick,
+    &ProcessorTiming::instructions_per_cycle,
+    &ProcessorTiming::load,
+    &ProcessorTiming::forward,
+    &ProcessorTiming::forward_vector,
+    &ProcessorTiming::add,
+    &ProcessorTiming::multiply,
+    &ProcessorTiming::repeat};
+inline constexpr uint16_t trace::AccessTiming::*kTimingTicks[] = {
+    &trace::AccessTiming::hit, &trace::AccessTiming::min_miss, &trace::AccessTiming::max_miss,
+    &trace::AccessTiming::page_walk};
 
 // Takes some 150 microseconds, or up to 1,200 where page faults and system calls are slow.
 ProcessorTiming MeasureProcessor();

@@ -4,11 +4,9 @@
 // of a burst among its segments. Disable and Close stop the tracer.
 #include "backends/swbt.h"
 
-#include <linux/futex.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,16 +14,15 @@
 #include <atomic>
 #include <cerrno>
 #include <cinttypes>
-#include <climits>
 #include <cstdio>
 #include <limits>
 #include <utility>
 
+#include "backends/observer_request.h"
 #include "backends/threads.h"
 #include "backends/userfaultfd.h"
 #include "base/clock.h"
 #include "base/own_status.h"
-#include "base/raw_syscall.h"
 #include "events/period.h"
 #include "image/process_maps.h"
 #include "perf/breakpoint_check.h"
@@ -199,28 +196,13 @@ const char* NameBreakpoints() {
   return BreakpointsAreHit() ? ", breakpoints" : ", no breakpoints, as none is ever hit";
 }
 
-// Returns whether the program has.
-bool HasOneThread(pid_t worker) {
-  const nlink_t own_links = worker != 0 ? 3 : 2;  // ".", "..", the worker
+// Returns how many links /proc/self/task has, besides one for each thread of the program.
+nlink_t OwnLinks(pid_t worker) { return worker != 0 ? 3 : 2; }  // ".", "..", the worker
+
+bool ProgramHasOneThread(pid_t worker) {
   struct stat tasks = {};
-  return ::stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == own_links + 1;
+  return ::stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == OwnLinks(worker) + 1;
 }
-
-// There is one session at a time that traces branches.
-struct {
-  std::atomic<Wakeup*> wakeup{nullptr};  // of the worker
-  std::atomic<uint32_t> is_awaited{0};   // an observer, that is to be started later
-  std::atomic<uint32_t> is_due{0};       // now
-} late_observer;
-
-constexpr uint64_t kMaxWaitForObserverNs = 5'000'000;
-
-struct EndWaitForObserver {
-  ~EndWaitForObserver() {
-    if (late_observer.is_awaited.exchange(0) == 0) return;
-    trace::RawSyscall(SYS_futex, &late_observer.is_awaited, FUTEX_WAKE_PRIVATE, INT_MAX);
-  }
-};
 
 // Forked processes take what the first one has measured.
 ProcessorTiming TimingFor(const BackendConfig& config) {
@@ -338,11 +320,9 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   may_replace_events_ = samples_by_event_ && may_have_timers;
   // What memory there may be is divided here.
   const bool observes_at_once =
-      config.max_buffer_bytes != 0 || !config.may_be_brief || !HasOneThread(excluded);
+      config.max_buffer_bytes != 0 || !config.may_be_brief || !ProgramHasOneThread(excluded);
   will_observe_ = samples_by_event_ && !observes_at_once;
-  late_observer.wakeup = config.drain_request;
-  late_observer.is_due = 0;
-  late_observer.is_awaited = will_observe_ && config.drain_request != nullptr;
+  if (will_observe_) ObserverRequest::Get().Open(config.drain_request);
   if (samples_by_event_ && observes_at_once) StartObserver(config.max_buffer_bytes);
   PrepareWeights(config);
   start_ns_ = ClockNs(CLOCK_MONOTONIC);
@@ -395,8 +375,6 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
 
 // Without an observer, mappings are compared each second.
 void SwbtBackend::StartObserver(size_t max_buffer_bytes) {
-  const EndWaitForObserver wait;
-  will_observe_ = false;
   auto observer = std::make_unique<PerfBackend>(SourceKind::kNone, CpuEvents{});
   BackendConfig observed;
   observed.max_buffer_bytes = max_buffer_bytes;
@@ -404,44 +382,25 @@ void SwbtBackend::StartObserver(size_t max_buffer_bytes) {
   if (observer->Start(observed, excluded_, &ignored).ok()) observer_ = std::move(observer);
 }
 
-// Threads inherit the observer, if it is there before them. Of those that it is attached to
-// afterwards, each switch takes longer; and if there are many, it has new ones wait for the worker.
-void SwbtBackend::PrepareForThreads() {
-  if (late_observer.is_awaited == 0) return;
-  const uint64_t deadline_ns = ClockNs(CLOCK_MONOTONIC) + kMaxWaitForObserverNs;
-  late_observer.is_due = 1;
-  late_observer.wakeup.load()->Post();
-  constexpr timespec kStep = {0, 1'000'000};
-  while (late_observer.is_awaited != 0 && ClockNs(CLOCK_MONOTONIC) < deadline_ns) {
-    trace::RawSyscall(SYS_futex, &late_observer.is_awaited, FUTEX_WAIT_PRIVATE, 1, &kStep);
-  }
-  late_observer.is_awaited = 0;
-}
-
 // A process that ends before does not pay for an observer, which has a buffer for each CPU.
 void SwbtBackend::StartObserverInTime(EventSink* sink) {
   if (!will_observe_) return;
   const bool is_late = ClockNs(CLOCK_MONOTONIC) - start_ns_ >= kObserverAfterNs;
-  if (!is_late && late_observer.is_due == 0) return;
-  // Threads that system calls of the program's own have started.
-  if (!HasOneThread(excluded_)) {
-    const EndWaitForObserver wait;
-    will_observe_ = false;
-    return;
+  if (!is_late && !ObserverRequest::Get().is_made()) return;
+  will_observe_ = false;
+  if (CountSeccompFilters() > seccomp_filters_) {
+    EndForFilter();
+  } else if (ProgramHasOneThread(excluded_)) {  // others were started by system calls of its own
+    StartObserver(0);
   }
-  if (CountSeccompFilters() > seccomp_filters_) return EndForFilter();
-  StartObserver(0);
-  if (observer_ == nullptr) return;
-  // The observer does not know what was before it.
-  mapping_watch_.Compare(sink);
-  const StatusOr<std::vector<pid_t>> threads = ListThreads(0);
-  if (!threads.ok()) return;
-  const auto pid = static_cast<uint32_t>(::getpid());
-  for (const pid_t tid : *threads) {
-    if (tid == excluded_) continue;
-    const std::string name = ThreadName(0, tid);
-    if (!name.empty()) sink->OnThreadName(pid, static_cast<uint32_t>(tid), name);
-  }
+  ObserverRequest::Get().Close();
+  // An observer does not know what was mapped before it.
+  if (observer_ != nullptr) mapping_watch_.Compare(sink);
+}
+
+void SwbtBackend::DoNotObserveLater() {
+  will_observe_ = false;
+  ObserverRequest::Get().Close();
 }
 
 // Bursts of a clock weigh by their time.
@@ -706,8 +665,7 @@ bool SwbtBackend::ThreadsMayHaveChanged() {
   const bool has_others = std::exchange(last_thread_count_, tasks.st_nlink) != tasks.st_nlink ||
                           (observer_ != nullptr && observer_->TakeNewThreads());
   const bool differs = !is_known || has_others;
-  const nlink_t own_links = excluded_ != 0 ? 3 : 2;
-  if (tasks.st_nlink > own_links + 1) trace::Tracer::Get().SetOthersStore();
+  if (tasks.st_nlink > OwnLinks(excluded_) + 1) trace::Tracer::Get().SetOthersStore();
   const bool is_first = last_listing_ns_ < start_ns_;
   if (has_others && !is_first) last_birth_ns_ = now;
   if (!differs && now - last_listing_ns_ < kListingIntervalNs) return false;
@@ -783,7 +741,8 @@ StatusOr<std::map<pid_t, ThreadSampler>> SwbtBackend::OpenTimers() {
 }
 
 void SwbtBackend::ReplaceEventsByTimers(std::map<pid_t, ThreadSampler> timers, EventSink* sink) {
-  may_replace_events_ = samples_by_event_ = threads_inherit_ = will_observe_ = false;
+  may_replace_events_ = samples_by_event_ = threads_inherit_ = false;
+  DoNotObserveLater();
   samplers_ = std::move(timers);
   switch_cost_.End();
   if (observer_ == nullptr) return;
@@ -796,8 +755,8 @@ void SwbtBackend::ReplaceEventsByTimers(std::map<pid_t, ThreadSampler> timers, E
 
 void SwbtBackend::EndEarly(const char* reason) {
   if (has_ended_early_) return;
-  const EndWaitForObserver wait;
   has_ended_early_ = true;
+  DoNotObserveLater();
   may_replace_events_ = false;
   for (auto& [tid, sampler] : samplers_) sampler.Stop();
   all_handlers_ended_ = trace::Tracer::Get().Disable(kDisableTimeoutMs);
@@ -1036,9 +995,9 @@ void SwbtBackend::AppendDisagreements(Counters* counters) {
 // new mappings to a sink.
 Status SwbtBackend::RefreshMappings(EventSink* sink) {
   last_mappings_ns_ = ClockNs(CLOCK_MONOTONIC);
-  trace::Tracer::Get().ReleaseUnused(false);
+  trace::Tracer::Get().ReleaseUnused();
   HBBP_ASSIGN_OR_RETURN(const std::vector<Mapping> mappings, ReadProcessMaps(0));
-  if (observer_ == nullptr) mapping_watch_.Compare(mappings, sink);
+  if (observer_ == nullptr) mapping_watch_.Compare(mappings, last_mappings_ns_, sink);
   std::vector<trace::ForbiddenRange> forbidden;
   for (const Mapping& mapping : mappings) {
     if (IsSharedMemory(mapping)) trace::Tracer::Get().SetOthersStore();
@@ -1101,8 +1060,7 @@ uint64_t SwbtBackend::SamplingNs() const {
 }
 
 void SwbtBackend::Disable() {
-  const EndWaitForObserver wait;
-  will_observe_ = false;
+  DoNotObserveLater();
   for (auto& [tid, sampler] : samplers_) sampler.Stop();
   all_handlers_ended_ = trace::Tracer::Get().Disable(kDisableTimeoutMs);
   if (observer_ != nullptr) observer_->Disable();
@@ -1119,8 +1077,7 @@ void SwbtBackend::Close() {
 }
 
 void SwbtBackend::ResetInChild() {
-  late_observer.is_awaited = 0;
-  will_observe_ = false;
+  DoNotObserveLater();
   for (auto& [tid, sampler] : samplers_) sampler.ResetInChild();
   samplers_.clear();
   if (observer_ != nullptr) observer_->ResetInChild();

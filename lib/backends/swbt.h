@@ -62,10 +62,6 @@ class SwbtBackend : public Backend {
   int DrainIntervalMs() const override;
   bool SamplesNeedCpuTime() const override { return true; }
 
-  // Before a process that may be brief starts a thread: has what threads inherit opened now, and
-  // waits for that for some milliseconds at most. Any thread may call it.
-  static void PrepareForThreads();
-
   // These are for tests: they behave as if perf_event_open were refused, or as if the kernel were
   // older than 5.13, or as if the processor had been measured to be this one.
   void PreferTimers() { force_timers_ = true; }
@@ -107,6 +103,7 @@ class SwbtBackend : public Backend {
   void ReplaceEventsByTimers(std::map<pid_t, ThreadSampler> timers, EventSink* sink);
   void StartObserver(size_t max_buffer_bytes);
   void StartObserverInTime(EventSink* sink);
+  void DoNotObserveLater();
   void EndEarly(const char* reason);
   void EndForFilter();
   void DeliverMappingsFor(std::span<const TakenBranch> branches, EventSink* sink);

@@ -32,7 +32,7 @@ constexpr size_t kCodeCacheBytesWhenShort = 4 << 20;
 constexpr size_t kNativeRegionBytes = 2 << 20;
 constexpr uint32_t kThreadsWhenShort = 64;
 // Of so much, our tables take a small part.
-constexpr rlim_t kAmpleAddressSpace = rlim_t{8} << 30;
+constexpr uint64_t kAmpleAddressSpace = uint64_t{8} << 30;
 
 constexpr int kTrapPerf = 6;                // TRAP_PERF
 constexpr uint32_t kPerfSignalAsync = 1;    // TRAP_PERF_FLAG_ASYNC
@@ -49,11 +49,13 @@ constexpr uint32_t kForeignSamples = 3;
 // A thread may save the budget of at most this CPU time.
 constexpr uint64_t kMaxSavedNs = 200'000'000;
 
+bool IsShort(uint64_t address_space_bytes) { return address_space_bytes < kAmpleAddressSpace; }
+
 // Returns whether the program's address space is limited, so that the tracer must not take much of
 // it.
 bool AddressSpaceIsShort() {
   rlimit limit;
-  return ::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur < kAmpleAddressSpace;
+  return ::getrlimit(RLIMIT_AS, &limit) == 0 && IsShort(limit.rlim_cur);
 }
 
 // Returns 0 if the thread does not sleep in a page fault.
@@ -227,8 +229,13 @@ void Tracer::GrowAhead() {
   code_cache_->GrowAhead();
 }
 
-void Tracer::ReleaseUnused(bool will_limit) {
-  if (!slots_.are_reserved() || !(will_limit || AddressSpaceIsShort())) return;
+void Tracer::ReleaseUnused() {
+  rlimit limit;
+  if (::getrlimit(RLIMIT_AS, &limit) == 0) ReleaseUnusedFor(limit.rlim_cur);
+}
+
+void Tracer::ReleaseUnusedFor(uint64_t limit_bytes) {
+  if (!slots_.are_reserved() || !IsShort(limit_bytes)) return;
   if (is_releasing_.exchange(true)) return;
   slots_.Shrink(kThreadsWhenShort);
   recorder_.Shrink(kThreadsWhenShort);

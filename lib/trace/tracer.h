@@ -103,9 +103,10 @@ class Tracer {
   bool InterruptBlockedReads();
 
   // Gives back address space that is reserved and not in use, if the program has limited its own
-  // (RLIMIT_AS) to a few GB or `will_limit`. Programs that do so while they run have not reckoned
+  // (RLIMIT_AS) to a few GB, or is about to. Programs that do so while they run have not reckoned
   // with ours. Any thread may call it.
-  void ReleaseUnused(bool will_limit);
+  void ReleaseUnused();
+  void ReleaseUnusedFor(uint64_t limit_bytes);
 
   // Frees the slots of threads that have ended; the next Drain delivers their bursts.
   void FreeSlotsOfEnded();

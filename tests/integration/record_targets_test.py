@@ -209,11 +209,16 @@ class RecordTargetsTest(record_support.RecordTest):
             self.skipTest('no qemu-x86_64')
         self.check_target('qemu-x86_64', program('ends'), why='emulator')
 
-    def test_unshare(self):
-        command = ['unshare', '-Ur', program('ends'), 'return', '200', '5']
+    def unshared(self, options):
+        """A program that ends with status 5, in namespaces of its own."""
+        command = ['unshare', options, program('ends'), 'return', '200', '5']
         if shutil.which('unshare') is None or subprocess.run(
                 command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode != 5:
             self.skipTest('no user namespaces')
+        return command
+
+    def test_unshare(self):
+        command = self.unshared('-Ur')
         for source in ('ebs', 'swbt'):
             result = self.run_tool('record', '--source', source, '-c', 1_000_000, '-o', self.file,
                                    *command)
@@ -222,10 +227,7 @@ class RecordTargetsTest(record_support.RecordTest):
 
     def test_pid_namespace_without_its_own_proc(self):
         """/proc lists the threads under other numbers there than they have for themselves."""
-        command = ['unshare', '-Urpf', program('ends'), 'return', '200', '5']
-        if shutil.which('unshare') is None or subprocess.run(
-                command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode != 5:
-            self.skipTest('no user namespaces')
+        command = self.unshared('-Urpf')
         for source in ('ebs', 'swbt'):
             with self.subTest(source=source):
                 result = self.run_tool('record', '--source', source, '-c', 1_000_000, '-o', self.file,

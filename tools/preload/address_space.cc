@@ -18,7 +18,7 @@
 
 namespace hbbp::preload {
 
-void (*release_unused_tables)() = nullptr;
+void (*release_unused_tables)(uint64_t) = nullptr;
 
 }  // namespace hbbp::preload
 
@@ -39,13 +39,14 @@ __attribute__((constructor(101))) void LookUpAll() {
 }
 
 void ReleaseBefore(int resource, const rlimit* limit) {
-  constexpr rlim_t kAmple = rlim_t{8} << 30;
   if (hbbp::preload::HasFilter() || resource != RLIMIT_AS || limit == nullptr) return;
-  if (limit->rlim_cur >= kAmple) return;
+  if (limit->rlim_cur == RLIM_INFINITY) return;
   // A child of vfork shares the memory of its parent, which has no limit.
   if (!hbbp::preload::IsImageHere()) return;
   const int saved_errno = errno;
-  if (hbbp::preload::release_unused_tables != nullptr) hbbp::preload::release_unused_tables();
+  if (hbbp::preload::release_unused_tables != nullptr) {
+    hbbp::preload::release_unused_tables(limit->rlim_cur);
+  }
   hbbp::preload::ReleaseUnusedMemory();
   errno = saved_errno;
 }

@@ -179,7 +179,9 @@ __attribute__((constructor)) void ListOwnMemory() {
   hbbp::preload::is_own_memory = [](uint64_t address) {
     return hbbp::trace::Tracer::Get().Owns(address);
   };
-  hbbp::preload::release_unused_tables = [] { hbbp::trace::Tracer::Get().ReleaseUnused(true); };
+  hbbp::preload::release_unused_tables = [](uint64_t limit_bytes) {
+    hbbp::trace::Tracer::Get().ReleaseUnusedFor(limit_bytes);
+  };
 }
 
 }  // namespace

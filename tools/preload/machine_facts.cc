@@ -12,20 +12,6 @@ namespace {
 
 constexpr std::string_view kVersion = "1";
 
-// They are written as the bits of the number: what reads digits brings the mathematics library
-// along.
-constexpr double ProcessorTiming::*kQuantities[] = {&ProcessorTiming::ns_per_cycle,
-                                                    &ProcessorTiming::ns_per_tick,
-                                                    &ProcessorTiming::instructions_per_cycle,
-                                                    &ProcessorTiming::load,
-                                                    &ProcessorTiming::forward,
-                                                    &ProcessorTiming::forward_vector,
-                                                    &ProcessorTiming::add,
-                                                    &ProcessorTiming::multiply,
-                                                    &ProcessorTiming::repeat};
-constexpr uint16_t trace::AccessTiming::*kTicks[] = {
-    &trace::AccessTiming::hit, &trace::AccessTiming::min_miss, &trace::AccessTiming::max_miss,
-    &trace::AccessTiming::page_walk};
 constexpr uint32_t CpuidLeaf::*kRegisters[] = {&CpuidLeaf::eax, &CpuidLeaf::ebx, &CpuidLeaf::ecx,
                                                &CpuidLeaf::edx};
 
@@ -61,8 +47,9 @@ class Words {
   bool ok_ = true;
 };
 
+// Quantities are written as their bits: what reads fractions brings the mathematics library along.
 void Take(Words* words, ProcessorTiming* timing) {
-  for (const auto quantity : kQuantities) {
+  for (const auto quantity : kTimingQuantities) {
     uint64_t bits = 0;
     words->Take(&bits);
     timing->*quantity = std::bit_cast<double>(bits);
@@ -70,12 +57,12 @@ void Take(Words* words, ProcessorTiming* timing) {
   unsigned may_read_ticks = 0;
   words->Take(&may_read_ticks);
   timing->may_read_ticks = may_read_ticks != 0;
-  for (const auto ticks : kTicks) words->Take(&(timing->accesses.*ticks));
+  for (const auto ticks : kTimingTicks) words->Take(&(timing->accesses.*ticks));
 }
 
 bool IsSensible(const ProcessorTiming& timing) {
   constexpr double kMaxQuantity = 1e6;
-  for (const auto quantity : kQuantities) {
+  for (const auto quantity : kTimingQuantities) {
     if (!(timing.*quantity >= 0 && timing.*quantity <= kMaxQuantity)) return false;
   }
   return timing.ns_per_cycle > 0 && timing.ns_per_tick > 0 && timing.instructions_per_cycle > 0;
@@ -89,11 +76,11 @@ std::string ToText(const MachineFacts& facts) {
     for (const auto part : kRegisters) Append(leaf.*part, &text);
   }
   if (!facts.timing) return text;
-  for (const auto quantity : kQuantities) {
+  for (const auto quantity : kTimingQuantities) {
     Append(std::bit_cast<uint64_t>(facts.timing.value().*quantity), &text);
   }
   Append(facts.timing->may_read_ticks ? 1u : 0u, &text);
-  for (const auto ticks : kTicks) Append(facts.timing->accesses.*ticks, &text);
+  for (const auto ticks : kTimingTicks) Append(facts.timing->accesses.*ticks, &text);
   return text;
 }
 

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "backends/swbt.h"
+#include "backends/observer_request.h"
 #include "preload/alternate_stack.h"
 #include "preload/own_process.h"
 #include "preload/seccomp_filter.h"
@@ -67,7 +67,7 @@ int StartWithStack(Function* function, void* argument, int created, const Create
   LookUpNext();
   const bool is_wanted = !IsOwn(reinterpret_cast<const void*>(function)) &&
                          !hbbp::preload::HasFilter() && hbbp::preload::IsOwnProcess();
-  if (is_wanted) hbbp::SwbtBackend::PrepareForThreads();
+  if (is_wanted) hbbp::ObserverRequest::Get().MakeAndWait();
   void* const stack = is_wanted ? hbbp::preload::MapAlternateStack() : nullptr;
   if (stack == nullptr) return create(function, argument);
   *static_cast<Start<Function>*>(stack) = {function, argument};

@@ -167,9 +167,9 @@ TEST_CASE("the tracer gives back what it has reserved for more threads and code"
     const long before = PagesInUse().mapped;
     if (Tracer::Get().Open({}) != 0) ::_exit(kNotOpened);
     const long opened = PagesInUse().mapped;
-    Tracer::Get().ReleaseUnused(false);
+    Tracer::Get().ReleaseUnused();
     if (PagesInUse().mapped != opened) ::_exit(kGivesBackUnasked);
-    Tracer::Get().ReleaseUnused(true);
+    Tracer::Get().ReleaseUnusedFor(1 << 30);
     const long left = PagesInUse().mapped;
     if (left - before > 32 * kPagesOfMegabyte) ::_exit(kKeepsTooMuch);
     Tracer::Get().Close();
