@@ -1,4 +1,4 @@
-// Contract: see the header. The release of a bucket publishes a block, and its acquire finds it.
+// Contract: see the header. The release of an entry publishes a block, and its acquire finds it.
 // Successors (micro_op.h) are read and written relaxed, because a thread enters a block through one
 // only after it has verified the block itself, which acquires.
 #include "trace/interpreter/code_cache.h"
@@ -15,24 +15,43 @@ namespace hbbp::trace {
 namespace {
 
 constexpr uint32_t kFlushing = 1u << 31;
-constexpr unsigned kMaxProbes = 32;
-constexpr unsigned kBytesPerBucket = 128;
+constexpr unsigned kProbesNearby = 16;
+constexpr unsigned kMaxProbes = 48;
+constexpr uint32_t kFewestEntries = 64;
+constexpr size_t kBytesPerEntry = 128;  // of blocks, in a full cache
+constexpr uint32_t kTableGrowth = 8;
 constexpr size_t kBytesAhead = 512 << 10;
+constexpr size_t kBytesInMemory = 256 << 10;
 
 constexpr uint64_t RoundUp(uint64_t value, uint64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
-uint32_t HashOf(uint64_t ip) { return static_cast<uint32_t>((ip * 0x9e3779b97f4a7c15u) >> 32); }
+uint32_t HashOf(uint64_t value) {
+  return static_cast<uint32_t>((value * 0x9e3779b97f4a7c15u) >> 32);
+}
+
+// Returns where an ip is in a table, or where its search goes on after so many probes. Blocks of
+// one cache line of code are first in one of entries, for a burst comes to its lines cold.
+uint32_t NumberOf(uint64_t ip, unsigned probe) {
+  if (probe < kProbesNearby) return HashOf(ip >> 6) * 8 + ((ip >> 3) & 7) + probe;
+  return HashOf(ip) + probe;
+}
 
 uint64_t Entry(uint64_t ip, BlockRef block) { return (uint64_t{block} << 32) | (ip & 0xffffffff); }
 
 }  // namespace
 
 CodeCache* CodeCache::Create(size_t bytes, NativeRegion* region) {
-  uint32_t buckets = 64;
-  while (uint64_t{buckets} * kBytesPerBucket < bytes) buckets *= 2;
-  const size_t head = RoundUp(sizeof(CodeCache) + buckets * sizeof(uint64_t), 64);
+  uint32_t entries = kFewestEntries;
+  while (entries * kBytesPerEntry < bytes) entries *= 2;
+  uint32_t entries_of[kTables];
+  size_t all_entries = 0;
+  for (unsigned i = kTables; i-- > 0; entries /= kTableGrowth) {
+    entries_of[i] = entries > kFewestEntries ? entries : kFewestEntries;
+    all_entries += entries_of[i];
+  }
+  const size_t head = RoundUp(sizeof(CodeCache) + all_entries * sizeof(uint64_t), 64);
   const size_t body = RoundUp(bytes, 64);
   if (body / kBlockUnit > UINT32_MAX / 2) return nullptr;
   GrowingMemory memory;
@@ -44,8 +63,11 @@ CodeCache* CodeCache::Create(size_t bytes, NativeRegion* region) {
   uint8_t* start = memory.start();
   auto* cache = new (start) CodeCache(static_cast<GrowingMemory&&>(memory));
   cache->region_ = region;
-  cache->buckets_ = reinterpret_cast<std::atomic<uint64_t>*>(start + sizeof(CodeCache));
-  cache->bucket_mask_ = buckets - 1;
+  auto* entry = reinterpret_cast<std::atomic<uint64_t>*>(start + sizeof(CodeCache));
+  for (unsigned i = 0; i < kTables; ++i) {
+    cache->tables_[i] = {entry, entries_of[i] - 1};
+    entry += entries_of[i];
+  }
   cache->blocks_ = start + head;
   cache->units_ = static_cast<uint32_t>(body / kBlockUnit);
   cache->used_units_.store(1, std::memory_order_relaxed);
@@ -127,7 +149,10 @@ bool CodeCache::SetRecordedKinds(RecordedKinds kinds) {
 bool CodeCache::Flush() {
   uint32_t none = 0;
   if (!runs_.compare_exchange_strong(none, kFlushing, std::memory_order_acq_rel)) return false;
-  for (uint32_t i = 0; i <= bucket_mask_; ++i) buckets_[i].store(0, std::memory_order_relaxed);
+  for (unsigned i = 0; i <= LastTable(); ++i) {
+    const Table& table = tables_[i];
+    for (uint32_t j = 0; j <= table.mask; ++j) table.entries[j].store(0, std::memory_order_relaxed);
+  }
   used_units_.store(1, std::memory_order_relaxed);
   add_failed_.store(false, std::memory_order_relaxed);
   runs_.fetch_and(~kFlushing, std::memory_order_release);
@@ -136,8 +161,16 @@ bool CodeCache::Flush() {
 
 // If this fails, a handler makes the system call later, or a burst ends.
 void CodeCache::GrowAhead() {
-  const size_t wanted = HeadBytes() + used_bytes() + kBytesAhead;
-  (void)memory_.Use(wanted < memory_.reserved() ? wanted : memory_.reserved());
+  const size_t used = HeadBytes() + used_bytes();
+  const size_t reserved = memory_.reserved();
+  const size_t wanted = used + kBytesAhead < reserved ? used + kBytesAhead : reserved;
+  if (!memory_.Use(wanted) || used_bytes() <= kBlockUnit) return;
+  const size_t start = populated_bytes_ > used ? populated_bytes_ : used / kPageBytes * kPageBytes;
+  const size_t end =
+      (used + kBytesInMemory < wanted ? used + kBytesInMemory : wanted) / kPageBytes * kPageBytes;
+  if (end < start + kBytesInMemory / 4) return;
+  PopulatePages(memory_.start() + start, end - start);
+  populated_bytes_ = end;
 }
 
 void CodeCache::Prewarm() {
@@ -154,13 +187,33 @@ size_t CodeCache::used_bytes() const {
   return used_units_.load(std::memory_order_relaxed) * kBlockUnit;
 }
 
-BlockRef CodeCache::Find(uint64_t ip) const {
-  uint32_t bucket = HashOf(ip);
-  for (unsigned probe = 0; probe < kMaxProbes; ++probe, ++bucket) {
-    const uint64_t entry = buckets_[bucket & bucket_mask_].load(std::memory_order_acquire);
+// Returns the number of the table that suffices for what the cache holds now.
+unsigned CodeCache::LastTable() const {
+  unsigned table = 0;
+  const size_t used = used_bytes();
+  while (table < kTables - 1 && used > (size_t{tables_[table].mask} + 1) * kBytesPerEntry) ++table;
+  return table;
+}
+
+BlockRef CodeCache::FindIn(const Table& table, uint64_t ip) const {
+  for (unsigned probe = 0; probe < kMaxProbes; ++probe) {
+    const uint64_t entry =
+        table.entries[NumberOf(ip, probe) & table.mask].load(std::memory_order_acquire);
     if (entry == 0) return kNoBlock;
     const auto block = static_cast<BlockRef>(entry >> 32);
     if ((entry & 0xffffffff) == (ip & 0xffffffff) && At(block)->ip == ip) return block;
+  }
+  return kNoBlock;
+}
+
+// A later table has the newer of two blocks with one ip.
+BlockRef CodeCache::Find(uint64_t ip) const {
+  const unsigned last = LastTable();
+  for (unsigned i = last + 1; i-- > 0;) {
+    const BlockRef found = FindIn(tables_[i], ip);
+    if (found == kNoBlock) continue;
+    if (i != last) (void)Enter(tables_[last], ip, found);
+    return found;
   }
   return kNoBlock;
 }
@@ -178,22 +231,27 @@ BlockRef CodeCache::Allocate(size_t bytes) {
   return used;
 }
 
+// Returns false if there is no room.
+bool CodeCache::Enter(const Table& table, uint64_t ip, BlockRef block) const {
+  for (unsigned probe = 0; probe < kMaxProbes; ++probe) {
+    std::atomic<uint64_t>& slot = table.entries[NumberOf(ip, probe) & table.mask];
+    uint64_t entry = slot.load(std::memory_order_acquire);
+    // A slot never changes from one ip to another.
+    while (entry == 0 || At(static_cast<BlockRef>(entry >> 32))->ip == ip) {
+      if (slot.compare_exchange_weak(entry, Entry(ip, block), std::memory_order_acq_rel,
+                                     std::memory_order_acquire)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 BlockRef CodeCache::Add(const Block& block, size_t bytes) {
   const BlockRef added = Allocate(bytes);
   if (added == kNoBlock) return kNoBlock;
   __builtin_memcpy(blocks_ + added * kBlockUnit, &block, bytes);
-  uint32_t bucket = HashOf(block.ip);
-  for (unsigned probe = 0; probe < kMaxProbes; ++probe, ++bucket) {
-    std::atomic<uint64_t>& slot = buckets_[bucket & bucket_mask_];
-    uint64_t entry = slot.load(std::memory_order_acquire);
-    // A slot never changes from one ip to another.
-    while (entry == 0 || At(static_cast<BlockRef>(entry >> 32))->ip == block.ip) {
-      if (slot.compare_exchange_weak(entry, Entry(block.ip, added), std::memory_order_acq_rel,
-                                     std::memory_order_acquire)) {
-        return added;
-      }
-    }
-  }
+  if (Enter(tables_[LastTable()], block.ip, added)) return added;
   add_failed_.store(true, std::memory_order_relaxed);
   return kNoBlock;
 }

@@ -61,7 +61,9 @@ class CodeCache {
   // now. Returns whether it did.
   bool FlushIfFull();
 
-  // For the worker, at intervals: makes more room than bursts will use before the next call.
+  // For the worker, at intervals: makes more room than bursts will use before the next call. Once
+  // there are blocks, some of that is in memory, because a handler pays for each page that it is
+  // the first to write.
   void GrowAhead();
 
   // Gives back address space beyond so many bytes of blocks that is not in use. The cache is then
@@ -109,21 +111,32 @@ class CodeCache {
     std::atomic<uint64_t> end[kMaxForbidden];
   };
 
+  // The low half of an entry is from the ip, the high half is the block. Entries are never removed
+  // one by one.
+  struct Table {
+    std::atomic<uint64_t>* entries;
+    uint32_t mask;
+  };
+  // A block is entered into the first table that suffices for what the cache holds then, and into
+  // later ones when it is found. So a process with few blocks touches few pages.
+  static constexpr unsigned kTables = 3;
+
   explicit CodeCache(GrowingMemory&& memory) : memory_(static_cast<GrowingMemory&&>(memory)) {}
   ~CodeCache() = default;
   void FindVdso();
   bool Flush();
   BlockRef Allocate(size_t bytes);
+  unsigned LastTable() const;
+  BlockRef FindIn(const Table& table, uint64_t ip) const;
+  bool Enter(const Table& table, uint64_t ip, BlockRef block) const;
   size_t HeadBytes() const { return static_cast<size_t>(blocks_ - memory_.start()); }
 
   GrowingMemory memory_;  // contains this object and all tables below
   NativeRegion* region_ = nullptr;
   uint8_t* blocks_ = nullptr;
   uint32_t units_ = 0;
-  uint32_t bucket_mask_ = 0;
-  // The low half of an entry is from the ip, the high half is the block. Entries are never removed
-  // one by one.
-  std::atomic<uint64_t>* buckets_ = nullptr;
+  Table tables_[kTables] = {};
+  size_t populated_bytes_ = 0;  // the worker's
   uint64_t vdso_start_ = 0;
   uint64_t vdso_bytes_ = 0;
   std::atomic<bool> reads_may_block_{false};

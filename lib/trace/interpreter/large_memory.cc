@@ -22,6 +22,11 @@ void UseHugePages(void* memory, size_t bytes) {
   (void)madvise(memory, RoundUp(bytes, kHugePageBytes), kCollapseNow);
 }
 
+void PopulatePages(void* memory, size_t bytes) {
+  constexpr int kPopulateForWriting = 23;  // MADV_POPULATE_WRITE
+  (void)RawSyscall(SYS_madvise, memory, bytes, kPopulateForWriting);
+}
+
 GrowingMemory::GrowingMemory(GrowingMemory&& other) noexcept
     : start_(other.start_), reserved_(other.reserved()), usable_(other.usable()) {
   other.start_ = nullptr;
