@@ -261,7 +261,7 @@ int Tracer::Open(const TracerConfig& config) {
   config_ = config;
   SetHandlerShare(config.handler_share);
   own_start_.dense_samples = 0;
-  handler_reserve_ns_ = static_cast<int64_t>(config.handler_reserve_ns);
+  handler_reserve_.Reset(config.handler_reserve_ns);
   shared_start_ = config.shared_start != nullptr ? config.shared_start : &own_start_;
   recorder_.SetLimits(config.burst, config.recorded_kinds);
   recorder_.SetDrainRequest(config.drain_request);
@@ -623,6 +623,7 @@ void Tracer::OnSample(ThreadSlot* slot, uint32_t periods, ucontext_t* context) {
   }
   if (IsLeftOut(slot, periods) || IsOverBudget(slot, periods)) return;
   if (!recorder_.Begin(slot, periods)) return;
+  slot->was_over_budget = false;
   OnWalkEnd(slot, BeginWalk(slot, context));
 }
 
@@ -666,23 +667,16 @@ bool Tracer::IsOverBudget(ThreadSlot* slot, uint32_t periods) {
   slot->budget_until_ns = now_ns;
   slot->budget_ns += share_of(elapsed_ns);
   if (slot->budget_ns > share_of(kMaxSavedNs)) slot->budget_ns = share_of(kMaxSavedNs);
-  if (slot->budget_ns < 0) slot->budget_ns += TakeFromReserve(-slot->budget_ns);
+  handler_reserve_.Advance(elapsed_ns);
+  if (slot->budget_ns < 0) {
+    slot->budget_ns +=
+        static_cast<int64_t>(handler_reserve_.Take(static_cast<uint64_t>(-slot->budget_ns)));
+  }
   if (slot->budget_ns >= 0) return false;
+  slot->was_over_budget = true;
   slot->Add(Counter::kOverBudget);
   slot->skipped += periods;
   return true;
-}
-
-// Returns as much as there is, up to `ns`.
-int64_t Tracer::TakeFromReserve(int64_t ns) {
-  int64_t left = handler_reserve_ns_.load(std::memory_order_relaxed);
-  while (left > 0) {
-    const int64_t taken = ns < left ? ns : left;
-    if (handler_reserve_ns_.compare_exchange_weak(left, left - taken, std::memory_order_relaxed)) {
-      return taken;
-    }
-  }
-  return 0;
 }
 
 WalkEnd Tracer::BeginWalk(ThreadSlot* slot, ucontext_t* context) {

@@ -28,6 +28,7 @@
 #include "base/shared_start.h"
 #include "trace/breakpoint.h"
 #include "trace/burst_recorder.h"
+#include "trace/handler_reserve.h"
 #include "trace/look_ahead_pool.h"
 #include "trace/look_ahead_walk.h"
 #include "trace/resume_breakpoints.h"
@@ -54,8 +55,8 @@ struct TracerConfig {
   // The part of the CPU time of a thread that handlers may take there. Samples over this budget are
   // skipped, and the next burst represents them too. 0 means no limit.
   double handler_share = 0;
-  // CPU time that handlers of all threads together may take beyond that, so that a session begins
-  // with a burst for each sample.
+  // CPU time that handlers of all threads together may take beyond that, by and by in the first
+  // second (handler_reserve.h).
   uint64_t handler_reserve_ns = 0;
   // The first samples of a session, so many of all threads together, begin a burst each. Later ones
   // do so if they, with those since the last burst, are as many as was drawn, a fourth more or less
@@ -199,7 +200,6 @@ class Tracer {
   void CarryLateSample(ThreadSlot* slot, uint32_t periods) const;
   bool IsLeftOut(ThreadSlot* slot, uint32_t periods);
   bool IsOverBudget(ThreadSlot* slot, uint32_t periods);
-  int64_t TakeFromReserve(int64_t ns);
   WalkEnd BeginWalk(ThreadSlot* slot, ucontext_t* context);
   void OnBreakpoint(ThreadSlot* slot, ucontext_t* context, bool was_delayed);
   WalkEnd ContinueWalk(ThreadSlot* slot, ucontext_t* context);
@@ -221,7 +221,7 @@ class Tracer {
   std::atomic<bool> is_open_{false};
   std::atomic<bool> enabled_{false};
   std::atomic<TracerFailure> failure_{TracerFailure::kNone};
-  std::atomic<int64_t> handler_reserve_ns_{0};
+  HandlerReserve handler_reserve_;
   SharedStart own_start_;
   SharedStart* shared_start_ = &own_start_;
   std::atomic<uint64_t> handler_share_{0};  // TracerConfig::handler_share, times 2^32

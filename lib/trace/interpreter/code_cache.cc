@@ -15,8 +15,8 @@ namespace hbbp::trace {
 namespace {
 
 constexpr uint32_t kFlushing = 1u << 31;
-constexpr unsigned kProbesNearby = 16;
-constexpr unsigned kMaxProbes = 48;
+constexpr unsigned kProbesNearby = 8;
+constexpr unsigned kMaxProbes = 64;
 constexpr uint32_t kFewestEntries = 64;
 constexpr size_t kBytesPerEntry = 128;  // of blocks, in a full cache
 constexpr uint32_t kTableGrowth = 8;
