@@ -32,8 +32,8 @@ uint32_t HashOf(uint64_t value) {
 }
 
 // Returns where an ip is in a table, or where its search goes on after so many probes. Blocks of
-// one cache line of code are first in one of entries, for a burst comes to its lines cold.
-uint32_t NumberOf(uint64_t ip, unsigned probe) {
+// one cache line of code are first looked for in one line of entries, as a burst finds both cold.
+uint32_t EntryNumber(uint64_t ip, unsigned probe) {
   if (probe < kProbesNearby) return HashOf(ip >> 6) * 8 + ((ip >> 3) & 7) + probe;
   return HashOf(ip) + probe;
 }
@@ -198,7 +198,7 @@ unsigned CodeCache::LastTable() const {
 BlockRef CodeCache::FindIn(const Table& table, uint64_t ip) const {
   for (unsigned probe = 0; probe < kMaxProbes; ++probe) {
     const uint64_t entry =
-        table.entries[NumberOf(ip, probe) & table.mask].load(std::memory_order_acquire);
+        table.entries[EntryNumber(ip, probe) & table.mask].load(std::memory_order_acquire);
     if (entry == 0) return kNoBlock;
     const auto block = static_cast<BlockRef>(entry >> 32);
     if ((entry & 0xffffffff) == (ip & 0xffffffff) && At(block)->ip == ip) return block;
@@ -234,7 +234,7 @@ BlockRef CodeCache::Allocate(size_t bytes) {
 // Returns false if there is no room.
 bool CodeCache::Enter(const Table& table, uint64_t ip, BlockRef block) const {
   for (unsigned probe = 0; probe < kMaxProbes; ++probe) {
-    std::atomic<uint64_t>& slot = table.entries[NumberOf(ip, probe) & table.mask];
+    std::atomic<uint64_t>& slot = table.entries[EntryNumber(ip, probe) & table.mask];
     uint64_t entry = slot.load(std::memory_order_acquire);
     // A slot never changes from one ip to another.
     while (entry == 0 || At(static_cast<BlockRef>(entry >> 32))->ip == ip) {

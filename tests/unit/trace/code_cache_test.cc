@@ -41,7 +41,7 @@ BlockRef Add(CodeCache* cache, uint64_t ip) {
 }
 
 // Two blocks in three lines of code, or a block each two bytes.
-uint64_t IpOf(uint32_t number, bool is_dense) {
+uint64_t MakeIp(uint32_t number, bool is_dense) {
   return 0x55550000 + uint64_t{number} * (is_dense ? 2 : 96);
 }
 
@@ -52,18 +52,18 @@ TEST_CASE("blocks are found in whichever table they were entered") {
   std::vector<BlockRef> blocks;
   uint32_t wrong = 0;
   for (uint32_t i = 0; i < kBlocks; ++i) {
-    wrong += cache->Find(IpOf(i, is_dense)) == kNoBlock ? 0 : 1;
-    blocks.push_back(Add(cache.get(), IpOf(i, is_dense)));
+    wrong += cache->Find(MakeIp(i, is_dense)) == kNoBlock ? 0 : 1;
+    blocks.push_back(Add(cache.get(), MakeIp(i, is_dense)));
     REQUIRE(blocks.back() != kNoBlock);
     const uint32_t earlier = i / 2;
-    wrong += cache->Find(IpOf(earlier, is_dense)) == blocks[earlier] ? 0 : 1;
+    wrong += cache->Find(MakeIp(earlier, is_dense)) == blocks[earlier] ? 0 : 1;
     if (i % 1000 == 0) cache->GrowAhead();
   }
   for (uint32_t i = 0; i < kBlocks; ++i) {
-    wrong += cache->Find(IpOf(i, is_dense)) == blocks[i] ? 0 : 1;
+    wrong += cache->Find(MakeIp(i, is_dense)) == blocks[i] ? 0 : 1;
   }
   CHECK(wrong == 0);
-  CHECK(cache->Find(IpOf(kBlocks, is_dense)) == kNoBlock);
+  CHECK(cache->Find(MakeIp(kBlocks, is_dense)) == kNoBlock);
 }
 
 TEST_CASE("of two blocks of one address, the newer is found, in a later table, too") {
@@ -75,7 +75,7 @@ TEST_CASE("of two blocks of one address, the newer is found, in a later table, t
       last = Add(cache.get(), kIp);
       CHECK(cache->Find(kIp) == last);
     } else {
-      REQUIRE(Add(cache.get(), IpOf(i, false)) != kNoBlock);
+      REQUIRE(Add(cache.get(), MakeIp(i, false)) != kNoBlock);
     }
   }
   CHECK(cache->Find(kIp) == last);
@@ -86,11 +86,11 @@ TEST_CASE("an empty cache has none of the blocks before") {
   for (int round = 0; round < 3; ++round) {
     CAPTURE(round);
     uint32_t count = 0;
-    while (Add(cache.get(), IpOf(count, false)) != kNoBlock) ++count;
+    while (Add(cache.get(), MakeIp(count, false)) != kNoBlock) ++count;
     CHECK(count > kBlocks);
     REQUIRE(cache->FlushIfFull());
     uint32_t found = 0;
-    for (uint32_t i = 0; i < count; ++i) found += cache->Find(IpOf(i, false)) != kNoBlock ? 1 : 0;
+    for (uint32_t i = 0; i < count; ++i) found += cache->Find(MakeIp(i, false)) != kNoBlock ? 1 : 0;
     CHECK(found == 0);
   }
 }
@@ -103,7 +103,7 @@ TEST_CASE("threads that add and find blocks at once find what they have added") 
   std::vector<std::thread> threads;
   for (int thread = 0; thread < kThreads; ++thread) {
     threads.emplace_back([&, thread] {
-      const auto ip = [thread](uint32_t i) { return IpOf(i * kThreads + thread, true); };
+      const auto ip = [thread](uint32_t i) { return MakeIp(i * kThreads + thread, true); };
       for (uint32_t i = 0; i < kOwn; ++i) {
         if (Add(cache.get(), ip(i)) == kNoBlock) ++wrong;
         const BlockRef found = cache->Find(ip(i / 3));
