@@ -297,6 +297,7 @@ void AttachBackend::TakeBurst(ThreadStop* thread, pid_t tid, double period, Even
   }
   CountStop(*thread);
   thread->LetGo();
+  tracer_->GrowAhead();
   DeliverMissingMappings(burst.branches, sink);
   // Behind what was just mapped.
   head.time_ns = ClockNs(CLOCK_MONOTONIC);

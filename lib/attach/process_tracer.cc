@@ -86,7 +86,6 @@ ProcessTracer::~ProcessTracer() {
 uint64_t ProcessTracer::Bytes() const { return code_cache_->used_bytes() + memory_.usable(); }
 
 TracedBurst ProcessTracer::Trace(const ThreadStop& thread, const BurstLimits& limits) {
-  code_cache_->GrowAhead();
   branches_.resize(limits.branches);
   pages_.Begin();
   look_ahead_->Begin(thread.reader(), pages_.reader());

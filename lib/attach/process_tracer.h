@@ -66,6 +66,8 @@ class ProcessTracer {
   const trace::CodeCache* code_cache() const { return code_cache_; }
   // Empties the code cache if it is nearly full. Returns whether it did.
   bool FlushIfFull() { return code_cache_->FlushIfFull(); }
+  // Makes room for the next burst; call it when the thread runs on.
+  void GrowAhead() { code_cache_->GrowAhead(); }
 
   uint64_t Bytes() const;
 

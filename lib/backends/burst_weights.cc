@@ -14,7 +14,6 @@ uint64_t Rounded(double value) { return static_cast<uint64_t>(2 * value + 1) / 2
 // a thousand branches of most programs), unless each stream has less than two.
 constexpr uint32_t kDefaultLookAheadBranches = 1000;
 constexpr uint64_t kDefaultInstructions = 6000;
-constexpr uint64_t kInstructionsOverBudget = 2000;
 constexpr uint32_t kMaxBranchesOfInstructions = 3072;
 constexpr uint32_t kDefaultVerifiedBranches = 256;
 constexpr uint32_t kDefaultBreakpointBranches = 16;  // as in the paper
@@ -35,7 +34,6 @@ trace::BurstLimits DefaultBurstLimits(TraceMode mode, BurstExtent extent) {
       if (extent == BurstExtent::kEvents) {
         limits.branches = kMaxBranchesOfInstructions;
         limits.instructions = kDefaultInstructions;
-        limits.instructions_over_budget = kInstructionsOverBudget;
       }
   }
   return limits;
@@ -75,15 +73,15 @@ BurstTime* BurstWeights::FindBurstTime() {
 
 // Returns what part of a whole burst these segments are, by their streams, of which a burst has one
 // less than branches, or by the instructions in them.
-double BurstWeights::WholeShare(std::span<const BurstSegment> segments, uint64_t limit) const {
+double BurstWeights::WholeShare(std::span<const BurstSegment> segments) const {
   uint64_t streams = 0, instructions = 0;
   for (const BurstSegment& segment : segments) {
     if (!segment.branches.empty()) streams += segment.branches.size() - 1;
     instructions += segment.instructions;
   }
   double share = static_cast<double>(streams) / (limits_.branches - 1);
-  if (limit > 1) {
-    const auto all = static_cast<double>(limit - 1);
+  if (limits_.instructions > 1) {
+    const auto all = static_cast<double>(limits_.instructions - 1);
     share = std::max(share, static_cast<double>(instructions) / all);
   }
   return std::min(1.0, share);
@@ -128,12 +126,11 @@ void BurstWeights::Deliver(const BurstSample& head, double period,
                            EventSink* sink) {
   // BurstLimits says why it is these, and not those that happen to be in its streams.
   const bool is_exact = cost.has_all_instructions && segments.size() == 1;
-  const uint64_t limit = cost.limit != 0 ? cost.limit : limits_.instructions;
   double extent = 0;
   uint64_t instructions = 0;
   size_t parts = 0;  // up to the last one with streams
   for (size_t i = 0; i < segments.size(); ++i) {
-    const uint64_t own = is_exact ? limit - 1 : segments[i].instructions;
+    const uint64_t own = is_exact ? limits_.instructions - 1 : segments[i].instructions;
     extent += ComputeExtent(segments[i], own);
     instructions += own;
     if (segments[i].branches.size() >= 2) parts = i + 1;
@@ -142,7 +139,7 @@ void BurstWeights::Deliver(const BurstSample& head, double period,
   period += TakeCarriedPeriod(head.tid, period);
   if (cost.is_cut || extent == 0) {
     const double whole = period;
-    period *= extent == 0 ? 0 : WholeShare(segments, limit);
+    period *= extent == 0 ? 0 : WholeShare(segments);
     if (period != whole) carried_periods_[head.tid] = whole - period;
   }
   if (extent == 0) return;

@@ -38,7 +38,6 @@ struct BurstCost {
   // It ended at the first taken branch from BurstLimits::instructions on.
   bool has_all_instructions = false;
   uint32_t instructions = 0;  // that memory_use is of: all from its beginning on
-  uint32_t limit = 0;         // BurstLimits::instructions of this burst; 0: of all bursts
 };
 
 // A header precedes the branches of a burst, or of a part of one, or the accesses to memory of the

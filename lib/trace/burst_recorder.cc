@@ -147,8 +147,6 @@ bool BurstRecorder::Begin(ThreadSlot* slot, uint32_t periods) {
   slot->branches_before_gap = 0;
   slot->hits = 0;
   slot->instructions = 0;
-  const bool is_short = slot->was_over_budget && limits_.instructions_over_budget != 0;
-  slot->instruction_limit = is_short ? limits_.instructions_over_budget : limits_.instructions;
   slot->last_branch = ThreadSlot::kNoBranch;
   slot->memory_use = MemoryUse();
   slot->is_limited = false;
@@ -247,8 +245,7 @@ TakenBranch* BurstRecorder::Room(ThreadSlot* slot, uint32_t* capacity) {
     first = slot->header + kHeaderEntries;
   }
   const uint32_t room = BurstBuffer::kCapacity - first;
-  const bool ends_at_next =
-      slot->instruction_limit != 0 && slot->instructions >= slot->instruction_limit;
+  const bool ends_at_next = limits_.instructions != 0 && slot->instructions >= limits_.instructions;
   const uint32_t wanted = ends_at_next ? 1 : BranchesLeft(*slot);
   *capacity = room < wanted ? room : wanted;
   return &buffers_.at(buffer - 1)->entries[first];
@@ -341,12 +338,8 @@ void BurstRecorder::Finish(ThreadSlot* slot) {
   const bool is_full = slot->is_limited || IsFull(*slot) ||
                        slot->instructions + kMaxBlockInstructions > limits_.max_instructions;
   header->cost = {
-      slot->earlier_handlers_ns,
-      slot->memory_use,
-      !is_full,
-      HasAllInstructions(*slot),
-      static_cast<uint32_t>(slot->instructions < UINT32_MAX ? slot->instructions : UINT32_MAX),
-      static_cast<uint32_t>(slot->instruction_limit)};
+      slot->earlier_handlers_ns, slot->memory_use, !is_full, HasAllInstructions(*slot),
+      static_cast<uint32_t>(slot->instructions < UINT32_MAX ? slot->instructions : UINT32_MAX)};
   slot->earlier_handlers_ns = 0;
   CommitPart(slot, PartEnd::kLast);
   slot->branches = 0;

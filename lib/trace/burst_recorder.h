@@ -49,9 +49,6 @@ struct BurstLimits {
   uint64_t instructions = 0;
   // So many are interpreted or walked at most; 0: the default.
   uint64_t max_instructions = 0;
-  // The `instructions` of a burst that comes behind samples that were over budget; 0: the same.
-  // Where code is new to the tracer, more and shorter bursts have less error at the same cost.
-  uint64_t instructions_over_budget = 0;
 
   // Beyond the default a burst is taken for a loop that waits for another thread.
   constexpr uint64_t MaxInstructions() const {
@@ -125,8 +122,8 @@ class BurstRecorder {
     return limits_.branches - slot.earlier_branches - slot.branches;
   }
   uint64_t InstructionsLeft(const ThreadSlot& slot) const {
-    const uint64_t limit = slot.instructions < slot.instruction_limit ? slot.instruction_limit
-                                                                      : limits_.max_instructions;
+    const uint64_t limit =
+        slot.instructions < limits_.instructions ? limits_.instructions : limits_.max_instructions;
     return slot.instructions < limit ? limit - slot.instructions : 0;
   }
 
@@ -134,8 +131,8 @@ class BurstRecorder {
   static constexpr uint32_t kBuffersPerThread = 2;
 
   bool HasAllInstructions(const ThreadSlot& slot) const {
-    return slot.instruction_limit != 0 && slot.last_branch != ThreadSlot::kNoBranch &&
-           slot.last_branch >= slot.instruction_limit;
+    return limits_.instructions != 0 && slot.last_branch != ThreadSlot::kNoBranch &&
+           slot.last_branch >= limits_.instructions;
   }
   bool TakeBufferAfter(ThreadSlot* slot, uint32_t used, uint32_t* fresh);
   void StartPart(ThreadSlot* slot, uint32_t fresh);

@@ -7,7 +7,7 @@
 // spread over it: half of the reserve is for the first quarter of the time in which all of it can
 // be taken, and so on (the square root).
 //
-// Contract: async-signal-safe and lock-free, but for Reset, which is called while no handler runs.
+// Contract: async-signal-safe and lock-free. Reset is for the start of a session.
 #ifndef HBBP_LIB_TRACE_HANDLER_RESERVE_H_
 #define HBBP_LIB_TRACE_HANDLER_RESERVE_H_
 
@@ -16,13 +16,24 @@
 
 namespace hbbp::trace {
 
+// Rounded down; of less than 2^32.
+constexpr uint64_t SquareRoot(uint64_t value) {
+  uint64_t root = 0;
+  for (uint64_t bit = uint64_t{1} << 15; bit != 0; bit >>= 1) {
+    if ((root + bit) * (root + bit) <= value) root += bit;
+  }
+  return root;
+}
+
 class HandlerReserve {
  public:
   // All of it can be taken after so much CPU time of the program.
   static constexpr uint64_t kSpanNs = 1'000'000'000;
+  // No reserve is larger.
+  static constexpr uint64_t kMaxNs = 1'000'000'000'000;
 
   void Reset(uint64_t reserve_ns) {
-    reserve_ns_ = reserve_ns;
+    reserve_ns_.store(reserve_ns < kMaxNs ? reserve_ns : kMaxNs, std::memory_order_relaxed);
     age_ns_.store(0, std::memory_order_relaxed);
     taken_ns_.store(0, std::memory_order_relaxed);
   }
@@ -36,7 +47,7 @@ class HandlerReserve {
   // Returns how much there is now, up to `ns`, and takes it.
   uint64_t Take(uint64_t ns) {
     uint64_t taken = taken_ns_.load(std::memory_order_relaxed);
-    if (taken >= reserve_ns_) return 0;
+    if (taken >= reserve_ns_.load(std::memory_order_relaxed)) return 0;
     const uint64_t available = Available();
     while (taken < available) {
       const uint64_t now = ns < available - taken ? ns : available - taken;
@@ -50,22 +61,13 @@ class HandlerReserve {
  private:
   // Returns what may have been taken until now.
   uint64_t Available() const {
+    constexpr uint64_t kRootOfSpan = SquareRoot(kSpanNs);
     const uint64_t age = age_ns_.load(std::memory_order_relaxed);
-    if (age >= kSpanNs) return reserve_ns_;
-    return static_cast<uint64_t>(static_cast<unsigned __int128>(reserve_ns_) * SquareRoot(age) /
-                                 SquareRoot(kSpanNs));
+    const uint64_t reserve_ns = reserve_ns_.load(std::memory_order_relaxed);
+    return age >= kSpanNs ? reserve_ns : reserve_ns * SquareRoot(age) / kRootOfSpan;
   }
 
-  // Rounded down; of less than 2^32.
-  static constexpr uint64_t SquareRoot(uint64_t value) {
-    uint64_t root = 0;
-    for (uint64_t bit = uint64_t{1} << 15; bit != 0; bit >>= 1) {
-      if ((root + bit) * (root + bit) <= value) root += bit;
-    }
-    return root;
-  }
-
-  uint64_t reserve_ns_ = 0;
+  std::atomic<uint64_t> reserve_ns_{0};
   std::atomic<uint64_t> age_ns_{0};
   std::atomic<uint64_t> taken_ns_{0};
 };

@@ -35,9 +35,8 @@ struct alignas(64) ThreadSlot {
   uint32_t branches_before_gap;  // of these, those before the last gap
   uint64_t last_target;          // of the last branch, if accesses are recorded
   uint32_t hits;
-  uint32_t foreign_hits;       // hits of this breakpoint in other frames
-  uint64_t instructions;       // instructions since the burst began
-  uint64_t instruction_limit;  // as BurstLimits::instructions, of this burst
+  uint32_t foreign_hits;  // hits of this breakpoint in other frames
+  uint64_t instructions;  // instructions since the burst began
   uint64_t
       last_branch;  // `instructions` after the last branch; kNoBranch if none since the last gap
   uint64_t in_streams;   // instructions between branches of this part
@@ -54,9 +53,8 @@ struct alignas(64) ThreadSlot {
   uint32_t sampler;          // the sampler whose samples the thread accepts, or 0 for any
   uint32_t foreign_samples;  // samples of another one since
   bool had_first_sample;     // which stands for the first period of the sampler, still to end
-  bool is_warm;          // the first burst, which finds cold caches and costs no budget, is over
-  bool was_over_budget;  // the sample before; of a thread that has not saved enough for a burst
-  int64_t budget_ns;     // handler time that CPU time has added and bursts have not used
+  bool is_warm;       // the first burst, which finds cold caches and costs no budget, is over
+  int64_t budget_ns;  // handler time that CPU time has added and bursts have not used
   // These are of the CPU time of the thread.
   uint64_t budget_until_ns;   // the time up to which it has added to the budget; 0: no sample yet
   uint64_t handler_begin_ns;  // when the handler that runs began

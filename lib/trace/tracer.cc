@@ -623,7 +623,6 @@ void Tracer::OnSample(ThreadSlot* slot, uint32_t periods, ucontext_t* context) {
   }
   if (IsLeftOut(slot, periods) || IsOverBudget(slot, periods)) return;
   if (!recorder_.Begin(slot, periods)) return;
-  slot->was_over_budget = false;
   OnWalkEnd(slot, BeginWalk(slot, context));
 }
 
@@ -673,7 +672,6 @@ bool Tracer::IsOverBudget(ThreadSlot* slot, uint32_t periods) {
         static_cast<int64_t>(handler_reserve_.Take(static_cast<uint64_t>(-slot->budget_ns)));
   }
   if (slot->budget_ns >= 0) return false;
-  slot->was_over_budget = true;
   slot->Add(Counter::kOverBudget);
   slot->skipped += periods;
   return true;

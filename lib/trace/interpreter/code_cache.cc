@@ -195,18 +195,24 @@ unsigned CodeCache::LastTable() const {
   return table;
 }
 
+bool CodeCache::Holds(uint64_t entry, uint64_t ip) const {
+  return (entry & 0xffffffff) == (ip & 0xffffffff) &&
+         At(static_cast<BlockRef>(entry >> 32))->ip == ip;
+}
+
 BlockRef CodeCache::FindIn(const Table& table, uint64_t ip) const {
   for (unsigned probe = 0; probe < kMaxProbes; ++probe) {
     const uint64_t entry =
         table.entries[EntryNumber(ip, probe) & table.mask].load(std::memory_order_acquire);
     if (entry == 0) return kNoBlock;
-    const auto block = static_cast<BlockRef>(entry >> 32);
-    if ((entry & 0xffffffff) == (ip & 0xffffffff) && At(block)->ip == ip) return block;
+    if (Holds(entry, ip)) return static_cast<BlockRef>(entry >> 32);
   }
   return kNoBlock;
 }
 
-// A later table has the newer of two blocks with one ip.
+// Of two blocks with one ip, a later table mostly has the newer. If another thread moves or adds
+// one meanwhile, it may be the older: whoever enters a block compares it with the code, and
+// replaces it.
 BlockRef CodeCache::Find(uint64_t ip) const {
   const unsigned last = LastTable();
   for (unsigned i = last + 1; i-- > 0;) {
@@ -237,7 +243,7 @@ bool CodeCache::Enter(const Table& table, uint64_t ip, BlockRef block) const {
     std::atomic<uint64_t>& slot = table.entries[EntryNumber(ip, probe) & table.mask];
     uint64_t entry = slot.load(std::memory_order_acquire);
     // A slot never changes from one ip to another.
-    while (entry == 0 || At(static_cast<BlockRef>(entry >> 32))->ip == ip) {
+    while (entry == 0 || Holds(entry, ip)) {
       if (slot.compare_exchange_weak(entry, Entry(ip, block), std::memory_order_acq_rel,
                                      std::memory_order_acquire)) {
         return true;

@@ -62,8 +62,8 @@ class CodeCache {
   bool FlushIfFull();
 
   // For the worker, at intervals: makes more room than bursts will use before the next call. Once
-  // there are blocks, some of that is in memory, because a handler pays for each page that it is
-  // the first to write.
+  // there are blocks, some of that is in memory, because a burst pays for each page that it is the
+  // first to write.
   void GrowAhead();
 
   // Gives back address space beyond so many bytes of blocks that is not in use. The cache is then
@@ -127,6 +127,7 @@ class CodeCache {
   bool Flush();
   BlockRef Allocate(size_t bytes);
   unsigned LastTable() const;
+  bool Holds(uint64_t entry, uint64_t ip) const;
   BlockRef FindIn(const Table& table, uint64_t ip) const;
   bool Enter(const Table& table, uint64_t ip, BlockRef block) const;
   size_t HeadBytes() const { return static_cast<size_t>(blocks_ - memory_.start()); }

@@ -111,21 +111,6 @@ TEST_CASE("the part of a burst that was cut is that of its streams or of its ins
   CHECK(sink.bursts[1].weight == Approx(1.5e6 / 100));
 }
 
-TEST_CASE("a burst that was to have fewer instructions than others weighs by its own") {
-  constexpr uint32_t kLimit = 51;
-  BurstWeights weights = Weights(BurstExtent::kEvents, 3000, 101);
-  WeightSink sink;
-  Burst({8}).DeliverTo(&weights, {0, {}, false, true, 0, kLimit}, &sink);
-  Burst({6}).DeliverTo(&weights, {0, {}, true, false, 0, kLimit}, &sink);  // all but one of 51
-  Burst({3}).DeliverTo(&weights, {0, {}, true, false, 0, kLimit}, &sink);  // 20 of 50
-  Burst({11}).DeliverTo(&weights, kExact, &sink);
-  REQUIRE(sink.bursts.size() == 4);
-  CHECK(sink.bursts[0].weight == Approx(1e6 / 50));
-  CHECK(sink.bursts[1].weight == Approx(1e6 / 50));
-  CHECK(sink.bursts[2].weight == Approx(1e6 / 50));
-  CHECK(sink.bursts[3].weight == Approx(1.6e6 / 100));
-}
-
 TEST_CASE("parts of a burst have one weight, and all but the last are continued") {
   BurstWeights weights = Weights(BurstExtent::kEvents, 1000);
   WeightSink sink;

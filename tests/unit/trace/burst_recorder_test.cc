@@ -315,25 +315,6 @@ TEST_CASE("a burst that ends before its instructions is cut") {
   CHECK(!parts[0].cost.has_all_instructions);
 }
 
-TEST_CASE("behind samples that were over budget, a burst has fewer instructions") {
-  Recording recording({kBranches, 10, kInstructions, 5});
-  for (const bool was_over_budget : {false, true, false}) {
-    CAPTURE(was_over_budget);
-    recording.slot()->was_over_budget = was_over_budget;
-    const uint64_t limit = was_over_budget ? 5 : 10;
-    REQUIRE(recording->Begin(recording.slot(), 1));
-    CHECK(recording->InstructionsLeft(*recording.slot()) == limit);
-    uint64_t branches = 0;
-    while (!recording->IsFull(*recording.slot())) recording.Record(10 * ++branches);
-    CHECK(branches == (limit + 2) / 3);
-    recording->Finish(recording.slot());
-    const std::vector<Part> parts = recording.Drain();
-    REQUIRE(parts.size() == 1);
-    CHECK(parts[0].cost.has_all_instructions);
-    CHECK(parts[0].cost.limit == limit);
-  }
-}
-
 TEST_CASE("a burst has the time of handlers since the one before it began") {
   Recording recording;
   for (const uint64_t before : {0, 11, 11}) {
