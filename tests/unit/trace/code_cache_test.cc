@@ -1,7 +1,11 @@
 #include "trace/interpreter/code_cache.h"
 
+#include <sys/mman.h>
+
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -93,6 +97,27 @@ TEST_CASE("an empty cache has none of the blocks before") {
     for (uint32_t i = 0; i < count; ++i) found += cache->Find(MakeIp(i, false)) != kNoBlock ? 1 : 0;
     CHECK(found == 0);
   }
+}
+
+TEST_CASE("memory for the next blocks is resident before they are added") {
+  constexpr size_t kPage = 4096, kAhead = 32;
+  const Cache cache = MakeCache();
+  const auto resident_pages = [&cache] {
+    const auto end = reinterpret_cast<uintptr_t>(cache->blocks()) + cache->used_bytes();
+    auto* const next = reinterpret_cast<void*>((end + kPage - 1) & ~(kPage - 1));
+    unsigned char pages[kAhead] = {};
+    REQUIRE(::mincore(next, kAhead * kPage, pages) == 0);
+    return std::count_if(std::begin(pages), std::end(pages),
+                         [](unsigned char page) { return (page & 1) != 0; });
+  };
+  cache->GrowAhead();
+  CHECK(resident_pages() == 0);  // a process that has no burst pays for none
+  for (uint32_t i = 0; i < kBlocks / 2; ++i)
+    REQUIRE(Add(cache.get(), MakeIp(i, false)) != kNoBlock);
+  CHECK(resident_pages() == 0);
+  cache->GrowAhead();
+  if (resident_pages() == 0) HBBP_SKIP("no MADV_POPULATE_WRITE here, which needs Linux 5.14");
+  CHECK(resident_pages() == kAhead);
 }
 
 TEST_CASE("threads that add and find blocks at once find what they have added") {
