@@ -10,7 +10,8 @@
 // those are. Cache misses are not modelled but measured, by the look-ahead that recorded the burst,
 // which met the caches as the program had left them. A processor computes while it waits, so that
 // the longer of both hides most of the shorter: together they take the root of the sum of their
-// squares.
+// squares. Page faults come on top, where a hypervisor handles them in what a clock takes for time
+// of the program (FaultTime).
 //
 //   A loop of "dec; jnz": each dec waits for the one before, so a round takes a cycle, 0.5 an
 //   instruction. A loop of 400 "lea" that each wait for the one before takes 400 cycles, 1 an

@@ -17,6 +17,7 @@
 #include <numeric>
 
 #include "base/clock.h"
+#include "base/linux_constants.h"
 #include "base/raw_syscall.h"
 
 namespace hbbp {
@@ -185,7 +186,7 @@ double TicksOfHit() {
 }
 
 // Pages of which two lines each were used, none next to another, so that their translations are in
-// different lines of the page table, and none a part of a huge page.
+// different lines of the page table, and none a part of a huge page. Their first use was timed.
 class UsedPages {
  public:
   static constexpr size_t kPages = 8;
@@ -196,6 +197,12 @@ class UsedPages {
     if (memory == MAP_FAILED) return;
     bytes_ = static_cast<volatile uint8_t*>(memory);
     (void)::madvise(memory, kBytes, MADV_NOHUGEPAGE);
+    for (size_t i = 0; i < kTimed; ++i) {
+      ticks_of_fault_[i] = TicksOfLoad(Line(i));
+      ticks_of_call_[i] = TicksOfProviding(i, 0);
+      ticks_of_providing_[i] = TicksOfProviding(kTimed + i, kPageBytes);
+      ticks_of_first_use_[i] = TicksOfLoad(Line(kTimed + i));
+    }
     Use();
   }
   ~UsedPages() {
@@ -214,24 +221,64 @@ class UsedPages {
   volatile uint8_t* Line(size_t page) const { return bytes_ + page * (kStride + kLineBytes); }
   volatile uint8_t* OtherLine(size_t page) const { return Line(page) + kHalfPage; }
 
+  // Returns what a page fault takes outside the kernel: the first use of a page that the kernel has
+  // provided already, and half of the switches between program, hypervisor and kernel, which are
+  // what a page fault takes beyond that use and the kernel's work. 0 if it is not known.
+  double TicksOfFaultOutsideKernel() const {
+    if (!is_mapped() || !can_provide_) return 0;
+    const double of_use = MiddleOf(ticks_of_first_use_);
+    const double of_kernel = MiddleOf(ticks_of_providing_) - MiddleOf(ticks_of_call_);
+    const double of_switches = MiddleOf(ticks_of_fault_) - of_use - of_kernel;
+    return of_use + std::max(0.0, of_switches) / 2;
+  }
+
  private:
   static constexpr size_t kStride = size_t{8} << 12;  // the page table has as many in a line
   static constexpr size_t kLineBytes = 64;            // another set of the cache for each
   static constexpr size_t kHalfPage = 2048;
   static constexpr size_t kBytes = kPages * kStride;
+  static constexpr size_t kTimed = kPages / 2;
+  using Ticks = std::array<uint64_t, kTimed>;
+
+  // The kernel makes so much of the page present, which older ones refuse.
+  uint64_t TicksOfProviding(size_t page, size_t bytes) {
+    const auto start = reinterpret_cast<uint64_t>(Line(page)) & ~(kPageBytes - 1);
+    const uint64_t begin = __rdtsc();
+    const auto* const memory = reinterpret_cast<void*>(start);
+    if (trace::RawSyscall(SYS_madvise, memory, bytes, kPopulateForWriting) != 0) {
+      can_provide_ = false;
+    }
+    return __rdtsc() - begin;
+  }
+
+  // The first ones are slow.
+  static double MiddleOf(Ticks ticks) {
+    std::sort(ticks.begin(), ticks.end());
+    return static_cast<double>(ticks[(kTimed - 1) / 2]);
+  }
 
   volatile uint8_t* bytes_ = nullptr;
+  bool can_provide_ = true;
+  Ticks ticks_of_fault_ = {}, ticks_of_call_ = {}, ticks_of_providing_ = {},
+        ticks_of_first_use_ = {};
 };
+
+// Where a hypervisor keeps page tables of its own, it has a part in each page fault. What is
+// shorter than this is the exception itself.
+double NsOfPageFault(const UsedPages& pages, double ns_per_tick) {
+  constexpr double kMinNs = 1000;
+  const double ns = pages.TicksOfFaultOutsideKernel() * ns_per_tick;
+  return ns < kMinNs ? 0 : ns;
+}
 
 // Some machines discard all translations of addresses whenever the kernel is entered, and virtual
 // ones at each interrupt, so also in front of each burst (page-table isolation without PCID, some
 // hypervisors); others discard none. Returns the mean of what the first load of a page takes beyond
 // that of a second line, behind the interrupt of a timer: what that has evicted from caches delays
 // both.
-double TicksOfPageWalk(double ns_per_tick) {
+double TicksOfPageWalk(const UsedPages& pages, double ns_per_tick) {
   constexpr int kSweeps = 6;
   constexpr double kMinNs = 3, kMaxNs = 40;  // noise; longer than any from caches
-  const UsedPages pages;
   if (!pages.is_mapped()) return 0;
   std::array<int64_t, kSweeps * UsedPages::kPages> ticks;
   for (int sweep = 0; sweep < kSweeps; ++sweep) {
@@ -257,13 +304,13 @@ double TicksOfPageWalk(double ns_per_tick) {
 constexpr double kMinMissNs = 20;
 constexpr double kMaxMissNs = 1500;
 
-trace::AccessTiming TimingOfAccesses(double ns_per_tick) {
+trace::AccessTiming TimingOfAccesses(const UsedPages& pages, double ns_per_tick) {
   const auto ticks = [ns_per_tick](double ns) {
     return static_cast<uint16_t>(std::min(65535.0, ns / ns_per_tick));
   };
   trace::AccessTiming timing;
   timing.hit = static_cast<uint16_t>(std::clamp(TicksOfHit(), 1.0, 65535.0));
-  timing.page_walk = static_cast<uint16_t>(std::min(TicksOfPageWalk(ns_per_tick), 65535.0));
+  timing.page_walk = static_cast<uint16_t>(std::min(TicksOfPageWalk(pages, ns_per_tick), 65535.0));
   timing.min_miss = ticks(kMinMissNs);
   timing.max_miss = ticks(kMaxMissNs);
   return timing;
@@ -350,7 +397,9 @@ ProcessorTiming MeasureWithDefaultFloats() {
   timing.may_read_ticks = MayReadTicks();
   if (!timing.may_read_ticks) return timing;
   timing.ns_per_tick = NsPerTick();
-  timing.accesses = TimingOfAccesses(timing.ns_per_tick);
+  const UsedPages pages;
+  timing.accesses = TimingOfAccesses(pages, timing.ns_per_tick);
+  timing.page_fault_ns = NsOfPageFault(pages, timing.ns_per_tick);
   return timing;
 }
 
@@ -386,6 +435,7 @@ ProcessorTiming UsableHere(ProcessorTiming measured) {
   if (measured.may_read_ticks && TicksAreRefused()) {
     measured.may_read_ticks = false;
     measured.accesses = {};
+    measured.page_fault_ns = 0;
   }
   return measured;
 }

@@ -19,7 +19,10 @@ struct ProcessorTiming {
   // where the thread may not read it, SIGSEGV.
   bool may_read_ticks = false;
   trace::AccessTiming accesses = {};  // if it may read ticks
-  // The others are cycles, but for the first one.
+  // What a hypervisor takes for a page fault, which a clock takes for time of the program; 0: less
+  // than a microsecond.
+  double page_fault_ns = 0;
+  // The others are cycles, but for those in ns.
   double instructions_per_cycle = 6;
   double load = 5;  // from the address to the value, of the first cache
   // From a value that is stored to the same that is loaded into a general or a vector register.
@@ -32,15 +35,11 @@ struct ProcessorTiming {
 
 // All that is measured, but whether ticks may be read.
 inline constexpr double ProcessorTiming::*kTimingQuantities[] = {
-    &ProcessorTiming::ns_per_cycle,
-    &ProcessorTiming::ns_per_tick,
-    &ProcessorTiming::instructions_per_cycle,
-    &ProcessorTiming::load,
-    &ProcessorTiming::forward,
-    &ProcessorTiming::forward_vector,
-    &ProcessorTiming::add,
-    &ProcessorTiming::multiply,
-    &ProcessorTiming::repeat};
+    &ProcessorTiming::ns_per_cycle,   &ProcessorTiming::ns_per_tick,
+    &ProcessorTiming::page_fault_ns,  &ProcessorTiming::instructions_per_cycle,
+    &ProcessorTiming::load,           &ProcessorTiming::forward,
+    &ProcessorTiming::forward_vector, &ProcessorTiming::add,
+    &ProcessorTiming::multiply,       &ProcessorTiming::repeat};
 inline constexpr uint16_t trace::AccessTiming::*kTimingTicks[] = {
     &trace::AccessTiming::hit, &trace::AccessTiming::min_miss, &trace::AccessTiming::max_miss,
     &trace::AccessTiming::page_walk};

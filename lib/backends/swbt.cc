@@ -416,6 +416,7 @@ void SwbtBackend::PrepareWeights(const BackendConfig& config) {
   const uint64_t limit = config.max_buffer_bytes;
   const uint64_t left = limit == 0 ? 0 : limit - std::min(limit - 1, of_observer);
   weights_.Begin(burst_extent_, burst_limits_, processor, code_cache, left);
+  fault_time_.Begin(processor ? processor->page_fault_ns : 0);
 }
 
 // Chooses the best sampler that options and machine allow, and describes it in method_.
@@ -935,7 +936,11 @@ void SwbtBackend::DeliverSegments(std::span<const BurstSegment> segments,
   head.pid = static_cast<uint32_t>(::getpid());
   head.tid = view.tid;
   head.time_ns = view.time_ns;
-  weights_.Deliver(head, PeriodOf(view), segments, view.cost, sink);
+  const double period = PeriodOf(view);
+  trace::BurstCost cost = view.cost;
+  bool& begins_at_fault = cost.memory_use.begins_in_new_page;
+  begins_at_fault = begins_at_fault && fault_time_.Explains(period);
+  weights_.Deliver(head, period, segments, cost, sink);
 }
 
 void SwbtBackend::DeliverStatistics(EventSink* sink) {
@@ -962,6 +967,9 @@ void SwbtBackend::DeliverStatistics(EventSink* sink) {
     }
   }
   AppendDisagreements(&statistics.counters);
+  if (fault_time_.bursts() != 0) {
+    statistics.counters.emplace_back("at-page-fault", fault_time_.bursts());
+  }
   if (draws_ != 0) statistics.counters.emplace_back("period-draws", draws_);
   if (missed_threads_ != 0) statistics.counters.emplace_back("missed-threads", missed_threads_);
   if (threads_by_timer_ != 0) {

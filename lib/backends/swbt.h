@@ -26,6 +26,7 @@
 #include "backends/backend.h"
 #include "backends/blocked_time.h"
 #include "backends/burst_weights.h"
+#include "backends/fault_time.h"
 #include "backends/mapping_watch.h"
 #include "backends/perf_backend.h"
 #include "backends/processor_timing.h"
@@ -178,6 +179,7 @@ class SwbtBackend : public Backend {
   uint64_t last_mappings_ns_ = 0;
   uint64_t next_descriptors_ns_ = 0;
   uint64_t next_scan_ns_ = 0;
+  FaultTime fault_time_;
   BlockedTime blocked_time_;  // with the signal of samples blocked
   RseqSections rseq_sections_;
   std::map<uint64_t, std::string> disagreement_names_;  // by address, as of the first disagreement

@@ -9,6 +9,9 @@ namespace hbbp {
 
 inline constexpr uint64_t kPageBytes = 4096;
 
+// The advice MADV_POPULATE_WRITE, since Linux 5.14, which headers may be too old for.
+inline constexpr int kPopulateForWriting = 23;
+
 // The kernel appends this to the path of a mapped file that was deleted. The name of a file may end
 // so, too.
 inline constexpr std::string_view kDeletedSuffix = " (deleted)";

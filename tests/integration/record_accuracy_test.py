@@ -96,6 +96,15 @@ class RecordAccuracyTest(record_support.RecordTest):
         self.assertGreater(both, 2 * 400 * rounds / 2)
         self.assertLess(both, 2 * 400 * rounds * 2)
 
+    def test_time_of_page_faults_is_not_that_of_code(self):
+        # Where a hypervisor has a part in page faults, the loop that has them would have 90 % of all
+        # instructions by what its bursts compute.
+        self.trace_by_clock(500_000, program('new_pages'), 200_000)
+        rows = {row['function']: row['instructions']
+                for row in self.rows('mix', self.file, '--by', 'function')}
+        both = rows['WithNewPages'] + rows['Without']
+        self.assertAlmostEqual(rows['WithNewPages'] / both, 0.5, delta=0.2)
+
     def count_by_callgrind(self, *command):
         truth = self.directory / 'truth'
         subprocess.run(['valgrind', '--tool=callgrind', '--dump-instr=yes', '--skip-plt=no',

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "base/linux_constants.h"
 #include "base/raw_syscall.h"
 
 namespace hbbp::trace {
@@ -23,7 +24,6 @@ void UseHugePages(void* memory, size_t bytes) {
 }
 
 void PopulatePages(void* memory, size_t bytes) {
-  constexpr int kPopulateForWriting = 23;  // MADV_POPULATE_WRITE
   (void)RawSyscall(SYS_madvise, memory, bytes, kPopulateForWriting);
 }
 

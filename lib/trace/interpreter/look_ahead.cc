@@ -33,6 +33,7 @@ struct Machine {
   // The handler that runs this look-ahead is on the alternate stack of its thread.
   bool leaves_alternate_stack;
   bool has_overflowed;
+  bool has_run;  // since Begin
   RecordedAccess* access_log;
   uint32_t access_capacity;
   alignas(64) uint64_t canary[kCanaryWords];
@@ -116,12 +117,22 @@ void BeginBurst(Machine* machine, const MemoryReader& memory, bool faults_are_ca
   m.burst = m.code_cache->NewBurst();
   m.memory.Reset(memory, faults_are_caught);
   m.saved.is_valid = false;
+  machine->has_run = false;
 }
 
 // The next run starts where this one stopped.
 void KeepState(Interpreter* m) {
   m->state.rip = m->stop_ip;
   m->state.flags = (m->state.flags & kFlagDf) | UnpackFlags(m->stop_flags);
+}
+
+// Requires that the machine has run from there first. The first access that it timed is one of the
+// first instruction, if that has any.
+bool BeginsInNewPage(const Interpreter& m, uint64_t ip) {
+  if (m.memory.use.lines == 0) return false;
+  const BlockRef first = m.code_cache->Find(ip);
+  if (first == kNoBlock || m.code_cache->At(first)->infos()[0].address == 0) return false;
+  return m.memory.IsPageOfZeros(m.memory.first_timed);
 }
 
 RunResult RunMachine(Machine* machine, TakenBranch* branches, uint32_t capacity,
@@ -174,6 +185,8 @@ RunResult RunMachine(Machine* machine, TakenBranch* branches, uint32_t capacity,
     result.reason = StopReason::kStackOverflow;
     return result;
   }
+  if (!machine->has_run) m.memory.use.begins_in_new_page = BeginsInNewPage(m, result.ip);
+  machine->has_run = true;
   KeepState(&m);
   result.reason = m.stop_reason;
   result.ip = m.stop_ip;

@@ -154,13 +154,14 @@ void OverlayMemory::TimeAccess(PageEntry* entry, uint64_t address, uint64_t* mis
   const bool is_first_of_page = entry->special == ~uint64_t{0} && entry->dirty == 0;
   const uint64_t page_walk = is_first_of_page ? timing.page_walk : 0;
   entry->special &= ~(uint64_t{1} << LineOf(address));
-  ++use.lines;
+  if (use.lines++ == 0) first_timed = address;
   uint64_t ticks = 0;
   if (!TimeLoad(address, &ticks)) return;
   const uint64_t min_miss = uint64_t{timing.hit} + timing.min_miss;
   const uint64_t max_miss = uint64_t{timing.hit} + timing.max_miss;
   const bool is_miss = ticks >= min_miss + 3 * page_walk && ticks <= max_miss;
   if (is_miss) *miss_ticks += ticks - timing.hit - page_walk;
+  if (is_first_of_page && ticks > max_miss) ++use.page_faults;
   const unsigned slot = MemoryReader::SlotOf(address);
   uint64_t& far = far_pages[slot / 64];
   const uint64_t bit = uint64_t{1} << (slot % 64);
@@ -391,6 +392,17 @@ bool OverlayMemory::HasBytes(uint64_t address, const uint8_t* bytes, size_t size
     size -= part;
   }
   return true;
+}
+
+bool OverlayMemory::IsPageOfZeros(uint64_t address) const {
+  const uint64_t page = PageOf(address);
+  uint64_t found = 0;
+  for (uint64_t line = page; line < page + kPageBytes && found == 0; line += kLineBytes) {
+    uint64_t words[kLineBytes / sizeof(uint64_t)];
+    if (!Copy(words, line, kLineBytes)) return false;
+    for (const uint64_t word : words) found |= word;
+  }
+  return found == 0;
 }
 
 bool OverlayMemory::HasCode(uint64_t address) const {

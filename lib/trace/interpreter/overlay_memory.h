@@ -90,7 +90,8 @@ struct OverlayMemory {
   bool keeps_pages;     // pages have entries; otherwise each load is logged
   bool times_accesses;  // the first load of each line is timed, in ticks of the time stamp counter
   AccessTiming timing;
-  MemoryUse use;  // since Reset
+  MemoryUse use;         // since Reset
+  uint64_t first_timed;  // the address of the first access that was timed, if any was
   // Of pages with entries, those of which a line is in no cache near; a bit for each entry.
   uint64_t far_pages[kPageEntries / 64];
   uint64_t probed_pages;
@@ -196,6 +197,8 @@ struct OverlayMemory {
   }
   // Returns whether the program's memory has these bytes.
   bool HasBytes(uint64_t address, const uint8_t* bytes, size_t size) const;
+  // Returns whether the program's memory has nothing but zeros in the page of the address.
+  bool IsPageOfZeros(uint64_t address) const;
   // Records that the burst runs code there.
   void RecordCode(uint64_t address, size_t size);
 

@@ -3,6 +3,7 @@
 #include "backends/burst_time.h"
 
 #include <immintrin.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 
 #include <algorithm>
@@ -32,6 +33,8 @@ void hbbp_test_scattered_updates(uint64_t rounds, const uint8_t* memory);
 void hbbp_test_scattered_stores(uint64_t rounds, const uint8_t* memory);
 void hbbp_test_scattered_prefetched(uint64_t rounds, const uint8_t* memory);
 void hbbp_test_loop_in_ebp(uint64_t rounds);
+void hbbp_test_load_first(uint64_t rounds, const uint8_t* memory);
+void hbbp_test_load_second(uint64_t rounds, const uint8_t* memory);
 void hbbp_test_float_through_memory(uint64_t rounds);
 void hbbp_test_compare(uint64_t rounds);
 void hbbp_test_calls(uint64_t rounds);
@@ -50,6 +53,7 @@ asm(R"(
   .globl hbbp_test_zeros, hbbp_test_divisions, hbbp_test_repeats
   .globl hbbp_test_float_through_memory, hbbp_test_scattered_prefetched
   .globl hbbp_test_scattered_updates, hbbp_test_scattered_stores, hbbp_test_loop_in_ebp
+  .globl hbbp_test_load_first, hbbp_test_load_second
   .globl hbbp_test_calls, hbbp_test_slow_then_fast, hbbp_test_many_blocks
   .globl hbbp_test_compare, hbbp_test_x87_chain, hbbp_test_x87_independent
 hbbp_test_short_loop:
@@ -134,6 +138,13 @@ hbbp_test_scattered:
   movzbl (%rsi,%rax), %eax
   dec %rdi
   jne hbbp_test_scattered
+  ret
+hbbp_test_load_second:
+  mov $1, %edx
+hbbp_test_load_first:
+  movb (%rsi), %al
+  dec %rdi
+  jne hbbp_test_load_first
   ret
 hbbp_test_scattered_updates:
   imul $167, %edi, %eax
@@ -515,6 +526,72 @@ TEST_CASE("lines that a prefetcher has loaded ahead of the burst are known by ot
   CHECK(of_far.miss_ticks < kLines / 4 * processor.accesses.min_miss);
 }
 
+TEST_CASE("a burst knows whether its first instruction accesses a page of zeros") {
+  const ProcessorTiming processor = MeasureProcessor();
+  if (!processor.may_read_ticks) HBBP_SKIP("the time stamp counter is slow here");
+  constexpr size_t kPage = 4096;
+  alignas(kPage) static uint8_t memory[2 * kPage];
+  const auto begins_in_new_page = [&](void (*function)(uint64_t, const uint8_t*)) {
+    Model model;
+    model.SetAccessTiming(processor.accesses);
+    return model.Use(2, function, static_cast<const uint8_t*>(memory + 200)).begins_in_new_page;
+  };
+  memory[kPage] = 1;  // of another page
+  CHECK(begins_in_new_page(hbbp_test_load_first));
+  CHECK_FALSE(begins_in_new_page(hbbp_test_load_second));
+  for (const size_t at : {size_t{0}, size_t{200}, kPage - 1}) {
+    memory[at] = 1;
+    CHECK_FALSE(begins_in_new_page(hbbp_test_load_first));
+    memory[at] = 0;
+  }
+  memory[kPage] = 0;
+}
+
+TEST_CASE("page faults within a burst, and one in front of it, add to its time") {
+  Model model;
+  model.processor().page_fault_ns = 5000;
+  const BurstTime time(model.cache(), model.processor());
+  const trace::MemoryUse none, two = {.page_faults = 2};
+  const trace::MemoryUse in_front = {.page_faults = 2, .begins_in_new_page = true};
+  CHECK(time.WithMissesNs(300, none) == Approx(300));
+  CHECK(time.WithMissesNs(300, two) == Approx(10'300));
+  CHECK(time.WithMissesNs(300, two, 0.5) == Approx(5'300));
+  CHECK(time.WithMissesNs(300, in_front, 0.5) == Approx(10'300));
+}
+
+TEST_CASE("page faults of a burst are counted where a hypervisor handles them") {
+  const ProcessorTiming processor = MeasureProcessor();
+  if (processor.page_fault_ns == 0) HBBP_SKIP("no hypervisor has a part in page faults here");
+  constexpr size_t kPages = 256, kBytes = (kPages + 1) * kStride;
+  void* const memory = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  REQUIRE(memory != MAP_FAILED);
+  (void)::madvise(memory, kBytes, MADV_NOHUGEPAGE);
+  Model model;
+  model.SetAccessTiming(processor.accesses);
+  const auto* const bytes = static_cast<const uint8_t*>(memory);
+  const uint64_t first = model.Use(kPages, hbbp_test_scattered, bytes).page_faults;
+  const uint64_t second = model.Use(kPages, hbbp_test_scattered, bytes).page_faults;
+  CHECK(first > kPages * 9 / 10);
+  CHECK(first <= kPages + 8);  // an interrupt takes as long
+  CHECK(second < kPages / 10);
+  ::munmap(memory, kBytes);
+}
+
+TEST_CASE("what comes later in a burst does not change where it began") {
+  trace::MemoryUse use, more;
+  more.lines = 3;
+  more.begins_in_new_page = true;
+  use.Add(more);
+  CHECK(use.begins_in_new_page);
+  use.Add({.lines = 2});
+  CHECK(use.begins_in_new_page);
+  CHECK(use.lines == 5);
+  trace::MemoryUse other = {.lines = 2};
+  other.Add(more);
+  CHECK_FALSE(other.begins_in_new_page);
+}
+
 TEST_CASE("misses of counters in memory are timed as those of loads") {
   constexpr size_t kLines = 256;
   std::vector<uint8_t> memory((kLines + 1) * kStride, 1);
@@ -683,6 +760,8 @@ TEST_CASE("the processor is measured plausibly") {
   CHECK(timing.accesses.hit < timing.accesses.max_miss);
   CHECK(timing.accesses.page_walk < timing.accesses.max_miss);
   CHECK(timing.accesses.min_miss < timing.accesses.max_miss);
+  CHECK((timing.page_fault_ns == 0 || timing.page_fault_ns >= 1000));
+  CHECK(timing.page_fault_ns < 1e6);
 }
 
 }  // namespace
