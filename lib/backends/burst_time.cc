@@ -351,7 +351,7 @@ double BurstTime::WithMissesNs(double streams_ns, const trace::MemoryUse& use, d
   const double computing_ns = streams_ns + kFirstUseCycles * first_uses * processor_.ns_per_cycle;
   // libm would do it, which a preload library must not bring along.
   const __m128d sum = _mm_set_sd(computing_ns * computing_ns + misses_ns * misses_ns);
-  const double of_faults = share * static_cast<double>(use.page_faults) + use.begins_in_new_page;
+  const double of_faults = share * static_cast<double>(use.page_faults);
   return _mm_cvtsd_f64(_mm_sqrt_sd(sum, sum)) + of_faults * processor_.page_fault_ns;
 }
 

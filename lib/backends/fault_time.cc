@@ -2,11 +2,16 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
+
 namespace hbbp {
 namespace {
 
 // What a page fault takes is not known better.
 constexpr double kMaxTimesPageFault = 2;
+// So much is kept: bursts come many at a time. A phase of the program that has no page faults comes
+// later.
+constexpr double kMaxUnexplainedNs = 1e9;
 
 }  // namespace
 
@@ -18,19 +23,20 @@ uint64_t FaultTime::CountPageFaults() {
 
 void FaultTime::Begin(double page_fault_ns) {
   page_fault_ns_ = page_fault_ns;
-  faults_before_ = page_fault_ns == 0 ? 0 : count_page_faults_();
-  max_ns_ = explained_ns_ = 0;
+  faults_ = page_fault_ns == 0 ? 0 : count_page_faults_();
+  unexplained_ns_ = 0;
   bursts_ = 0;
 }
 
 bool FaultTime::Explains(double period_ns) {
   if (page_fault_ns_ == 0) return false;
-  if (explained_ns_ > max_ns_) {
-    const auto faults = static_cast<double>(count_page_faults_() - faults_before_);
-    max_ns_ = kMaxTimesPageFault * page_fault_ns_ * faults;
-    if (explained_ns_ > max_ns_) return false;
-  }
-  explained_ns_ += period_ns;
+  // A filter of the program can refuse to count.
+  const uint64_t faults = std::max(faults_, count_page_faults_());
+  unexplained_ns_ += kMaxTimesPageFault * page_fault_ns_ * static_cast<double>(faults - faults_);
+  unexplained_ns_ = std::min(unexplained_ns_, kMaxUnexplainedNs);
+  faults_ = faults;
+  if (unexplained_ns_ < 0) return false;
+  unexplained_ns_ -= period_ns;
   ++bursts_;
   return true;
 }

@@ -13,7 +13,7 @@
 // Assumption: a page of zeros is new. Of a page of a file, or a copy after a fork, it is not known
 // that it is new: code around such faults gets too much. A program that reads zeros again and again
 // breaks it the other way, and its code would get too little: so no more bursts begin at page
-// faults than all that the process had can explain twice, and one.
+// faults than those that the process has had lately can explain twice.
 #ifndef HBBP_LIB_BACKENDS_FAULT_TIME_H_
 #define HBBP_LIB_BACKENDS_FAULT_TIME_H_
 
@@ -44,9 +44,8 @@ class FaultTime {
  private:
   std::function<uint64_t()> count_page_faults_;
   double page_fault_ns_ = 0;
-  uint64_t faults_before_ = 0;
-  double max_ns_ = 0;  // of all page faults, by the last count
-  double explained_ns_ = 0;
+  uint64_t faults_ = 0;        // by the last count
+  double unexplained_ns_ = 0;  // of page faults; below 0 if the last burst stood for more
   uint64_t bursts_ = 0;
 };
 

@@ -171,6 +171,17 @@ uint64_t TicksOfLoad(const volatile uint8_t* byte) {
   return end - begin;
 }
 
+uint64_t TicksOfStore(volatile uint8_t* byte) {
+  _mm_lfence();
+  const uint64_t begin = __rdtsc();
+  _mm_lfence();
+  *byte = 1;
+  _mm_mfence();
+  const uint64_t end = __rdtsc();
+  _mm_lfence();
+  return end - begin;
+}
+
 // Returns the mean of what timing a load takes whose line is in the first cache. The counter of
 // some processors counts in steps of 26 and more, so that single readings say little.
 double TicksOfHit() {
@@ -198,7 +209,7 @@ class UsedPages {
     bytes_ = static_cast<volatile uint8_t*>(memory);
     (void)::madvise(memory, kBytes, MADV_NOHUGEPAGE);
     for (size_t i = 0; i < kTimed; ++i) {
-      ticks_of_fault_[i] = TicksOfLoad(Line(i));
+      ticks_of_fault_[i] = TicksOfStore(Line(i));
       ticks_of_call_[i] = TicksOfProviding(i, 0);
       ticks_of_providing_[i] = TicksOfProviding(kTimed + i, kPageBytes);
       ticks_of_first_use_[i] = TicksOfLoad(Line(kTimed + i));
@@ -221,15 +232,18 @@ class UsedPages {
   volatile uint8_t* Line(size_t page) const { return bytes_ + page * (kStride + kLineBytes); }
   volatile uint8_t* OtherLine(size_t page) const { return Line(page) + kHalfPage; }
 
-  // Returns what a page fault takes outside the kernel: the first use of a page that the kernel has
-  // provided already, and half of the switches between program, hypervisor and kernel, which are
-  // what a page fault takes beyond that use and the kernel's work. 0 if it is not known.
+  double TicksOfFault() const { return is_mapped() ? MiddleOf(ticks_of_fault_) : 0; }
+
+  // Returns what of a page fault is outside the kernel, to a clock: the first use of a page that
+  // the kernel has provided already, and a third of what is neither that nor the kernel's work, for
+  // the way back. (Interrupts on the way into the kernel come there, in the kernel.) 0 if it is not
+  // known.
   double TicksOfFaultOutsideKernel() const {
     if (!is_mapped() || !can_provide_) return 0;
     const double of_use = MiddleOf(ticks_of_first_use_);
     const double of_kernel = MiddleOf(ticks_of_providing_) - MiddleOf(ticks_of_call_);
     const double of_switches = MiddleOf(ticks_of_fault_) - of_use - of_kernel;
-    return of_use + std::max(0.0, of_switches) / 2;
+    return of_use + std::max(0.0, of_switches) / 3;
   }
 
  private:
@@ -263,14 +277,6 @@ class UsedPages {
         ticks_of_first_use_ = {};
 };
 
-// Where a hypervisor keeps page tables of its own, it has a part in each page fault. What is
-// shorter than this is the exception itself.
-double NsOfPageFault(const UsedPages& pages, double ns_per_tick) {
-  constexpr double kMinNs = 1000;
-  const double ns = pages.TicksOfFaultOutsideKernel() * ns_per_tick;
-  return ns < kMinNs ? 0 : ns;
-}
-
 // Some machines discard all translations of addresses whenever the kernel is entered, and virtual
 // ones at each interrupt, so also in front of each burst (page-table isolation without PCID, some
 // hypervisors); others discard none. Returns the mean of what the first load of a page takes beyond
@@ -303,6 +309,15 @@ double TicksOfPageWalk(const UsedPages& pages, double ns_per_tick) {
 // (an interrupt, a page fault).
 constexpr double kMinMissNs = 20;
 constexpr double kMaxMissNs = 1500;
+
+// Where a hypervisor keeps page tables of its own, it has a part in each page fault. What is
+// shorter than a microsecond is the exception itself, and page faults that look like cache misses
+// are not counted.
+double NsOfPageFault(const UsedPages& pages, double ns_per_tick) {
+  constexpr double kMinNs = 1000;
+  const double ns = pages.TicksOfFaultOutsideKernel() * ns_per_tick;
+  return ns < kMinNs || pages.TicksOfFault() * ns_per_tick <= kMaxMissNs ? 0 : ns;
+}
 
 trace::AccessTiming TimingOfAccesses(const UsedPages& pages, double ns_per_tick) {
   const auto ticks = [ns_per_tick](double ns) {

@@ -411,7 +411,8 @@ void SwbtBackend::PrepareWeights(const BackendConfig& config) {
   if (trigger_.IsClock()) {
     processor = assumed_processor_ ? *assumed_processor_ : TimingFor(config);
   }
-  code_cache->SetAccessTiming(processor ? processor->accesses : trace::AccessTiming{});
+  code_cache->SetAccessTiming(processor ? processor->accesses : trace::AccessTiming{},
+                              processor && processor->page_fault_ns != 0);
   const uint64_t of_observer = observer_ != nullptr ? observer_->BufferBytes() : 0;
   const uint64_t limit = config.max_buffer_bytes;
   const uint64_t left = limit == 0 ? 0 : limit - std::min(limit - 1, of_observer);
@@ -938,8 +939,7 @@ void SwbtBackend::DeliverSegments(std::span<const BurstSegment> segments,
   head.time_ns = view.time_ns;
   const double period = PeriodOf(view);
   trace::BurstCost cost = view.cost;
-  bool& begins_at_fault = cost.memory_use.begins_in_new_page;
-  begins_at_fault = begins_at_fault && fault_time_.Explains(period);
+  if (cost.begins_in_new_page && fault_time_.Explains(period)) ++cost.memory_use.page_faults;
   weights_.Deliver(head, period, segments, cost, sink);
 }
 

@@ -33,6 +33,7 @@ struct BurstCost {
   // CPU time of the handlers of the thread since the burst before it began, without its own.
   uint64_t handlers_ns = 0;
   MemoryUse memory_use;
+  bool begins_in_new_page = false;  // LookAheadStats says what it is
   // It ended before it was full: bursts that begin after the location where it ended are too few.
   bool is_cut = false;
   // It ended at the first taken branch from BurstLimits::instructions on.

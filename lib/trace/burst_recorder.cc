@@ -149,6 +149,7 @@ bool BurstRecorder::Begin(ThreadSlot* slot, uint32_t periods) {
   slot->instructions = 0;
   slot->last_branch = ThreadSlot::kNoBranch;
   slot->memory_use = MemoryUse();
+  slot->begins_in_new_page = false;
   slot->is_limited = false;
   slot->earlier_handlers_ns += slot->handlers_ns;
   slot->handlers_ns = 0;
@@ -337,9 +338,13 @@ void BurstRecorder::Finish(ThreadSlot* slot) {
       buffers_.at(slot->buffer.load(std::memory_order_relaxed) - 1)->HeaderAt(slot->header);
   const bool is_full = slot->is_limited || IsFull(*slot) ||
                        slot->instructions + kMaxBlockInstructions > limits_.max_instructions;
-  header->cost = {
-      slot->earlier_handlers_ns, slot->memory_use, !is_full, HasAllInstructions(*slot),
-      static_cast<uint32_t>(slot->instructions < UINT32_MAX ? slot->instructions : UINT32_MAX)};
+  header->cost = {.handlers_ns = slot->earlier_handlers_ns,
+                  .memory_use = slot->memory_use,
+                  .begins_in_new_page = slot->begins_in_new_page,
+                  .is_cut = !is_full,
+                  .has_all_instructions = HasAllInstructions(*slot),
+                  .instructions = static_cast<uint32_t>(
+                      slot->instructions < UINT32_MAX ? slot->instructions : UINT32_MAX)};
   slot->earlier_handlers_ns = 0;
   CommitPart(slot, PartEnd::kLast);
   slot->branches = 0;

@@ -81,8 +81,9 @@ HbbpReturnFromSignal:
 
 // Functions of libc may be interposed and call this library.
 int SetKernelAction(int signal, const struct sigaction& action,
-                    struct sigaction* replaced = nullptr) {
+                    struct sigaction* replaced = nullptr, uint64_t more_blocked = 0) {
   KernelAction kernel_action = ToKernel(action);
+  kernel_action.mask |= more_blocked;
   kernel_action.flags |= kHasRestorer;
   kernel_action.restorer = &HbbpReturnFromSignal;
   KernelAction kernel_replaced = {};
@@ -117,6 +118,13 @@ struct sigaction OurAction() {
   return action;
 }
 
+// Sets it in the kernel. With the signals by which libc cancels threads and changes their user IDs,
+// which sigfillset leaves out: cancelling would unwind the stack of the interpreter.
+int SetOurAction(int signal, struct sigaction* replaced = nullptr) {
+  constexpr uint64_t kSignalsOfLibc = uint64_t{3} << 31;
+  return SetKernelAction(signal, OurAction(), replaced, kSignalsOfLibc);
+}
+
 bool IsOurs(const struct sigaction& action) {
   return (action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == &HandleSignal;
 }
@@ -126,7 +134,7 @@ bool IsOurs(const struct sigaction& action) {
 int TakeSignal(int index, const struct sigaction& before) {
   Publish(index, before);
   struct sigaction replaced;
-  const int error_number = SetKernelAction(kSignals[index], OurAction(), &replaced);
+  const int error_number = SetOurAction(kSignals[index], &replaced);
   const bool differs =
       replaced.sa_sigaction != before.sa_sigaction || replaced.sa_flags != before.sa_flags;
   if (error_number == 0 && differs && !IsOurs(replaced)) Publish(index, replaced);
@@ -268,7 +276,19 @@ HBBP_SIGNAL_EDGE void Defer(const siginfo_t& info, ucontext_t* context) {
   SendAgain(info);
 }
 
+// Linux leaves the flag set for a handler.
+void StopAlignmentChecks() {
+  asm volatile(
+      "lea -128(%%rsp), %%rsp\n\t"
+      "pushfq\n\t"
+      "andl $~0x40000, (%%rsp)\n\t"
+      "popfq\n\t"
+      "lea 128(%%rsp), %%rsp" ::
+          : "cc", "memory");
+}
+
 void HandleSignal(int signal, siginfo_t* info, void* raw_context) {
+  StopAlignmentChecks();
   ucontext_t* context = InterruptedByFault(static_cast<ucontext_t*>(raw_context));
   const SignalFilter filter = filter_of_signals.load(std::memory_order_acquire);
   if (filter(signal, info, context)) return;
@@ -345,7 +365,7 @@ void IgnoreForExec() {
 void TakeBackAfterExec() {
   for (int i = 0; i < kSignalCount; ++i) {
     if (!owned[i].load(std::memory_order_acquire) || Current(i).sa_handler != SIG_IGN) continue;
-    SetKernelAction(kSignals[i], OurAction());
+    SetOurAction(kSignals[i]);
   }
 }
 

@@ -39,9 +39,10 @@ struct alignas(64) ThreadSlot {
   uint64_t instructions;  // instructions since the burst began
   uint64_t
       last_branch;  // `instructions` after the last branch; kNoBranch if none since the last gap
-  uint64_t in_streams;   // instructions between branches of this part
-  MemoryUse memory_use;  // of the burst
-  bool is_limited;       // its end is a limit of the interpreter, wherever it may begin
+  uint64_t in_streams;      // instructions between branches of this part
+  MemoryUse memory_use;     // of the burst
+  bool begins_in_new_page;  // of the burst; LookAheadStats says what it is
+  bool is_limited;          // its end is a limit of the interpreter, wherever it may begin
   uint64_t stack_pointer;
   Breakpoint breakpoint;
   LookAhead* look_ahead;  // mode verify: the look-ahead that is one step ahead

@@ -28,13 +28,8 @@ struct MemoryUse {
   uint64_t lines = 0;             // that were used, whether they missed or not
   uint64_t streamed_lines = 0;    // of these, hits in pages of which other lines miss
   uint64_t page_faults = 0;       // of first accesses to pages
-  // Its first instruction accesses a page that has nothing but zeros: that may have had a page
-  // fault right before.
-  bool begins_in_new_page = false;
 
-  // Adds what comes later in the burst.
   void Add(const MemoryUse& more) {
-    if (lines == 0) begins_in_new_page = more.begins_in_new_page;
     miss_ticks += more.miss_ticks;
     store_miss_ticks += more.store_miss_ticks;
     lines += more.lines;

@@ -46,10 +46,13 @@ class CodeCache {
   void SetReadsMayBlock() { reads_may_block_.store(true, std::memory_order_relaxed); }
   bool reads_may_block() const { return reads_may_block_.load(std::memory_order_relaxed); }
 
-  // For the worker: has bursts time their first load of each line of memory from now on.
-  void SetAccessTiming(AccessTiming timing) {
+  // For the worker: has bursts time their first load of each line of memory from now on, and know
+  // whether they begin in a new page.
+  void SetAccessTiming(AccessTiming timing, bool counts_page_faults = false) {
     access_timing_.store(timing, std::memory_order_relaxed);
+    counts_page_faults_.store(counts_page_faults, std::memory_order_relaxed);
   }
+  bool counts_page_faults() const { return counts_page_faults_.load(std::memory_order_relaxed); }
   AccessTiming access_timing() const { return access_timing_.load(std::memory_order_relaxed); }
 
   // For the worker: has bursts record these kinds of accesses and values from now on. Returns
@@ -143,6 +146,7 @@ class CodeCache {
   std::atomic<bool> reads_may_block_{false};
   std::atomic<RecordedKinds> recorded_kinds_{0};
   std::atomic<AccessTiming> access_timing_{AccessTiming()};
+  std::atomic<bool> counts_page_faults_{false};
   static_assert(std::atomic<AccessTiming>::is_always_lock_free);
   XsaveLayout xsave_layout_;
 

@@ -267,6 +267,16 @@ void OnStepDone(const MicroOp* op, Interpreter* m, uint64_t flags) {
 
 namespace {
 
+// Returns where the first instruction of the block accesses memory, or 0 if its operand does not
+// say so. Of string instructions it is where they store; loads from fixed addresses are left out.
+uint64_t FindOperand(Interpreter* m, const Block& block) {
+  const InstructionInfo& info = block.infos()[0];
+  if (info.effect == Effect::kString) return m->state.gpr[kRdi];
+  const bool has_operand = info.address != 0 || info.store_bytes != 0;
+  if (info.effect != Effect::kPlain || info.address_ops != 0 || !has_operand) return 0;
+  return ComputeAddress(block.ops() + info.first_op + info.memory_op, m);
+}
+
 // Runs the first micro-operations of the instruction that is stepped, which compute an address.
 [[gnu::noinline]] void RunAddressOps(Interpreter* m, unsigned count, uint64_t flags) {
   MicroOp& next = m->step_ops[count];
@@ -420,6 +430,10 @@ void EnterFirst(Interpreter* m, uint64_t ip, uint64_t flags) {
   const Block* block = Resolve(m, ip, m->code_cache->At(kNoBlock), flags);
   if (block == nullptr) return;
   m->block = block;
+  if (m->memory.asks_for_operand) {
+    m->memory.asks_for_operand = false;
+    m->memory.first_operand = FindOperand(m, *block);
+  }
   Start(block->ops(), m, flags);
 }
 

@@ -63,8 +63,9 @@ struct Interpreter {
   // Output registers of the instructions, recorded if the run stops before dynamic branches.
   RegisterSet written;
   bool stops_before_dynamic;
-  bool is_at_start;       // no block was entered yet
-  bool may_pass_dynamic;  // the first instruction may be a dynamic branch
+  bool is_at_start;         // no block was entered yet
+  bool begins_in_new_page;  // since Begin; LookAheadStats says what it is
+  bool may_pass_dynamic;    // the first instruction may be a dynamic branch
   uint8_t step_index;
   uint32_t rep_budget;  // iterations of string instructions
   MicroOp step_ops[kMaxOpsOfInstruction + 2];

@@ -33,7 +33,6 @@ struct Machine {
   // The handler that runs this look-ahead is on the alternate stack of its thread.
   bool leaves_alternate_stack;
   bool has_overflowed;
-  bool has_run;  // since Begin
   RecordedAccess* access_log;
   uint32_t access_capacity;
   alignas(64) uint64_t canary[kCanaryWords];
@@ -64,6 +63,10 @@ void RunHere(Interpreter* m) {
   const uint64_t flags = PackFlags(m->state.flags);
   m->state.flags &= kFlagDf;
   EnterFirst(m, ip, flags);
+  if (m->memory.first_operand != 0) {
+    m->begins_in_new_page = m->memory.BeginsInNewPage();
+    m->memory.first_operand = 0;
+  }
 }
 
 void RunHereOffAlternateStack(Interpreter* m) {
@@ -115,24 +118,15 @@ void BeginBurst(Machine* machine, const MemoryReader& memory, bool faults_are_ca
   machine->stats = LookAheadStats();
   Interpreter& m = machine->interpreter;
   m.burst = m.code_cache->NewBurst();
+  m.begins_in_new_page = false;
   m.memory.Reset(memory, faults_are_caught);
   m.saved.is_valid = false;
-  machine->has_run = false;
 }
 
 // The next run starts where this one stopped.
 void KeepState(Interpreter* m) {
   m->state.rip = m->stop_ip;
   m->state.flags = (m->state.flags & kFlagDf) | UnpackFlags(m->stop_flags);
-}
-
-// Requires that the machine has run from there first. The first access that it timed is one of the
-// first instruction, if that has any.
-bool BeginsInNewPage(const Interpreter& m, uint64_t ip) {
-  if (m.memory.use.lines == 0) return false;
-  const BlockRef first = m.code_cache->Find(ip);
-  if (first == kNoBlock || m.code_cache->At(first)->infos()[0].address == 0) return false;
-  return m.memory.IsPageOfZeros(m.memory.first_timed);
 }
 
 RunResult RunMachine(Machine* machine, TakenBranch* branches, uint32_t capacity,
@@ -185,8 +179,6 @@ RunResult RunMachine(Machine* machine, TakenBranch* branches, uint32_t capacity,
     result.reason = StopReason::kStackOverflow;
     return result;
   }
-  if (!machine->has_run) m.memory.use.begins_in_new_page = BeginsInNewPage(m, result.ip);
-  machine->has_run = true;
   KeepState(&m);
   result.reason = m.stop_reason;
   result.ip = m.stop_ip;
@@ -205,6 +197,7 @@ RunResult RunMachine(Machine* machine, TakenBranch* branches, uint32_t capacity,
   m.decoded_instructions = 0;
   machine->stats.missing_pages += m.memory.missing_pages;
   machine->stats.memory_use = m.memory.use;
+  machine->stats.begins_in_new_page = m.begins_in_new_page;
   m.memory.probed_pages = 0;
   m.memory.missing_pages = 0;
   return result;

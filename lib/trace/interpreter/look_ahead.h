@@ -61,6 +61,9 @@ struct LookAheadStats {
   uint64_t probed_pages = 0;          // pages probed by system call
   uint64_t missing_pages = 0;         // pages that were not read because that might block
   MemoryUse memory_use;
+  // The first instruction accesses a page that has nothing but zeros, and that had no page fault
+  // since: so it may have had one right before.
+  bool begins_in_new_page = false;
 };
 
 class LookAhead {

@@ -62,6 +62,8 @@ void OverlayMemory::Reset(const MemoryReader& memory_reader, bool catches_faults
   timing = code_cache->access_timing();
   times_accesses = is_read_in_place && catches_faults && timing.hit != 0;
   use = MemoryUse();
+  asks_for_operand = times_accesses && code_cache->counts_page_faults();
+  first_operand = 0;
   stops_at_code = true;
   stored_to_code = false;
   line_count = 0;
@@ -78,7 +80,7 @@ void OverlayMemory::Reset(const MemoryReader& memory_reader, bool catches_faults
 void OverlayMemory::LogReads() {
   logs_reads = true;
   keeps_pages = false;
-  times_accesses = false;
+  times_accesses = asks_for_operand = false;
 }
 
 OverlayMemory::DirtyPage* OverlayMemory::FindDirtyPage(uint64_t page_address) {
@@ -154,14 +156,17 @@ void OverlayMemory::TimeAccess(PageEntry* entry, uint64_t address, uint64_t* mis
   const bool is_first_of_page = entry->special == ~uint64_t{0} && entry->dirty == 0;
   const uint64_t page_walk = is_first_of_page ? timing.page_walk : 0;
   entry->special &= ~(uint64_t{1} << LineOf(address));
-  if (use.lines++ == 0) first_timed = address;
+  ++use.lines;
   uint64_t ticks = 0;
   if (!TimeLoad(address, &ticks)) return;
   const uint64_t min_miss = uint64_t{timing.hit} + timing.min_miss;
   const uint64_t max_miss = uint64_t{timing.hit} + timing.max_miss;
   const bool is_miss = ticks >= min_miss + 3 * page_walk && ticks <= max_miss;
   if (is_miss) *miss_ticks += ticks - timing.hit - page_walk;
-  if (is_first_of_page && ticks > max_miss) ++use.page_faults;
+  if (is_first_of_page && ticks > max_miss) {
+    ++use.page_faults;
+    if (PageOf(address) == PageOf(first_operand)) first_operand = 0;
+  }
   const unsigned slot = MemoryReader::SlotOf(address);
   uint64_t& far = far_pages[slot / 64];
   const uint64_t bit = uint64_t{1} << (slot % 64);
@@ -394,8 +399,9 @@ bool OverlayMemory::HasBytes(uint64_t address, const uint8_t* bytes, size_t size
   return true;
 }
 
-bool OverlayMemory::IsPageOfZeros(uint64_t address) const {
-  const uint64_t page = PageOf(address);
+bool OverlayMemory::BeginsInNewPage() const {
+  const uint64_t page = PageOf(first_operand);
+  if (page == 0 || pages[MemoryReader::SlotOf(page)].tag != (page | epoch)) return false;
   uint64_t found = 0;
   for (uint64_t line = page; line < page + kPageBytes && found == 0; line += kLineBytes) {
     uint64_t words[kLineBytes / sizeof(uint64_t)];

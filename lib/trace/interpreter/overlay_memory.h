@@ -90,8 +90,11 @@ struct OverlayMemory {
   bool keeps_pages;     // pages have entries; otherwise each load is logged
   bool times_accesses;  // the first load of each line is timed, in ticks of the time stamp counter
   AccessTiming timing;
-  MemoryUse use;         // since Reset
-  uint64_t first_timed;  // the address of the first access that was timed, if any was
+  MemoryUse use;  // since Reset
+  // The first instruction since Reset is still to be asked where it accesses memory.
+  bool asks_for_operand;
+  // That is here, unless the page is known to be no new one; 0: nowhere.
+  uint64_t first_operand;
   // Of pages with entries, those of which a line is in no cache near; a bit for each entry.
   uint64_t far_pages[kPageEntries / 64];
   uint64_t probed_pages;
@@ -197,8 +200,9 @@ struct OverlayMemory {
   }
   // Returns whether the program's memory has these bytes.
   bool HasBytes(uint64_t address, const uint8_t* bytes, size_t size) const;
-  // Returns whether the program's memory has nothing but zeros in the page of the address.
-  bool IsPageOfZeros(uint64_t address) const;
+  // Returns whether the burst has accessed the page of first_operand without a page fault, and
+  // there is nothing but zeros: it may be new.
+  bool BeginsInNewPage() const;
   // Records that the burst runs code there.
   void RecordCode(uint64_t address, size_t size);
 

@@ -8,7 +8,7 @@
 enum { kPages = 256, kPageBytes = 4096 };
 
 static __attribute__((always_inline)) inline void Count(void) {
-  uint64_t left = 2000;
+  uint64_t left = 3000;
   __asm__ volatile("1: dec %0\n\tjne 1b" : "+r"(left) : : "cc");
 }
 

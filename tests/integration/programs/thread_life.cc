@@ -1,5 +1,6 @@
 // thread_life: starts threads that end in every way, and have alternate stacks of their own or
-// none. Prints what happened, which is the same however the program is run.
+// none, and work with alignment checks. Prints what happened, which is the same however the program
+// is run.
 #include <pthread.h>
 #include <signal.h>
 #include <threads.h>
@@ -99,9 +100,49 @@ int CountMappings() {
   return lines;
 }
 
+void* WorkUntilCancelled(void*) {
+  pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, nullptr);
+  for (;;) Work();
+}
+
+// Returns how many threads were cancelled, each at any moment.
+int CancelAtOnce() {
+  int cancelled = 0;
+  for (unsigned i = 0; i < 60; ++i) {
+    pthread_t thread;
+    void* result = nullptr;
+    if (pthread_create(&thread, nullptr, &WorkUntilCancelled, nullptr) != 0) return -1;
+    ::usleep(i * 137 % 5000);
+    pthread_cancel(thread);
+    pthread_join(thread, &result);
+    cancelled += result == PTHREAD_CANCELED;
+  }
+  return cancelled;
+}
+
+// Works with the processor's alignment checks on, in registers alone.
+void WorkAligned() {
+  long rounds = 20'000'000;
+  asm volatile(
+      "lea -128(%%rsp), %%rsp\n\t"
+      "pushfq\n\t"
+      "orl $0x40000, (%%rsp)\n\t"
+      "popfq\n\t"
+      "1: dec %0\n\t"
+      "jne 1b\n\t"
+      "pushfq\n\t"
+      "andl $~0x40000, (%%rsp)\n\t"
+      "popfq\n\t"
+      "lea 128(%%rsp), %%rsp"
+      : "+r"(rounds)
+      :
+      : "cc", "memory");
+}
+
 }  // namespace
 
 int main() {
+  WorkAligned();
   pthread_t thread;
   void* result = nullptr;
   if (pthread_create(&thread, nullptr, &UseStacks, nullptr) != 0) return 90;
@@ -120,6 +161,8 @@ int main() {
   pthread_cancel(thread);
   pthread_join(thread, &result);
   std::printf("cancelled: %d, destroyed %d\n", result == PTHREAD_CANCELED, destroyed.load());
+
+  std::printf("cancelled at once: %d\n", CancelAtOnce());
 
   thrd_t standard;
   int number = -7;

@@ -33,8 +33,6 @@ void hbbp_test_scattered_updates(uint64_t rounds, const uint8_t* memory);
 void hbbp_test_scattered_stores(uint64_t rounds, const uint8_t* memory);
 void hbbp_test_scattered_prefetched(uint64_t rounds, const uint8_t* memory);
 void hbbp_test_loop_in_ebp(uint64_t rounds);
-void hbbp_test_load_first(uint64_t rounds, const uint8_t* memory);
-void hbbp_test_load_second(uint64_t rounds, const uint8_t* memory);
 void hbbp_test_float_through_memory(uint64_t rounds);
 void hbbp_test_compare(uint64_t rounds);
 void hbbp_test_calls(uint64_t rounds);
@@ -53,7 +51,6 @@ asm(R"(
   .globl hbbp_test_zeros, hbbp_test_divisions, hbbp_test_repeats
   .globl hbbp_test_float_through_memory, hbbp_test_scattered_prefetched
   .globl hbbp_test_scattered_updates, hbbp_test_scattered_stores, hbbp_test_loop_in_ebp
-  .globl hbbp_test_load_first, hbbp_test_load_second
   .globl hbbp_test_calls, hbbp_test_slow_then_fast, hbbp_test_many_blocks
   .globl hbbp_test_compare, hbbp_test_x87_chain, hbbp_test_x87_independent
 hbbp_test_short_loop:
@@ -138,13 +135,6 @@ hbbp_test_scattered:
   movzbl (%rsi,%rax), %eax
   dec %rdi
   jne hbbp_test_scattered
-  ret
-hbbp_test_load_second:
-  mov $1, %edx
-hbbp_test_load_first:
-  movb (%rsi), %al
-  dec %rdi
-  jne hbbp_test_load_first
   ret
 hbbp_test_scattered_updates:
   imul $167, %edi, %eax
@@ -526,37 +516,13 @@ TEST_CASE("lines that a prefetcher has loaded ahead of the burst are known by ot
   CHECK(of_far.miss_ticks < kLines / 4 * processor.accesses.min_miss);
 }
 
-TEST_CASE("a burst knows whether its first instruction accesses a page of zeros") {
-  const ProcessorTiming processor = MeasureProcessor();
-  if (!processor.may_read_ticks) HBBP_SKIP("the time stamp counter is slow here");
-  constexpr size_t kPage = 4096;
-  alignas(kPage) static uint8_t memory[2 * kPage];
-  const auto begins_in_new_page = [&](void (*function)(uint64_t, const uint8_t*)) {
-    Model model;
-    model.SetAccessTiming(processor.accesses);
-    return model.Use(2, function, static_cast<const uint8_t*>(memory + 200)).begins_in_new_page;
-  };
-  memory[kPage] = 1;  // of another page
-  CHECK(begins_in_new_page(hbbp_test_load_first));
-  CHECK_FALSE(begins_in_new_page(hbbp_test_load_second));
-  for (const size_t at : {size_t{0}, size_t{200}, kPage - 1}) {
-    memory[at] = 1;
-    CHECK_FALSE(begins_in_new_page(hbbp_test_load_first));
-    memory[at] = 0;
-  }
-  memory[kPage] = 0;
-}
-
-TEST_CASE("page faults within a burst, and one in front of it, add to its time") {
+TEST_CASE("page faults within a burst add to its time") {
   Model model;
   model.processor().page_fault_ns = 5000;
   const BurstTime time(model.cache(), model.processor());
-  const trace::MemoryUse none, two = {.page_faults = 2};
-  const trace::MemoryUse in_front = {.page_faults = 2, .begins_in_new_page = true};
-  CHECK(time.WithMissesNs(300, none) == Approx(300));
-  CHECK(time.WithMissesNs(300, two) == Approx(10'300));
-  CHECK(time.WithMissesNs(300, two, 0.5) == Approx(5'300));
-  CHECK(time.WithMissesNs(300, in_front, 0.5) == Approx(10'300));
+  CHECK(time.WithMissesNs(300, {}) == Approx(300));
+  CHECK(time.WithMissesNs(300, {.page_faults = 2}) == Approx(10'300));
+  CHECK(time.WithMissesNs(300, {.page_faults = 2}, 0.5) == Approx(5'300));
 }
 
 TEST_CASE("page faults of a burst are counted where a hypervisor handles them") {
@@ -573,23 +539,8 @@ TEST_CASE("page faults of a burst are counted where a hypervisor handles them") 
   const uint64_t first = model.Use(kPages, hbbp_test_scattered, bytes).page_faults;
   const uint64_t second = model.Use(kPages, hbbp_test_scattered, bytes).page_faults;
   CHECK(first > kPages * 9 / 10);
-  CHECK(first <= kPages + 8);  // an interrupt takes as long
   CHECK(second < kPages / 10);
   ::munmap(memory, kBytes);
-}
-
-TEST_CASE("what comes later in a burst does not change where it began") {
-  trace::MemoryUse use, more;
-  more.lines = 3;
-  more.begins_in_new_page = true;
-  use.Add(more);
-  CHECK(use.begins_in_new_page);
-  use.Add({.lines = 2});
-  CHECK(use.begins_in_new_page);
-  CHECK(use.lines == 5);
-  trace::MemoryUse other = {.lines = 2};
-  other.Add(more);
-  CHECK_FALSE(other.begins_in_new_page);
 }
 
 TEST_CASE("misses of counters in memory are timed as those of loads") {
@@ -729,6 +680,7 @@ TEST_CASE("what another process has measured by ticks is of no use where they ma
   ProcessorTiming measured = MeasureProcessor();
   measured.may_read_ticks = true;
   measured.accesses.hit = 40;
+  measured.page_fault_ns = 5000;
   int mode = PR_TSC_ENABLE;
   REQUIRE(::prctl(PR_GET_TSC, &mode) == 0);
   REQUIRE(::prctl(PR_SET_TSC, PR_TSC_SIGSEGV) == 0);
@@ -736,6 +688,7 @@ TEST_CASE("what another process has measured by ticks is of no use where they ma
   REQUIRE(::prctl(PR_SET_TSC, mode) == 0);
   CHECK_FALSE(refused.may_read_ticks);
   CHECK(refused.accesses == trace::AccessTiming());
+  CHECK(refused.page_fault_ns == 0);
   CHECK(refused.load == measured.load);
   if (mode == PR_TSC_ENABLE) CHECK(UsableHere(measured).accesses == measured.accesses);
 }

@@ -142,6 +142,76 @@ TEST_CASE("A branch behind the first one is waited for as any other") {
   CHECK(run.branches == 1);
 }
 
+// Runs the code, which accesses the second page of data.
+bool BeginsInNewPage(Snippet* snippet, AccessTiming timing, bool counts_page_faults = true) {
+  const FaultCatcher catcher;
+  snippet->fixture().code_cache()->SetAccessTiming(timing, counts_page_faults);
+  snippet->state().gpr[kRdi] = Address(snippet->data() + kPage + 200);
+  snippet->state().gpr[kRsi] = Address(snippet->data() + 200);
+  (void)snippet->Run(100000, true);
+  return snippet->fixture().look_ahead()->stats().begins_in_new_page;
+}
+
+constexpr AccessTiming kNoFaults = {.hit = 40, .min_miss = 40, .max_miss = UINT16_MAX};
+
+TEST_CASE("A burst knows whether its first instruction accesses a page of zeros") {
+  // mov eax, [rdi]; mov byte [rdi], 1; inc byte [rdi]; rep movsb of 3 bytes: each, then ret
+  for (const std::initializer_list<uint8_t> code :
+       {std::initializer_list<uint8_t>{0x8b, 0x07, 0xc3},
+        {0xc6, 0x07, 1, 0xc3},
+        {0xfe, 0x07, 0xc3},
+        {0xf3, 0xa4, 0xc3}}) {
+    Snippet snippet(code);
+    snippet.state().gpr[kRcx] = 3;
+    snippet.data()[200] = 1;
+    uint8_t* const page = snippet.data() + kPage;
+    for (const size_t at : {size_t{0}, size_t{200}, kPage - 1}) {
+      page[at] = 1;
+      CHECK_FALSE(BeginsInNewPage(&snippet, kNoFaults));
+      page[at] = 0;
+    }
+    page[kPage] = 1;  // of the next one
+    CHECK(BeginsInNewPage(&snippet, kNoFaults));
+    CHECK_FALSE(BeginsInNewPage(&snippet, kNoFaults, false));
+    CHECK_FALSE(BeginsInNewPage(&snippet, {}));
+    // Each first load of a page takes longer.
+    CHECK_FALSE(BeginsInNewPage(&snippet, {.hit = 1, .min_miss = 0, .max_miss = 0}));
+    CHECK(snippet.fixture().look_ahead()->stats().memory_use.page_faults != 0);
+  }
+}
+
+TEST_CASE("A burst whose first instruction accesses nothing begins in no new page") {
+  // nop; mov eax, [rdi]; ret, and lea rax, [rdi]; ret
+  for (const std::initializer_list<uint8_t> code :
+       {std::initializer_list<uint8_t>{0x90, 0x8b, 0x07, 0xc3}, {0x48, 0x8d, 0x07, 0xc3}}) {
+    Snippet snippet(code);
+    snippet.data()[kPage] = 0;
+    CHECK_FALSE(BeginsInNewPage(&snippet, kNoFaults));
+  }
+}
+
+TEST_CASE("What follows in a burst does not change where it began") {
+  // mov eax, [rdi]; jmp +0; mov eax, [rsi]; jmp +0; ret
+  Snippet snippet({0x8b, 0x07, 0xeb, 0, 0x8b, 0x06, 0xeb, 0, 0xc3});
+  snippet.data()[kPage] = 0;
+  snippet.data()[200] = 1;
+  snippet.branches().resize(1);
+  CHECK(BeginsInNewPage(&snippet, kNoFaults));
+  (void)snippet.Continue();
+  CHECK(snippet.fixture().look_ahead()->stats().begins_in_new_page);
+  std::swap(snippet.data()[200], snippet.data()[kPage]);
+  CHECK_FALSE(BeginsInNewPage(&snippet, kNoFaults));
+  (void)snippet.Continue();
+  CHECK_FALSE(snippet.fixture().look_ahead()->stats().begins_in_new_page);
+}
+
+TEST_CASE("A page that cannot be read is no new one") {
+  // mov eax, [rdi]; ret
+  Snippet snippet({0x8b, 0x07, 0xc3});
+  REQUIRE(mprotect(snippet.data() + kPage, kPage, PROT_NONE) == 0);
+  CHECK_FALSE(BeginsInNewPage(&snippet, kNoFaults));
+}
+
 TEST_CASE("A store to an unknown address, and a push and a pop of something unknown") {
   // rdtsc; push rax; pop rcx; pop rdx; mov [rcx], edx
   Snippet snippet({0x0f, 0x31, 0x50, 0x59, 0x5a, 0x89, 0x11, 0xc3});
