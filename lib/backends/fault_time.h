@@ -13,7 +13,7 @@
 // Assumption: a page of zeros is new. Of a page of a file, or a copy after a fork, it is not known
 // that it is new: code around such faults gets too much. A program that reads zeros again and again
 // breaks it the other way, and its code would get too little: so no more bursts begin at page
-// faults than those that the process has had lately can explain twice.
+// faults than those that the process has had can explain twice.
 #ifndef HBBP_LIB_BACKENDS_FAULT_TIME_H_
 #define HBBP_LIB_BACKENDS_FAULT_TIME_H_
 

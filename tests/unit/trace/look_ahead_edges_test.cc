@@ -205,7 +205,7 @@ TEST_CASE("What follows in a burst does not change where it began") {
   CHECK_FALSE(snippet.fixture().look_ahead()->stats().begins_in_new_page);
 }
 
-TEST_CASE("A page that cannot be read is no new one") {
+TEST_CASE("A page that cannot be read is not a new one") {
   // mov eax, [rdi]; ret
   Snippet snippet({0x8b, 0x07, 0xc3});
   REQUIRE(mprotect(snippet.data() + kPage, kPage, PROT_NONE) == 0);
