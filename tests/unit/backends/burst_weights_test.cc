@@ -65,8 +65,8 @@ BurstWeights Weights(BurstExtent extent, uint32_t branches, uint64_t instruction
   return weights;
 }
 
-constexpr trace::BurstCost kCut = {0, {}, true, false, 0};
-constexpr trace::BurstCost kExact = {0, {}, false, true, 0};
+constexpr trace::BurstCost kCut = {.is_cut = true};
+constexpr trace::BurstCost kExact = {.has_all_instructions = true};
 
 TEST_CASE(
     "a burst that was cut weighs as much as a whole one, and the next one stands for the rest") {
