@@ -65,8 +65,8 @@ BurstWeights Weights(BurstExtent extent, uint32_t branches, uint64_t instruction
   return weights;
 }
 
-constexpr trace::BurstCost kCut = {.is_cut = true};
-constexpr trace::BurstCost kExact = {.has_all_instructions = true};
+constexpr trace::BurstCost kCut = {.memory_use = {}, .is_cut = true};
+constexpr trace::BurstCost kExact = {.memory_use = {}, .has_all_instructions = true};
 
 TEST_CASE(
     "a burst that was cut weighs as much as a whole one, and the next one stands for the rest") {
