@@ -277,7 +277,7 @@ HBBP_SIGNAL_EDGE void Defer(const siginfo_t& info, ucontext_t* context) {
 }
 
 // Linux leaves the flag set for a handler.
-void StopAlignmentChecks() {
+HBBP_SIGNAL_EDGE void StopAlignmentChecks() {
   asm volatile(
       "lea -128(%%rsp), %%rsp\n\t"
       "pushfq\n\t"

@@ -24,12 +24,14 @@ TEST_CASE("facts of a machine are read as they were written") {
   MachineFacts facts = SomeFacts();
   facts.timing = ProcessorTiming{.ns_per_cycle = 0.1 + 0.2, .may_read_ticks = true, .repeat = 1e-7};
   facts.timing->accesses.page_walk = 65535;
+  facts.timing->page_fault_ns = 5432.1;
   const std::optional<MachineFacts> read = ReadMachineFacts(ToText(facts));
   REQUIRE(read.has_value());
   REQUIRE(read->timing.has_value());
   CHECK(read->timing->ns_per_cycle == 0.1 + 0.2);
   CHECK(read->timing->repeat == 1e-7);
   CHECK(read->timing->load == facts.timing->load);
+  CHECK(read->timing->page_fault_ns == 5432.1);
   CHECK(read->timing->may_read_ticks);
   CHECK(read->timing->accesses == facts.timing->accesses);
   CHECK(read->cpuid.leaves[3].eax == facts.cpuid.leaves[3].eax);
