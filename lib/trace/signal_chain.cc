@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "base/raw_syscall.h"
@@ -160,8 +161,10 @@ void TakeDefaultAction(int signal, const siginfo_t& info, ucontext_t* context) {
 extern "C" [[noreturn]] void HbbpEnterHandler(void (*handler)(int, siginfo_t*, void*), int signal,
                                               siginfo_t* info, void* context, uint64_t stack);
 
-// Calls handler(signal, info, context) with the stack pointer at `stack`, where its return address
-// is.
+// Enters handler(signal, info, context) with the stack pointer at `stack`, where its return address
+// is, and with the registers of the context as far as Linux leaves them as they were. Some programs
+// (GNU Prolog) keep values of their own in such registers everywhere.
+static_assert(offsetof(ucontext_t, uc_mcontext.gregs) == 40);
 asm(R"(
   .pushsection hbbp_signal_edge, "ax", @progbits
   .hidden HbbpEnterHandler
@@ -169,11 +172,23 @@ asm(R"(
   .type HbbpEnterHandler, @function
 HbbpEnterHandler:
   movq %r8, %rsp
-  movq %rdi, %rax
+  movq %rdi, -8(%rsp)
   movl %esi, %edi
   movq %rdx, %rsi
   movq %rcx, %rdx
-  jmp *%rax
+  movq 40(%rdx), %r8
+  movq 48(%rdx), %r9
+  movq 56(%rdx), %r10
+  movq 64(%rdx), %r11
+  movq 72(%rdx), %r12
+  movq 80(%rdx), %r13
+  movq 88(%rdx), %r14
+  movq 96(%rdx), %r15
+  movq 120(%rdx), %rbp
+  movq 128(%rdx), %rbx
+  movq 152(%rdx), %rcx
+  xorl %eax, %eax
+  jmp *-8(%rsp)
   .size HbbpEnterHandler, . - HbbpEnterHandler
   .popsection
 )");
@@ -236,8 +251,10 @@ uint64_t BytesOfVectorState(const void* state) {
   HbbpEnterHandler(action.sa_sigaction, signal, &frame->info, &frame->context, top);
 }
 
+// `frame` is that of the kernel, with the return address of HandleSignal, or 0 if HandleSignal was
+// called by a handler of the program.
 HBBP_SIGNAL_EDGE void CallProgramHandler(int signal, const struct sigaction& action,
-                                         siginfo_t* info, ucontext_t* context) {
+                                         siginfo_t* info, ucontext_t* context, uint64_t frame) {
   uint64_t blocked, of_action;
   __builtin_memcpy(&blocked, &context->uc_sigmask, kKernelSetBytes);
   __builtin_memcpy(&of_action, &action.sa_mask, kKernelSetBytes);
@@ -253,6 +270,7 @@ HBBP_SIGNAL_EDGE void CallProgramHandler(int signal, const struct sigaction& act
                                 !IsOn(context->uc_stack, stack_pointer);
   if (must_leave_stack) EnterOnStackOfProgram(signal, action, *info, *context, blocked);
   RawSyscall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&blocked), 0, kKernelSetBytes);
+  if (frame != 0) HbbpEnterHandler(action.sa_sigaction, signal, info, context, frame);
   action.sa_sigaction(signal, info, context);
 }
 
@@ -311,7 +329,10 @@ void HandleSignal(int signal, siginfo_t* info, void* raw_context) {
     reset.sa_handler = SIG_DFL;
     Publish(index, reset);
   }
-  CallProgramHandler(signal, action, info, context);
+  // The return address is above the saved frame pointer, and the context above that.
+  const uint64_t entry = reinterpret_cast<uint64_t>(__builtin_frame_address(0)) + sizeof(void*);
+  const bool is_of_kernel = entry + sizeof(void*) == reinterpret_cast<uint64_t>(raw_context);
+  CallProgramHandler(signal, action, info, context, is_of_kernel ? entry : 0);
 }
 
 }  // namespace

@@ -271,6 +271,9 @@ class RecordSwbtTest(record_support.RecordTest):
     def test_own_handlers_by_syscall(self):
         self.handlers('syscall')
 
+    def test_own_handlers_find_the_registers_of_what_they_interrupt(self):
+        self.handlers('registers')
+
     def test_child_that_resets_handlers_by_syscall(self):
         self.handlers('reset')
 

@@ -212,6 +212,75 @@ static void ResetSignalsInVforkedChild(void) {
   if (waitpid(child, &status, 0) != child || WEXITSTATUS(status) != 7) exit(90);
 }
 
+// Keeps what general registers have, and passes a load of three bytes that has faulted.
+uint64_t found_registers[10];
+void OnSignalInRegisters(int number, siginfo_t* info, void* context);
+__asm__(
+    ".text\n"
+    ".globl OnSignalInRegisters\n"
+    "OnSignalInRegisters:\n"
+    "  push %rax\n"
+    "  lea found_registers(%rip), %rax\n"
+    "  mov %rbx, (%rax)\n"
+    "  mov %rbp, 8(%rax)\n"
+    "  mov %r8, 16(%rax)\n"
+    "  mov %r9, 24(%rax)\n"
+    "  mov %r10, 32(%rax)\n"
+    "  mov %r11, 40(%rax)\n"
+    "  mov %r12, 48(%rax)\n"
+    "  mov %r13, 56(%rax)\n"
+    "  mov %r14, 64(%rax)\n"
+    "  mov %r15, 72(%rax)\n"
+    "  pop %rax\n"
+    "  cmp $11, %edi\n"
+    "  jne 1f\n"
+    "  addq $3, 168(%rdx)\n"
+    "1: ret\n");
+
+// Executes the instruction with known values in these registers.
+#define WITH_REGISTERS(instruction)      \
+  __asm__ volatile(                      \
+      "lea -128(%%rsp), %%rsp\n\t"       \
+      "push %%rbp\n\t"                   \
+      "mov $1, %%ebx\n\t"                \
+      "mov $2, %%ebp\n\t"                \
+      "mov $3, %%r8d\n\t"                \
+      "mov $4, %%r9d\n\t"                \
+      "mov $5, %%r10d\n\t"               \
+      "mov $6, %%r11d\n\t"               \
+      "mov $7, %%r12d\n\t"               \
+      "mov $8, %%r13d\n\t"               \
+      "mov $9, %%r14d\n\t"               \
+      "mov $10, %%r15d\n\t"              \
+      "xor %%eax, %%eax\n\t" instruction \
+      "\n\tpop %%rbp\n\t"                \
+      "lea 128(%%rsp), %%rsp" ::         \
+          : "rax", "rbx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "memory", "cc")
+
+static void PrintRegisters(const char* what) {
+  printf("%s:", what);
+  for (int i = 0; i < 10; ++i) printf(" %ld", (long)found_registers[i]);
+  printf("\n");
+  memset(found_registers, 0, sizeof(found_registers));
+}
+
+static void SeeRegisters(long milliseconds) {
+  static char memory[65536];
+  const stack_t stack = {.ss_sp = memory, .ss_size = sizeof(memory)};
+  sigaltstack(&stack, NULL);
+  const int flags[] = {0, SA_ONSTACK};
+  for (int i = 0; i < 2; ++i) {
+    struct sigaction action = {.sa_sigaction = &OnSignalInRegisters,
+                               .sa_flags = SA_SIGINFO | flags[i]};
+    if (sigaction(SIGTRAP, &action, NULL) != 0 || sigaction(SIGSEGV, &action, NULL) != 0) exit(93);
+    Work(milliseconds);
+    WITH_REGISTERS("int3");
+    PrintRegisters("trap");
+    WITH_REGISTERS("mov (%%rax), %%rax");
+    PrintRegisters("fault");
+  }
+}
+
 int main(int argc, char** argv) {
   if (argc < 3) return 99;
   const char* how = argv[1];
@@ -241,6 +310,7 @@ int main(int argc, char** argv) {
     InstallBySyscall(SIGSEGV, &OnFault);
     TrapAndFault(milliseconds);
   }
+  if (strcmp(how, "registers") == 0) SeeRegisters(milliseconds);
   if (strcmp(how, "reset") == 0) {
     Work(milliseconds);
     ResetInChild(milliseconds);
