@@ -4,7 +4,9 @@
 // registers in the order of their numbers (IBS_OP_CTL, _RIP, _DATA, _DATA2, _DATA3, IBS_DC_LINADDR,
 // IBS_DC_PHYSADDR, then where there are, the branch target and IBS_OP_DATA4; IBS_FETCH_CTL,
 // _LINADDR, _PHYSADDR, then IC_IBS_EXTD_CTL). Fields are those of the Processor Programming
-// References for families 10h to 1Ah; those that a family does not have read as 0.
+// References for families 10h to 1Ah. Bits that a family reserves are decoded as on the others,
+// without a mask: what families 10h, 12h and 14h have in them was not tested
+// (docs/reference/hardware.md).
 #ifndef HBBP_LIB_PERF_IBS_H_
 #define HBBP_LIB_PERF_IBS_H_
 
