@@ -1,6 +1,21 @@
-"""Tests threads that start and end: each has its share of the samples."""
+"""Tests threads that start and end: each has its share of the samples, or a note says how much has none."""
+import sys
+
 import record_support
-from record_support import program, reported
+from record_support import needs_root, program, reported
+
+PERIOD_OF_NONE_NS = 500_000_000  # no brief thread has a sample
+BRIEF_THREADS = '''
+import threading, time
+def work(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end: pass
+work(1.2)
+for _ in range(100):
+    thread = threading.Thread(target=work, args=(0.02,))
+    thread.start()
+    thread.join()
+'''
 
 
 class RecordThreadsTest(record_support.RecordTest):
@@ -46,6 +61,31 @@ class RecordThreadsTest(record_support.RecordTest):
         # 50 ms each before and after main, the second of them after the program reported.
         total = sum(reported(result.stdout).values()) + 50
         self.assert_close(self.milliseconds(), total)
+
+    def record_clock_of_all_code(self, *command):
+        """Returns what the clock counted and what its samples stand for, in ns, and what hbbp mix prints. The count is known
+        where the kernel is sampled too."""
+        self.record(*command, period_ns=PERIOD_OF_NONE_NS, options=('--kernel',))
+        source, = self.info()['sources']
+        counters = source['counters']
+        result = self.run_tool('mix', self.file)
+        self.assertEqual(result.returncode, 0, result)
+        return counters['counted-events'], counters.get('sampled-events', 0), result.stdout
+
+    @needs_root
+    def test_a_note_says_what_share_of_the_time_has_samples(self):
+        counted, sampled, listing = self.record_clock_of_all_code(sys.executable, '-c', BRIEF_THREADS)
+        self.assert_close(counted / 1e6, 1200 + 100 * 20)
+        self.assertLess(sampled, 0.7 * counted)
+        self.assertRegex(listing, rf'note: samples of task-clock\S* stand for {100 * sampled / counted:.2f} % of what the '
+                                  'event counted, so that sums are wrong by as much')
+
+    @needs_root
+    def test_what_the_end_of_a_thread_costs_is_not_noted(self):
+        """Of 600 ms there is one sample of 500 at most: more is missing than 5 %, but less than two periods."""
+        counted, sampled, listing = self.record_clock_of_all_code(program('ends'), 'return', 600)
+        self.assertGreater(counted - sampled, 0.05 * counted)
+        self.assertNotIn('of what the event counted', listing)
 
     def test_the_own_thread_of_the_profiler_is_not_counted(self):
         self.record(program('threads'), 'many', 10)
