@@ -164,12 +164,12 @@ void AttachBackend::DeliverMissingMappings(std::span<const TakenBranch> branches
 void AttachBackend::EndObserverIfSwitchesAreMany(EventSink* sink) {
   const uint64_t slice_ns = times_->MeanSliceNs();
   if (observer_ == nullptr || slice_ns == 0 || slice_ns >= kShortSliceNs) return;
-  mapping_watch_->Reset();
-  mapping_watch_->Compare(sink);
   observer_->Disable();
-  observer_->Drain(sink);
+  DeliverMappings(sink);
   observer_->Close();
   observer_.reset();
+  // The events of a process that has executed a setuid program have ended before.
+  mapping_watch_->Compare(sink);
 }
 
 uint64_t AttachBackend::Period() const {

@@ -25,10 +25,11 @@ void MappingWatch::Compare(const std::vector<Mapping>& mappings, uint64_t read_n
     code[mapping.start.value] = found;
     const auto known = known_.find(mapping.start.value);
     const bool is_known = known != known_.end() && known->second == found;
-    if (is_known || known_.empty()) continue;
+    if (is_known || !has_compared_) continue;
     sink->OnMapping(MappingAt(mapping, WasFree(mapping) ? last_ns_ + 1 : read_ns));
   }
   known_ = std::move(code);
+  has_compared_ = true;
   last_ns_ = read_ns;
 }
 

@@ -31,7 +31,10 @@ class MappingWatch {
   // Returns whether a known executable mapping has the address.
   bool Covers(uint64_t address) const;
   // Makes the next call the first one.
-  void Reset() { known_.clear(); }
+  void Reset() {
+    known_.clear();
+    has_compared_ = false;
+  }
 
  private:
   struct Known {
@@ -46,7 +49,8 @@ class MappingWatch {
 
   pid_t pid_;
   std::map<uint64_t, Known> known_;  // by start
-  uint64_t last_ns_ = 0;             // when they were compared
+  bool has_compared_ = false;
+  uint64_t last_ns_ = 0;  // when they were compared
 };
 
 }  // namespace hbbp

@@ -38,6 +38,8 @@ class LiveLocator : public Locator {
   // Adds the current mappings as of `time_ns`; those of another process when something is counted
   // there, as it may be about to become another program.
   Status AddCurrentMappings(uint64_t time_ns);
+  // Adds them at once, as something will be counted there.
+  void KeepCurrentMappings() { AddWaitingMappings(); }
   // Forgets the mappings that were added, if nothing was counted there.
   void OnExec(uint32_t pid) override;
   // A mapping is dropped, and counted, if there is no memory for it.

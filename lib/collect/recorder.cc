@@ -124,6 +124,17 @@ void Recorder::OnThreadName(uint32_t pid, uint32_t tid, const std::string& name)
   if (!aggregator_.RenameThread(pid, tid, name)) locator_.OnThreadName(pid, tid, name);
 }
 
+bool Recorder::HasWaiting() const {
+  return !waiting_.empty() || !waiting_ops_.empty() || !waiting_fetches_.empty() ||
+         bursts_.size() != 0;
+}
+
+// What waits may be of the program that the process was until now.
+void Recorder::OnExec(uint32_t pid) {
+  if (HasWaiting()) locator_.KeepCurrentMappings();
+  ForwardingSink::OnExec(pid);
+}
+
 template <typename Samples, typename Count>
 void Recorder::CommitSamples(uint64_t complete_ns, Samples* waiting, Count&& count) {
   size_t kept = 0;

@@ -69,6 +69,7 @@ class Recorder : public ForwardingSink {
   // `statistics` are those of this run.
   void OnTraceStatistics(uint32_t source, const TraceStatistics& statistics) override;
   void OnThreadName(uint32_t pid, uint32_t tid, const std::string& name) override;
+  void OnExec(uint32_t pid) override;
 
   // Counts the waiting samples and bursts that were taken up to `complete_ns`; all mappings before
   // that time are known.
@@ -105,6 +106,7 @@ class Recorder : public ForwardingSink {
   using IbsSamples = std::pmr::vector<std::pair<IpSample, Ibs>>;
 
   bool IsIgnored(uint32_t tid) const;
+  bool HasWaiting() const;
   template <typename Body>
   void WaitOrDrop(uint32_t source, Body&& wait);
   template <typename Samples, typename Count>

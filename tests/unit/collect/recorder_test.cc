@@ -301,6 +301,33 @@ TEST_CASE("what was mapped before exec, and not counted in, is not in a profile"
   }
 }
 
+TEST_CASE("what waits when the process becomes another program is counted where it was") {
+  const auto ip = reinterpret_cast<uint64_t>(&SampleAt);
+  const bool is_burst = GENERATE(false, true);
+  Recorder recorder(::getpid());
+  recorder.AddSource(Source(100));
+  REQUIRE(recorder.locator().AddCurrentMappings(10).ok());
+  const std::vector<TakenBranch> branches = {{ip + 4, ip}, {ip + 2, ip}};
+  if (is_burst) {
+    BurstSample burst;
+    burst.pid = kPid;
+    burst.tid = kTid;
+    burst.time_ns = 20;
+    burst.period = 100;
+    burst.extent = 1;
+    burst.branches = branches;
+    recorder.OnBurst(burst);
+  } else {
+    recorder.OnSample(SampleAt(ip, 20));
+  }
+  recorder.OnExec(static_cast<uint32_t>(::getpid()));
+  recorder.Commit(100);
+  const ProfileData data = recorder.Snapshot();
+  CHECK(data.sources[0].unmapped == 0);
+  CHECK(data.branches.size() == (is_burst ? 2 : 0));
+  for (const BranchCount& branch : data.branches) CHECK(branch.to_module != kNoModule);
+}
+
 TEST_CASE("the vdso is stored with its first sample") {
   const uint64_t vdso = ::getauxval(AT_SYSINFO_EHDR);
   if (vdso == 0) HBBP_SKIP("this kernel gives no vdso");
