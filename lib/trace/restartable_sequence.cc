@@ -40,10 +40,9 @@ bool IsInRestartableSequence(uint64_t address) {
   return false;
 }
 
-uint64_t AddressOfCurrentSequence() {
+uint64_t AddressOfCurrentSequence(uint64_t thread_pointer) {
   if (&__rseq_offset == nullptr || &__rseq_size == nullptr || __rseq_size == 0) return 0;
-  return reinterpret_cast<uint64_t>(__builtin_thread_pointer()) +
-         static_cast<uint64_t>(__rseq_offset) + kOffsetOfDescriptorAddress;
+  return thread_pointer + static_cast<uint64_t>(__rseq_offset) + kOffsetOfDescriptorAddress;
 }
 
 }  // namespace hbbp::trace

@@ -37,9 +37,10 @@ void SetRestartableSequences(const SequenceRange* ranges, size_t count);
 // Returns whether the address is in a sequence of the list.
 bool IsInRestartableSequence(uint64_t address);
 
-// Returns where the calling thread stores the address of the descriptor of the sequence that it
-// enters, or 0 if libc has not registered such an area.
-uint64_t AddressOfCurrentSequence();
+// Returns where the thread with this thread pointer stores the address of the descriptor of the
+// sequence that it enters, or 0 if libc has not registered such an area. The memory is readable if
+// it is the thread pointer of libc, which a program may have replaced.
+uint64_t AddressOfCurrentSequence(uint64_t thread_pointer);
 
 }  // namespace hbbp::trace
 

@@ -19,7 +19,7 @@ constexpr uint64_t kSystemCallLength = 2;
 // Returns whether the thread, as far as the look-ahead has followed it, will be in a restartable
 // sequence at `address`.
 bool EntersSequenceAt(LookAhead* look_ahead, uint64_t address) {
-  const uint64_t current = AddressOfCurrentSequence();
+  const uint64_t current = AddressOfCurrentSequence(look_ahead->state().fs_base);
   uint64_t descriptor = 0, start = 0, length = 0;
   if (current == 0 || !look_ahead->ReadQword(current, &descriptor) || descriptor == 0) return false;
   return look_ahead->ReadQword(descriptor + offsetof(SequenceDescriptor, start_ip), &start) &&

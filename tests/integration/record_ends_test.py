@@ -40,10 +40,12 @@ class RecordEndsTest(record_support.RecordTest):
             self.assertEqual(self.info()['threads'], 4)
 
     def test_main_thread_ends_before_others(self):
-        result = self.record(program('ends'), 'pthread_exit', 300)
-        info = self.assert_whole(result)
-        self.assertEqual(info['command'].split()[1:], ['pthread_exit', '300'])
-        self.assertEqual(info['threads'], 2)
+        for how in 'pthread_exit', 'thrd_exit', 'cancelled':
+            with self.subTest(how):
+                result = self.record(program('ends'), how, 300)
+                info = self.assert_whole(result)
+                self.assertEqual(info['command'].split()[1:], [how, '300'])
+                self.assertEqual(info['threads'], 2)
 
     def test_underscore_exit_in_handler_that_interrupted_malloc(self):
         for _ in range(20):

@@ -62,8 +62,14 @@ class RecordSignalsTest(record_support.RecordTest):
     def test_waits_that_unblock_a_trap(self):
         self.same(program('signals'), 'masks', 5_000_000)
 
-    def test_alternate_stacks_that_are_unmapped(self):
-        self.same(program('signals'), 'unmap', 1_000_000)
+    def test_alternate_stacks_that_are_given_up(self):
+        self.same(program('signals'), 'give_up', 1_000_000)
+
+    def test_child_that_asks_for_a_tracer(self):
+        self.same(program('forks'), 'traced', 300)
+
+    def test_unshares_by_a_system_call(self):
+        self.same(program('forks'), 'unshare', 50)
 
     def test_program_that_gets_its_system_calls(self):
         command = [program('signals'), 'dispatch', 5_000_000]

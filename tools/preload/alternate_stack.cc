@@ -5,19 +5,21 @@
 //
 // The main thread gets one at once, and other threads before they run anything of the program
 // (thread_start.cc), because the first sample may arrive on the stack of a coroutine. sigaltstack
-// says to the latter that they have none.
+// says to both that they have none.
 //
 // A stack that several threads have set (Varnish does so, whose handlers only end the program)
 // would be used by handlers of samples in all of them at once. So only the first of them has it in
 // truth.
 //
-// A program that has no use for the stack any more may unmap it and leave it set, and would not
-// notice. So munmap takes it out of the kernel before.
+// A program that has no use for the stack any more may unmap it, protect it, move it or map
+// something else there, leave it set, and would not notice. So the functions that do so take it out
+// of the kernel before.
 #include "preload/alternate_stack.h"
 
 #include <elf.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -169,10 +171,8 @@ __attribute__((constructor)) void InstallStackOfMainThread() {
   if (hbbp::preload::HasFilterFromTheStart()) return;
   stack_t stack;
   if (SetInKernel(nullptr, &stack) != 0 || !IsDisabled(stack)) return;
-  stack = {};
-  stack.ss_sp = hbbp::preload::MapAlternateStack();
-  stack.ss_size = kBytes;
-  if (stack.ss_sp != nullptr) SetInKernel(&stack, nullptr);
+  void* const memory = hbbp::preload::MapAlternateStack();
+  if (memory != nullptr) hbbp::preload::InstallAlternateStack(memory);
 }
 
 __attribute__((constructor)) void ListOwnMemory() {
@@ -245,26 +245,84 @@ extern "C" HBBP_INTERPOSE int sigaltstack(const stack_t* stack, stack_t* previou
   return result;
 }
 
-// It may be called before the other constructors have run, and in any handler.
-extern "C" HBBP_INTERPOSE int munmap(void* address, size_t bytes) noexcept {
+namespace {
+
+// Takes the stack of the program out of the kernel if it has some of these bytes. May be called
+// before the constructors have run, and in any handler.
+void LeaveStackIn(const void* address, size_t bytes) {
   const stack_t& stack = replacement.in_kernel;
+  if (stack.ss_size == 0 || IsDisabled(stack)) return;
   const uint64_t offset =
       reinterpret_cast<uint64_t>(stack.ss_sp) - reinterpret_cast<uint64_t>(address);
-  const bool unmaps_stack =
-      stack.ss_size != 0 && !IsDisabled(stack) && (offset < bytes || -offset < stack.ss_size);
-  if (unmaps_stack && hbbp::preload::IsOwnProcess() && !hbbp::preload::HasFilter()) {
-    const int saved_errno = errno;
-    stack_t current;
-    const bool is_set = SetInKernel(nullptr, &current) == 0 && current.ss_sp == stack.ss_sp;
-    const stack_t wanted = stack;
-    if (is_set && Replace(wanted) == 0) {
-      SetOwnStack(0);
-      replacement.in_kernel = {};
-    }
-    errno = saved_errno;
+  const bool has_some = offset < bytes || -offset < stack.ss_size;
+  if (!has_some || !hbbp::preload::IsOwnProcess() || hbbp::preload::HasFilter()) return;
+  const int saved_errno = errno;
+  stack_t current;
+  const bool is_set = SetInKernel(nullptr, &current) == 0 && current.ss_sp == stack.ss_sp;
+  const stack_t wanted = stack;
+  if (is_set && Replace(wanted) == 0) {
+    SetOwnStack(0);
+    replacement.in_kernel = {};
   }
-  const long result = hbbp::trace::RawSyscall(SYS_munmap, address, bytes);
-  if (result == 0) return 0;
+  errno = saved_errno;
+}
+
+constexpr int kNeededProtection = PROT_READ | PROT_WRITE;
+
+// Makes the system call, and returns what the C library returns.
+template <typename... Arguments>
+long Call(long number, Arguments... arguments) {
+  const long result = hbbp::trace::RawSyscall(number, arguments...);
+  constexpr long kMaxError = 4095;
+  if (result >= 0 || result < -kMaxError) return result;
   errno = static_cast<int>(-result);
   return -1;
 }
+
+}  // namespace
+
+extern "C" {
+
+HBBP_INTERPOSE int munmap(void* address, size_t bytes) noexcept {
+  LeaveStackIn(address, bytes);
+  return static_cast<int>(Call(SYS_munmap, address, bytes));
+}
+
+HBBP_INTERPOSE int mprotect(void* address, size_t bytes, int protection) noexcept {
+  if ((protection & kNeededProtection) != kNeededProtection) LeaveStackIn(address, bytes);
+  return static_cast<int>(Call(SYS_mprotect, address, bytes, protection));
+}
+
+HBBP_INTERPOSE int pkey_mprotect(void* address, size_t bytes, int protection, int key) noexcept {
+  LeaveStackIn(address, bytes);
+  // The C library has no key -1 where the processor has none.
+  if (key == -1) return static_cast<int>(Call(SYS_mprotect, address, bytes, protection));
+  return static_cast<int>(Call(SYS_pkey_mprotect, address, bytes, protection, key));
+}
+
+HBBP_INTERPOSE void* mremap(void* address, size_t bytes, size_t new_bytes, int flags,
+                            ...) noexcept {
+  void* target = nullptr;
+  if ((flags & (MREMAP_FIXED | MREMAP_DONTUNMAP)) != 0) {
+    va_list list;
+    va_start(list, flags);
+    target = va_arg(list, void*);
+    va_end(list);
+  }
+  LeaveStackIn(address, bytes);
+  if ((flags & MREMAP_FIXED) != 0) LeaveStackIn(target, new_bytes);
+  return reinterpret_cast<void*>(Call(SYS_mremap, address, bytes, new_bytes, flags, target));
+}
+
+HBBP_INTERPOSE void* mmap(void* address, size_t bytes, int protection, int flags, int fd,
+                          off_t offset) noexcept {
+  if ((flags & MAP_FIXED) != 0) LeaveStackIn(address, bytes);
+  return reinterpret_cast<void*>(Call(SYS_mmap, address, bytes, protection, flags, fd, offset));
+}
+
+HBBP_INTERPOSE void* mmap64(void* address, size_t bytes, int protection, int flags, int fd,
+                            off64_t offset) noexcept {
+  return ::mmap(address, bytes, protection, flags, fd, offset);
+}
+
+}  // extern "C"

@@ -107,8 +107,8 @@ void PrepareForFilter(bool is_of_all_threads, const char* note);
 // Ends sampling for good, with `note` in the profile.
 void EndImage(const char* note);
 
-// Runs in the main thread, before it ends and the other threads continue the program.
-void EndProgramAfterItsThreads();
+// Call it where the process asks for a tracer, which would stop at the signals of samples.
+void PrepareForTracer();
 
 // Runs in a thread before it ends by exit(2). Async-signal-safe.
 void PrepareForEndOfThread(int status);

@@ -1,7 +1,6 @@
 // The C library functions that end a program image without running its destructors. Each saves the
-// profile and calls the function that it interposes. So does pthread_exit, because a program whose
-// main thread has ended continues until its last thread ends, and the worker is one. unshare and
-// setns are here too, because the kernel refuses them to a process with a second thread.
+// profile and calls the function that it interposes. unshare and setns are here too, because the
+// kernel refuses them to a process with a second thread.
 //
 // Functions that run another program run it with the library, or without where the library would
 // harm it.
@@ -51,7 +50,6 @@ struct NextFunctions {
   FILE* (*popen)(const char*, const char*);
   int (*unshare)(int);
   int (*setns)(int, int);
-  void (*pthread_exit)(void*);
 };
 
 NextFunctions next;
@@ -69,7 +67,6 @@ __attribute__((constructor(101))) void LookUpAll() {
   LookUp("popen", &next.popen);
   LookUp("unshare", &next.unshare);
   LookUp("setns", &next.setns);
-  LookUp("pthread_exit", &next.pthread_exit);
   LookUp("execve", &next.execve);
 }
 
@@ -196,15 +193,6 @@ extern "C" {
 
 HBBP_INTERPOSE void _exit(int status) { EndProcess(status); }
 HBBP_INTERPOSE void _Exit(int status) { EndProcess(status); }
-
-HBBP_INTERPOSE void pthread_exit(void* result) {
-  LookUpAll();
-  if (!hbbp::preload::HasFilter() && ::gettid() == ::getpid()) {
-    hbbp::preload::EndProgramAfterItsThreads();
-  }
-  next.pthread_exit(result);
-  __builtin_unreachable();
-}
 
 HBBP_INTERPOSE void quick_exit(int status) {
   LookUpAll();

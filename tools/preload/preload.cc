@@ -170,6 +170,49 @@ void StartRoot(const std::string& directory) {
   marks.SetStarted();
 }
 
+sigset_t mask_of_main_thread;
+std::atomic<bool> has_stand_in{false};  // for ExitAfterLastThread
+
+// Acts as the last thread of the program, which would run the exit handlers if there were no
+// worker. The worker itself cannot: it has none of the program's descriptors.
+void* ExitAfterLastThread(void*) {
+  constexpr useconds_t kPollMicroseconds = 20'000;
+  SessionRegistry::Get().AddWorker(::gettid());
+  while (!SessionRegistry::Get().ProgramHasEnded()) ::usleep(kPollMicroseconds);
+  const int status = SessionRegistry::Get().StatusOfLastThread();
+  // No exit handlers run then, and the worker saves the profile.
+  if (status >= 0) ::syscall(SYS_exit, status);
+  ::pthread_sigmask(SIG_SETMASK, &mask_of_main_thread, nullptr);
+  std::exit(0);
+}
+
+// Runs in the main thread where that ends by pthread_exit, thrd_exit or cancellation. A program
+// continues then until its last thread ends, and the worker is one.
+void EndProgramAfterItsThreads(void*) {
+  if (current == nullptr || HasFilter()) return;
+  sigset_t all;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &mask_of_main_thread);
+  pthread_t thread;
+  if (::pthread_create(&thread, nullptr, &ExitAfterLastThread, nullptr) == 0) {
+    ::pthread_detach(thread);
+    has_stand_in = true;
+  }
+  ::pthread_sigmask(SIG_SETMASK, &mask_of_main_thread, nullptr);
+}
+
+pthread_key_t end_of_main_thread;
+bool has_end_of_main_thread = false;
+
+// The calling thread is the main thread, in a child of fork too.
+void WatchEndOfMainThread() {
+  if (!has_end_of_main_thread) {
+    has_end_of_main_thread =
+        ::pthread_key_create(&end_of_main_thread, &EndProgramAfterItsThreads) == 0;
+  }
+  if (has_end_of_main_thread) ::pthread_setspecific(end_of_main_thread, &end_of_main_thread);
+}
+
 void StartImage() {
   const char* directory = std::getenv(kDirectoryVariable);
   if (directory == nullptr || *directory == '\0') return;
@@ -182,6 +225,7 @@ void StartImage() {
   settings.session.backend.may_be_brief = true;
   const MachineFacts* const facts = FactsFromEnvironment();
   if (facts != nullptr && facts->timing) settings.session.backend.processor = &*facts->timing;
+  WatchEndOfMainThread();
   current = new ImageProfile(directory, ImageName(), settings);
   if (is_root) {
     StartRoot(directory);
@@ -234,39 +278,6 @@ __attribute__((destructor)) void OnExit() { SaveImageAtEnd(); }
 
 }  // namespace
 
-namespace {
-
-sigset_t mask_of_main_thread;
-std::atomic<bool> has_stand_in{false};  // for ExitAfterLastThread
-
-// Acts as the last thread of the program, which would run the exit handlers if there were no
-// worker. The worker itself cannot: it has none of the program's descriptors.
-void* ExitAfterLastThread(void*) {
-  constexpr useconds_t kPollMicroseconds = 20'000;
-  SessionRegistry::Get().AddWorker(::gettid());
-  while (!SessionRegistry::Get().ProgramHasEnded()) ::usleep(kPollMicroseconds);
-  const int status = SessionRegistry::Get().StatusOfLastThread();
-  // No exit handlers run then, and the worker saves the profile.
-  if (status >= 0) ::syscall(SYS_exit, status);
-  ::pthread_sigmask(SIG_SETMASK, &mask_of_main_thread, nullptr);
-  std::exit(0);
-}
-
-}  // namespace
-
-void EndProgramAfterItsThreads() {
-  if (current == nullptr || HasFilter()) return;
-  sigset_t all;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &mask_of_main_thread);
-  pthread_t thread;
-  if (::pthread_create(&thread, nullptr, &ExitAfterLastThread, nullptr) == 0) {
-    ::pthread_detach(thread);
-    has_stand_in = true;
-  }
-  ::pthread_sigmask(SIG_SETMASK, &mask_of_main_thread, nullptr);
-}
-
 void PrepareForEndOfThread(int status) {
   if (current == nullptr || HasFilter()) return;
   const size_t threads = current->ThreadsOfProgram();
@@ -281,6 +292,11 @@ void PrepareForEndOfThread(int status) {
 
 void EndImage(const char* note) {
   if (current != nullptr && !HasFilter()) current->End(note);
+}
+
+void PrepareForTracer() {
+  if (current == nullptr || HasFilter() || !current->MayTraceBranches()) return;
+  EndImage("sampling ended early: the process asked for a tracer (PTRACE_TRACEME)");
 }
 
 void PrepareForFilter(bool is_of_all_threads, const char* note) {

@@ -1,14 +1,17 @@
 // The functions of the C library by which a program sets a seccomp filter, or has its system calls
 // sent to a handler of its own: prctl, and syscall, which libseccomp uses, and which can also end a
-// thread with a status. Both jump to the interposed function with all registers unchanged, since
-// syscall may be used for clone and the like, which returns twice. The action of a signal that is
-// set by syscall goes to signals.h.
+// thread with a status. ptrace is one of them, by which a process asks for a tracer. They jump to
+// the interposed function with all registers unchanged, since syscall may be used for clone and the
+// like, which returns twice. What syscall does for a function that is interposed elsewhere goes
+// there: the action of a signal to signals.h, and namespaces to interpose.cc.
 
 #include "preload/seccomp_filter.h"
 
 #include <dlfcn.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 
 #include <atomic>
@@ -49,6 +52,7 @@ extern "C" {
 
 [[gnu::visibility("hidden"), gnu::used]] void* HbbpNextSyscall;
 [[gnu::visibility("hidden"), gnu::used]] void* HbbpNextPrctl;
+[[gnu::visibility("hidden"), gnu::used]] void* HbbpNextPtrace;
 
 // Gets the arguments of the interposed function.
 [[gnu::visibility("hidden"), gnu::used]] void HbbpBeforeSyscall(long number, long a, long b,
@@ -56,6 +60,7 @@ extern "C" {
   const int saved_errno = errno;
   if (HbbpNextSyscall == nullptr) HbbpNextSyscall = ::dlsym(RTLD_NEXT, "syscall");
   if (number == SYS_exit) hbbp::preload::PrepareForEndOfThread(static_cast<int>(a));
+  if (number == SYS_ptrace && a == PTRACE_TRACEME) hbbp::preload::PrepareForTracer();
   const bool is_prctl = number == SYS_prctl && a == PR_SET_SECCOMP;
   const bool is_strict = (number == SYS_seccomp && a == SECCOMP_SET_MODE_STRICT) ||
                          (is_prctl && b == SECCOMP_MODE_STRICT);
@@ -91,6 +96,14 @@ extern "C" {
   return reinterpret_cast<Syscall*>(HbbpNextSyscall)(number, signal, action, previous, set_bytes);
 }
 
+[[gnu::visibility("hidden"), gnu::used]] long HbbpUnshare(long, int flags) {
+  return ::unshare(flags);
+}
+
+[[gnu::visibility("hidden"), gnu::used]] long HbbpSetNamespace(long, int fd, int type) {
+  return ::setns(fd, type);
+}
+
 [[gnu::visibility("hidden"), gnu::used]] void HbbpBeforePrctl(int option, long a, long b) {
   const int saved_errno = errno;
   if (HbbpNextPrctl == nullptr) HbbpNextPrctl = ::dlsym(RTLD_NEXT, "prctl");
@@ -98,11 +111,18 @@ extern "C" {
   HbbpBeforeSyscall(SYS_prctl, option, a, b);
 }
 
+[[gnu::visibility("hidden"), gnu::used]] void HbbpBeforePtrace(int request) {
+  const int saved_errno = errno;
+  if (HbbpNextPtrace == nullptr) HbbpNextPtrace = ::dlsym(RTLD_NEXT, "ptrace");
+  errno = saved_errno;
+  HbbpBeforeSyscall(SYS_ptrace, request, 0, 0);
+}
+
 }  // extern "C"
 
-// SYS_rt_sigaction is 13, SYS_exit 60, SYS_prctl 157, SYS_seccomp 317, PR_SET_SECCOMP 22,
-// PR_SET_SYSCALL_USER_DISPATCH 59. Seven registers are pushed, so the stack is aligned for the
-// call.
+// SYS_rt_sigaction is 13, SYS_exit 60, SYS_ptrace 101, SYS_prctl 157, SYS_unshare 272, SYS_setns
+// 308, SYS_seccomp 317, PTRACE_TRACEME 0, PR_SET_SECCOMP 22, PR_SET_SYSCALL_USER_DISPATCH 59. Seven
+// registers are pushed, so the stack is aligned for the call.
 asm(R"(
   .macro HBBP_INTERPOSED before, next
   pushq %rax
@@ -128,9 +148,15 @@ syscall:
   .cfi_startproc
   cmpq $13, %rdi
   je HbbpSetAction
+  cmpq $272, %rdi
+  je HbbpUnshare
+  cmpq $308, %rdi
+  je HbbpSetNamespace
   cmpq $0, HbbpNextSyscall(%rip)
   je 1f
   cmpq $60, %rdi
+  je 1f
+  cmpq $101, %rdi
   je 1f
   cmpq $157, %rdi
   je 1f
@@ -157,4 +183,18 @@ prctl:
   HBBP_INTERPOSED HbbpBeforePrctl, HbbpNextPrctl
   .cfi_endproc
   .size prctl, . - prctl
+
+  .globl ptrace
+  .type ptrace, @function
+ptrace:
+  .cfi_startproc
+  cmpq $0, HbbpNextPtrace(%rip)
+  je 1f
+  testl %edi, %edi
+  je 1f
+  jmp *HbbpNextPtrace(%rip)
+1:
+  HBBP_INTERPOSED HbbpBeforePtrace, HbbpNextPtrace
+  .cfi_endproc
+  .size ptrace, . - ptrace
 )");

@@ -7,6 +7,8 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <threads.h>
+#include <unistd.h>
 
 #include "work.h"
 
@@ -92,6 +94,13 @@ int main(int argc, char** argv) {
     atexit(&Report);
     pthread_create(&thread, NULL, &WorkAfterMain, &milliseconds);
     pthread_exit(NULL);
+  }
+  if (strcmp(how, "thrd_exit") == 0 || strcmp(how, "cancelled") == 0) {
+    atexit(&Report);
+    pthread_create(&thread, NULL, &WorkAfterMain, &milliseconds);
+    if (strcmp(how, "thrd_exit") == 0) thrd_exit(status);
+    pthread_cancel(pthread_self());
+    for (;;) pause();
   }
   if (strcmp(how, "atexit") == 0) {
     atexit(&WorkAtExit);

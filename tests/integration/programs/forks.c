@@ -1,11 +1,13 @@
 // forks HOW MILLISECONDS [FILE]: runs processes that make others, and prints how much each of them
 // worked.
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -99,6 +101,33 @@ static void AllocateWhileHandlersFork(int forks, int flags) {
   if (forks_prepared != forks) _exit(83);
 }
 
+// Prints how a child that asks for a tracer and works stops, as its tracer sees it.
+static void TraceChild(void) {
+  const pid_t child = fork();
+  if (child == 0) {
+    ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+    raise(SIGSTOP);
+    Work(milliseconds);
+    _exit(7);
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) == child && WIFSTOPPED(status)) {
+    printf("stopped by %d\n", WSTOPSIG(status));
+    ptrace(PTRACE_CONT, child, NULL, NULL);
+  }
+  printf("ended with %#x\n", (unsigned)status);
+}
+
+// Prints what a system call answers that the kernel refuses to a process with several threads.
+static void UnshareInChild(void) {
+  fflush(stdout);
+  if (fork() == 0) {
+    const long result = syscall(SYS_unshare, CLONE_NEWUSER);
+    printf("unshare: %ld, %d\n", result, result == 0 ? 0 : errno);
+    exit(0);
+  }
+}
+
 int main(int argc, char** argv) {
   if (argc < 3) return 99;
   const char* how = argv[1];
@@ -137,6 +166,15 @@ int main(int argc, char** argv) {
   }
   if (strcmp(how, "handler") == 0) AllocateWhileHandlersFork(150, 0);
   if (strcmp(how, "nodefer_handler") == 0) AllocateWhileHandlersFork(150, SA_NODEFER);
+  if (strcmp(how, "traced") == 0) {
+    TraceChild();
+    return 0;
+  }
+  if (strcmp(how, "unshare") == 0) {
+    UnshareInChild();
+    WaitForAll();
+    return 0;
+  }
   if (strcmp(how, "daemon") == 0) Daemonize(argv[3]);
   WaitForAll();
   Work(milliseconds);

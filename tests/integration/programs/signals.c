@@ -276,16 +276,33 @@ static void DispatchCalls(int rounds) {
   printf("%d calls, %lx\n", dispatched, (unsigned long)x);
 }
 
-// Sets alternate stacks, and unmaps each when it needs it no more, and leaves it set.
-static void* UnmapStacks(void* rounds) {
+// Makes a stack useless that is still set, in one of several ways.
+static int GiveUpStack(char* stack, size_t bytes, int way) {
+  const int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+  switch (way) {
+    case 0:
+      return munmap(stack, bytes);
+    case 1:
+      // A part of it suffices.
+      return munmap(stack, bytes / 2);
+    case 2:
+      return mprotect(stack + bytes / 2, bytes / 2, PROT_NONE);
+    case 3:
+      return mremap(stack, bytes, 64 * bytes, MREMAP_MAYMOVE) == MAP_FAILED ? -1 : 0;
+    default:
+      return mmap(stack, bytes, PROT_READ, flags | MAP_FIXED, -1, 0) == stack ? 0 : -1;
+  }
+}
+
+// Sets alternate stacks, and gives each up when it needs it no more, and leaves it set.
+static void* GiveUpStacks(void* rounds) {
   enum { kBytes = 65536 };
   static uint64_t sum;
   for (int i = 0; i < 20; ++i) {
     stack_t stack = {.ss_size = kBytes}, found;
     stack.ss_sp = mmap(NULL, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (stack.ss_sp == MAP_FAILED || sigaltstack(&stack, NULL) != 0) exit(90);
-    // A part of it suffices.
-    if (munmap(stack.ss_sp, i % 2 == 0 ? kBytes : kBytes / 2) != 0) exit(91);
+    if (GiveUpStack(stack.ss_sp, kBytes, i % 5) != 0) exit(91);
     uint64_t x = 1;
     for (int k = 0; k < *(const int*)rounds; ++k) x = Mix(x);
     sum += x;
@@ -295,15 +312,15 @@ static void* UnmapStacks(void* rounds) {
   return &sum;
 }
 
-static void UnmapStacksInThreads(int rounds) {
+static void GiveUpStacksInThreads(int rounds) {
   for (int i = 0; i < 3; ++i) {
     pthread_t thread;
     void* sum = NULL;
-    if (pthread_create(&thread, NULL, &UnmapStacks, &rounds) != 0) exit(90);
+    if (pthread_create(&thread, NULL, &GiveUpStacks, &rounds) != 0) exit(90);
     pthread_join(thread, &sum);
     printf("%lx\n", (unsigned long)*(uint64_t*)sum);
   }
-  printf("%lx\n", (unsigned long)*(uint64_t*)UnmapStacks(&rounds));
+  printf("%lx\n", (unsigned long)*(uint64_t*)GiveUpStacks(&rounds));
 }
 
 // Does the same as Wait by a descriptor.
@@ -476,8 +493,8 @@ int main(int argc, char** argv) {
     WaitUnderMasks(rounds);
   } else if (strcmp(argv[1], "dispatch") == 0) {
     DispatchCalls(rounds);
-  } else if (strcmp(argv[1], "unmap") == 0) {
-    UnmapStacksInThreads(rounds);
+  } else if (strcmp(argv[1], "give_up") == 0) {
+    GiveUpStacksInThreads(rounds);
   } else if (strcmp(argv[1], "descriptor") == 0) {
     WaitForDescriptor(rounds);
   } else if (strcmp(argv[1], "spawn") == 0) {

@@ -1,8 +1,10 @@
 // thread_life: starts threads that end in every way, and have alternate stacks of their own or
-// none, and work with alignment checks. Prints what happened, which is the same however the program
-// is run.
+// none, and work with alignment checks and without a thread pointer. Prints what happened, which is
+// the same however the program is run.
+#include <asm/prctl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <threads.h>
 #include <unistd.h>
 
@@ -139,10 +141,34 @@ void WorkAligned() {
       : "cc", "memory");
 }
 
+// Works in registers alone, as code does that has a use of its own for the segment FS.
+void WorkWithoutThreadPointer() {
+  long rounds = 20'000'000;
+  const auto pointer = reinterpret_cast<long>(__builtin_thread_pointer());
+  asm volatile(
+      "mov %[call], %%eax\n\t"
+      "mov %[set_fs], %%edi\n\t"
+      "xor %%esi, %%esi\n\t"
+      "syscall\n\t"
+      "1: dec %[rounds]\n\t"
+      "jne 1b\n\t"
+      "mov %[call], %%eax\n\t"
+      "mov %[set_fs], %%edi\n\t"
+      "mov %[pointer], %%rsi\n\t"
+      "syscall"
+      : [rounds] "+r"(rounds)
+      : [call] "i"(SYS_arch_prctl), [set_fs] "i"(ARCH_SET_FS), [pointer] "r"(pointer)
+      : "rax", "rdi", "rsi", "rcx", "r11", "cc", "memory");
+}
+
 }  // namespace
 
 int main() {
+  stack_t stack;
+  sigaltstack(nullptr, &stack);
+  Print("main thread", stack);
   WorkAligned();
+  WorkWithoutThreadPointer();
   pthread_t thread;
   void* result = nullptr;
   if (pthread_create(&thread, nullptr, &UseStacks, nullptr) != 0) return 90;

@@ -204,9 +204,13 @@ hbbp_test_sequence_end:
 )");
 extern "C" void hbbp_test_run_sequence(uint64_t slot);
 
-void RunInSequence() { hbbp_test_run_sequence(trace::AddressOfCurrentSequence()); }
+uint64_t CurrentSequence() {
+  return trace::AddressOfCurrentSequence(reinterpret_cast<uint64_t>(__builtin_thread_pointer()));
+}
 
-bool HasSequences() { return trace::AddressOfCurrentSequence() != 0; }
+void RunInSequence() { hbbp_test_run_sequence(CurrentSequence()); }
+
+bool HasSequences() { return CurrentSequence() != 0; }
 
 TEST_CASE("a thread in a restartable sequence is known, and is not stepped") {
   if (!HasSequences()) HBBP_SKIP("the C library registers no restartable sequences");
