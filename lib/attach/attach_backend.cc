@@ -14,6 +14,7 @@
 #include "attach/attach_check.h"
 #include "backends/attach_choice.h"
 #include "backends/pair_backend.h"
+#include "backends/perf_backend_choice.h"
 #include "backends/processor_timing.h"
 #include "base/clock.h"
 
@@ -65,8 +66,7 @@ class ObservedMappings : public ForwardingSink {
 std::unique_ptr<Backend> MakeAttachBackend() { return std::make_unique<AttachBackend>(); }
 
 std::unique_ptr<Backend> MakeEbsAndAttachBackend() {
-  return std::make_unique<PairBackend>(std::make_unique<PerfBackend>(SourceKind::kEbs),
-                                       MakeAttachBackend());
+  return std::make_unique<PairBackend>(MakePerfBackend(SourceKind::kEbs), MakeAttachBackend());
 }
 
 Status AttachBackend::CheckOptions(const BackendConfig& config) const {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/sample_wait.h"
 #include "base/recorded_access.h"
 #include "base/shared_start.h"
 #include "base/status.h"
@@ -140,6 +141,8 @@ class Backend {
 
   // Returns the longest time between two calls of Drain in which the buffers do not overflow.
   virtual int DrainIntervalMs() const = 0;
+  // Returns what to wait with between two calls of Drain; null: a Wakeup.
+  virtual SampleWait* sample_wait() { return nullptr; }
   // Returns whether the calling process has samples only if it uses CPU time.
   virtual bool SamplesNeedCpuTime() const { return false; }
 };

@@ -6,6 +6,7 @@
 #include "backends/auto_backend.h"
 #include "backends/backend.h"
 #include "backends/perf_backend.h"
+#include "backends/perf_backend_choice.h"
 #include "backends/tracing_backend.h"
 #include "base/own_status.h"
 
@@ -36,7 +37,7 @@ const char* FindSwbtOrEbs(const BackendConfig& config, pid_t excluded) {
 using Candidates = std::vector<std::unique_ptr<Backend>>;
 
 void AddPerfBackend(SourceKind kind, Candidates* candidates) {
-  candidates->push_back(std::make_unique<PerfBackend>(kind));
+  candidates->push_back(MakePerfBackend(kind));
 }
 
 // Adds a backend that traces branches of process `pid`, or of the calling one (0), but not there

@@ -32,6 +32,10 @@ class PairBackend : public Backend {
   void ResetInChild() override;
   void AbandonInChild() override;
   int DrainIntervalMs() const override;
+  SampleWait* sample_wait() override {
+    SampleWait* const wait = first_->sample_wait();
+    return wait != nullptr ? wait : second_->sample_wait();
+  }
   bool SamplesNeedCpuTime() const override {
     return first_->SamplesNeedCpuTime() && second_->SamplesNeedCpuTime();
   }

@@ -33,13 +33,6 @@ constexpr size_t kDefaultRingBytes = 256 * 1024;
 constexpr size_t kPerThreadRingBytes = 32 * 1024;
 constexpr size_t kMinRingBytes = 8 * 1024;
 
-// Returns the number of descriptors for a session that leaves enough to the host.
-uint64_t DescriptorBudget() {
-  rlimit limit;
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 256;
-  return std::max<uint64_t>(64, std::min<uint64_t>(limit.rlim_cur / 4, 8192));
-}
-
 EventKind EventOfStacks(const EventPlan& plan) {
   for (const PlannedEvent& planned : plan.events) {
     if (planned.HasStack()) return planned.choice.event;
@@ -59,6 +52,12 @@ bool Contains(const std::vector<int>& cpus, int cpu) {
 }
 
 }  // namespace
+
+uint64_t PerfBackend::DescriptorBudget() {
+  rlimit limit;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 256;
+  return std::max<uint64_t>(64, std::min<uint64_t>(limit.rlim_cur / 4, 8192));
+}
 
 const char* PerfBackend::name() const {
   switch (kind_) {
@@ -118,12 +117,13 @@ Status PerfBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   uint64_t switch_ns = 0;
   for (const PlannedEvent& planned : plan_.events) switch_ns += planned.switch_ns;
   switch_cost_.Begin(target_, only_threads_, excluded, switch_ns);
+  Prepare(config);
   for (PlannedEvent& planned : plan_.events) {
     planned.sample_ns =
         InterruptNs(UnitOf(planned.choice.event)) + (planned.HasStack() ? kBranchStackNs : 0);
     for (PlannedEvent::Variant& variant : planned.variants) {
-      // The kernel need not wake up any reader, because the ring is drained by time.
-      variant.attr.wakeup_watermark = UINT32_MAX;
+      // The kernel need not wake up any reader where the ring is drained by time.
+      if (variant.attr.watermark) variant.attr.wakeup_watermark = UINT32_MAX;
       variant.attr.read_format = kReadFormat;
       if (!per_thread_ && only_threads_.empty()) continue;
       variant.attr.inherit = 0;
@@ -196,7 +196,9 @@ Status PerfBackend::AttachThreadOnCpu(pid_t tid, int cpu) {
 }
 
 Status PerfBackend::Open(const PlannedEvent::Variant& variant, size_t planned, pid_t tid, int cpu) {
-  UniqueFd fd(RawPerfEventOpen(variant.attr, tid, cpu));
+  perf_event_attr attr = variant.attr;
+  if (!inherits_) attr.inherit = attr.inherit_thread = 0;
+  UniqueFd fd(RawPerfEventOpen(attr, tid, cpu));
   if (!fd.valid()) {
     const bool thread_ended = errno == ESRCH;
     const bool cpu_went_offline = errno == ENODEV && cpu >= 0;
@@ -294,6 +296,13 @@ uint32_t PerfBackend::FindSource(uint64_t id) {
   return identity != nullptr ? static_cast<uint32_t>(identity->planned) : 0;
 }
 
+bool PerfBackend::Takes(int cpu, Identity* identity, const SampleHead& sample,
+                        std::span<const uint8_t>) {
+  if (IsDuplicate(cpu, *identity, sample)) return false;
+  sampling_ns_ += plan_.events[identity->planned].sample_ns;
+  return true;
+}
+
 // All events of one kind that a thread has on a CPU count the same, so only the samples of the
 // first one are delivered.
 bool PerfBackend::IsDuplicate(int cpu, const Identity& identity, const SampleHead& sample) {
@@ -307,10 +316,9 @@ void PerfBackend::DeliverSample(int cpu, std::span<const uint8_t> record, EventS
   const bool has_common_fields = head || (head = ParseSampleHead(record, kCommonSampleType));
   if (!has_common_fields || static_cast<pid_t>(head->pid) != pid_) return;
   Identity* const identity = FindIdentity(head->id);
-  if (identity == nullptr || IsDuplicate(cpu, *identity, *head)) return;
+  if (identity == nullptr || !Takes(cpu, identity, *head, record)) return;
   if (identity->period != 0) head->period = identity->period;
   const size_t planned = identity->planned;
-  sampling_ns_ += plan_.events[planned].sample_ns;
   if (IsOfGuest(head->misc)) {
     ++plan_.events[planned].guest_samples;
     return;
@@ -412,9 +420,12 @@ void PerfBackend::Deliver(int cpu, std::span<const uint8_t> record, EventSink* s
   (void)VisitRecord(record, kRecordFormat, &records);
 }
 
-// Drops what is known of an older thread with the same tid.
 void PerfBackend::RecordNewThread(uint32_t tid) {
   has_new_threads_ = sees_new_threads_ = true;
+  DropDecidingEvents(tid);
+}
+
+void PerfBackend::DropDecidingEvents(uint32_t tid) {
   deciding_events_.erase(deciding_events_.lower_bound({tid, INT_MIN, 0, 0}),
                          deciding_events_.lower_bound({tid + 1, INT_MIN, 0, 0}));
 }
@@ -450,9 +461,13 @@ void PerfBackend::RestartGaps() {
   for (Totals& totals : totals_) totals.gaps.Restart();
 }
 
-// The kernel begins a drawn period at once, and what it discards of the one before is half of it in
-// the mean, as the moment does not depend on it. A thread that had no sample since its last draw
-// may not have run, so that its period stays.
+// The moment of a draw does not depend on the period.
+uint64_t PerfBackend::DiscardedPeriod(const PlannedEvent& planned, const Identity&) const {
+  return planned.random_period / 2;
+}
+
+// The kernel begins a drawn period at once, and discards what it has counted of the one before. A
+// thread that had no sample since its last draw may not have run, so that its period stays.
 void PerfBackend::RedrawPeriods() {
   for (const Event& event : events_) {
     const uint64_t mean = plan_.events[event.planned].random_period;
@@ -462,7 +477,7 @@ void PerfBackend::RedrawPeriods() {
     if (!is_first && !std::exchange(identity->was_sampled, false)) continue;
     uint64_t period = RoundedPeriod(plan_.events[event.planned], draw_.Next(mean));
     if (::ioctl(event.fd.get(), PERF_EVENT_IOC_PERIOD, &period) != 0 || is_first) continue;
-    identity->discarded_period += mean / 2;
+    identity->discarded_period += DiscardedPeriod(plan_.events[event.planned], *identity);
   }
 }
 
@@ -582,6 +597,7 @@ void PerfBackend::Disable() {
 
 void PerfBackend::Close() {
   rings_.clear();
+  wakes_at_samples_ = false;
   for (std::vector<Event>* events : {&events_, &retired_}) {
     for (Event& event : *events) {
       if (!IsPerfEvent(event.fd.get())) (void)event.fd.Release();
@@ -624,7 +640,7 @@ int PerfBackend::ChooseDrainInterval() const {
     const double samples_per_ms =
         choice.period == 0 ? static_cast<double>(choice.frequency_hz) / 1000 / factor_
                            : events_per_ms / static_cast<double>(choice.period) / factor_;
-    if (planned.random_period != 0) {
+    if (planned.random_period != 0 && !wakes_at_samples_) {
       max_interval_ms = std::min(max_interval_ms, kSamplesByDraw / samples_per_ms);
     }
     const bool has_stack = planned.HasStack() || choice.ebs_method == EbsMethod::kIpPlusOne;

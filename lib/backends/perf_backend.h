@@ -63,6 +63,7 @@ class PerfBackend : public Backend {
   void PreferOneEventPerThread() { force_per_thread_ = true; }
 
  private:
+  friend class DrawnPeriodsBackend;
   class RingRecords;
 
   // Event is an open event of one thread on one CPU, or on every CPU (cpu -1).
@@ -92,6 +93,11 @@ class PerfBackend : public Backend {
     bool has_drawn = false;         // a random period
     bool was_sampled = false;       // that thread, since then
     uint64_t discarded_period = 0;  // what the next sample of that thread stands for as well
+    // These are of DrawnPeriodsBackend.
+    bool is_of_first_period = false;
+    uint64_t first_value = 0;  // above what its first sample in a thread finds; 0: not known
+    uint64_t sampled_ns = 0;   // when its thread was sampled last
+    uint64_t interval_ns = 0;  // between the last two samples of that thread
   };
 
   // Counts are what events have counted. They run for less than the time that they are enabled if
@@ -108,6 +114,18 @@ class PerfBackend : public Backend {
     SamplingGaps gaps;
   };
 
+  // What DrawnPeriodsBackend does otherwise. Events are planned, and not opened yet.
+  virtual void Prepare(const BackendConfig& /*config*/) {}
+  // Returns whether a sample counts.
+  virtual bool Takes(int cpu, Identity* identity, const SampleHead& sample,
+                     std::span<const uint8_t> record);
+  // Returns what an event has counted of a random period that another one replaces.
+  virtual uint64_t DiscardedPeriod(const PlannedEvent& planned, const Identity& identity) const;
+  // Drops what is known of an older thread with the same tid.
+  virtual void RecordNewThread(uint32_t tid);
+
+  // Returns the number of descriptors for a session that leaves enough to the host.
+  static uint64_t DescriptorBudget();
   StatusOr<EventPlan> MakePlan(const BackendConfig& config) const;
   Status AttachProcess();
   Status AttachThread(pid_t tid);
@@ -116,7 +134,6 @@ class PerfBackend : public Backend {
   Status ShareRing(int fd, pid_t tid, int cpu);
   Status AttachNewThreads();
   void Deliver(int cpu, std::span<const uint8_t> record, EventSink* sink);
-  void RecordNewThread(uint32_t tid);
   void DeliverSample(int cpu, std::span<const uint8_t> record, EventSink* sink);
   void DeliverStack(const SampleHead& head, size_t planned, std::span<const uint8_t> record,
                     EventSink* sink);
@@ -127,6 +144,7 @@ class PerfBackend : public Backend {
   void ScaleAll(double factor);
   Identity* FindIdentity(uint64_t id);
   uint32_t FindSource(uint64_t id);
+  void DropDecidingEvents(uint32_t tid);
   bool IsDuplicate(int cpu, const Identity& identity, const SampleHead& sample);
   void RestartGaps();
   void RedrawPeriods();
@@ -160,6 +178,8 @@ class PerfBackend : public Backend {
   SwitchCost switch_cost_;
   // Reports mappings and new threads if the events of samples follow only some threads.
   std::unique_ptr<PerfBackend> observer_;
+  bool inherits_ = true;  // the events that are opened
+  bool wakes_at_samples_ = false;
   std::vector<Ring> rings_;
   std::map<uint64_t, Identity> identities_;  // by id
   bool has_new_threads_ = false;             // there were FORK records since AttachNewThreads

@@ -2,7 +2,7 @@
 
 #include "backends/branch_tracing_probe.h"
 #include "backends/pair_backend.h"
-#include "backends/perf_backend.h"
+#include "backends/perf_backend_choice.h"
 #include "backends/swbt.h"
 #include "backends/trace_trigger.h"
 #include "base/own_status.h"
@@ -12,8 +12,7 @@ namespace hbbp {
 std::unique_ptr<Backend> MakeTracingBackend() { return std::make_unique<SwbtBackend>(); }
 
 std::unique_ptr<Backend> MakeEbsAndTracingBackend() {
-  return std::make_unique<PairBackend>(std::make_unique<PerfBackend>(SourceKind::kEbs),
-                                       MakeTracingBackend());
+  return std::make_unique<PairBackend>(MakePerfBackend(SourceKind::kEbs), MakeTracingBackend());
 }
 
 bool CanTraceBranches(const BackendConfig& config) {

@@ -23,9 +23,12 @@ class Wakeup {
     trace::RawSyscall(SYS_futex, &posted_, FUTEX_WAKE_PRIVATE, 1);
   }
 
+  // Returns whether there was a Post, which no wait ends then.
+  bool Take() { return posted_.exchange(0, std::memory_order_acquire) != 0; }
+
   // Waits until Post, or until that time of CLOCK_MONOTONIC.
   void WaitUntil(const timespec& deadline) {
-    while (posted_.exchange(0, std::memory_order_acquire) == 0) {
+    while (!Take()) {
       const long result = trace::RawSyscall(SYS_futex, &posted_, FUTEX_WAIT_BITSET_PRIVATE, 0,
                                             &deadline, nullptr, FUTEX_BITSET_MATCH_ANY);
       const bool may_go_on = result == 0 || result == -EINTR || result == -EAGAIN;

@@ -9,8 +9,12 @@
 namespace hbbp {
 namespace {
 
+// `a` is less than the modulus, so that the quotient fits.
 uint64_t MultiplyModulo(uint64_t a, uint64_t b, uint64_t modulus) {
-  return static_cast<uint64_t>(static_cast<unsigned __int128>(a) * b % modulus);
+  uint64_t low, high, rest;
+  asm("mulq %3" : "=a"(low), "=d"(high) : "a"(a), "r"(b) : "cc");
+  asm("divq %3" : "+a"(low), "=d"(rest) : "1"(high), "r"(modulus) : "cc");
+  return rest;
 }
 
 uint64_t PowerModulo(uint64_t base, uint64_t exponent, uint64_t modulus) {

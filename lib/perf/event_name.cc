@@ -31,9 +31,9 @@ std::optional<EventCode> ParseRawCode(const std::string& name) {
 }
 
 struct NamedEvent {
-  const char* name;
-  uint32_t type;
-  uint64_t config;
+  char name[24];  // pointers would be relocated
+  uint8_t type;
+  uint8_t config;
 };
 
 // These are the names that the perf command has for events of the kernel, which need no libpfm4.

@@ -562,7 +562,8 @@ void Session::DrainUntilEnd() {
   const uint64_t worker_begin_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID);
   uint64_t saved_cpu_ns = 0;  // of the program, at the last checkpoint
   while (!worker_should_end_) {
-    wakeup_->WaitUntil(DeadlineIn(std::min(DrainIntervalMs(), MsUntilDue(checkpoints))));
+    const bool has_samples =
+        WaitForSamples(DeadlineIn(std::min(DrainIntervalMs(), MsUntilDue(checkpoints))));
     if (end_note_ != nullptr) {
       (void)EndRun();  // whose failure is in the log
       TakeCheckpoint(CheckpointKind::kLast);
@@ -577,7 +578,7 @@ void Session::DrainUntilEnd() {
     const bool is_due = must_save || checkpoints.IsDue(begin_ns);
     const bool may_save = settings_.observer != nullptr && is_due;
     const bool saves = may_save && (must_save || !IsIdleSince(saved_cpu_ns));
-    const bool drains = must_save || MayHaveSamples(begin_ns);
+    const bool drains = must_save || has_samples || MayHaveSamples(begin_ns);
     if (drains || saves) {
       std::lock_guard data(data_);
       if (running_) (void)DrainAsFarAsMemoryGoes();
@@ -603,6 +604,18 @@ void Session::DrainUntilEnd() {
     }
     if (program_has_ended) break;
   }
+}
+
+// Returns whether there are samples that were waited for.
+bool Session::WaitForSamples(const timespec& deadline) {
+  SampleWait* wait = nullptr;
+  {
+    std::lock_guard data(data_);
+    if (running_) wait = backend_->sample_wait();
+  }
+  if (wait != nullptr) return wait->Wait(deadline, wakeup_);
+  wakeup_->WaitUntil(deadline);
+  return false;
 }
 
 void Session::KeepBudgets() {

@@ -165,6 +165,7 @@ class Session : private ForkParticipant {
   SessionInfo InfoLocked();
   Status AttachAndLog(pid_t excluded);
   int DrainIntervalMs();
+  bool WaitForSamples(const timespec& deadline);
   int MsUntilDue(const CheckpointSchedule& checkpoints) const;
   // Of the threads but the worker, which calls it.
   static uint64_t ProgramCpuNs();

@@ -1,0 +1,278 @@
+// Prepare, which Start of PerfBackend calls, decides what is drawn. Drain attaches to threads that
+// were born (AttachBornThreads), and opens and closes the events of first periods
+// (DrawFirstPeriods); Takes sorts out the samples of both.
+#include "backends/drawn_periods_backend.h"
+
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "backends/perf_backend_choice.h"
+#include "backends/threads.h"
+#include "base/clock.h"
+#include "perf/perf_event.h"
+
+namespace hbbp {
+namespace {
+
+// Shorter periods begin often enough.
+constexpr uint64_t kMinDividedNs = 250'000;
+constexpr uint64_t kMaxDivision = 16;
+constexpr uint64_t kNoBirthsNs = 500'000'000;
+constexpr int kMinFirstDrawMs = 20;
+constexpr uint64_t kPeriodsOfFirstDraw = 4;
+
+// A sample that wakes the worker takes two system calls of it and an interrupt of the thread.
+constexpr double kMaxWakeupsPerMs = 8;
+constexpr uint64_t kAttachIntervalNs = 20'000'000;
+
+// Returns how many samples of instructions, cycles or a clock a CPU has at most.
+double MaxSamplesPerMs(const SourceChoice& choice) {
+  constexpr double kFastestEventsPerMs = 2e7;
+  if (choice.period == 0) return static_cast<double>(choice.frequency_hz) / 1000;
+  const bool is_clock = UnitOf(choice.event) == Unit::kNanoseconds;
+  return (is_clock ? 1e6 : kFastestEventsPerMs) / static_cast<double>(choice.period);
+}
+
+// Returns the period of a clock, or 0 if the first ones of threads are not divided.
+uint64_t DividedPeriodNs(const SourceChoice& choice) {
+  constexpr uint64_t kSecondNs = 1'000'000'000;
+  if (UnitOf(choice.event) != Unit::kNanoseconds) return 0;
+  const uint64_t period =
+      choice.frequency_hz != 0 ? kSecondNs / choice.frequency_hz : choice.period;
+  return period < kMinDividedNs ? 0 : period;
+}
+
+}  // namespace
+
+std::unique_ptr<Backend> MakePerfBackend(SourceKind kind) {
+  return std::make_unique<DrawnPeriodsBackend>(kind);
+}
+
+void DrawnPeriodsBackend::Prepare(const BackendConfig& config) {
+  first_periods_.Clear();
+  last_birth_ns_ = first_period_ns_ = 0;
+  const bool may_divide = kind_ == SourceKind::kEbs && plan_.events.size() == 1 && !per_thread_ &&
+                          only_threads_.empty() && config.max_overhead == 0;
+  if (may_divide) first_period_ns_ = DividedPeriodNs(plan_.events.front().choice);
+
+  has_random_periods_ = wakes_at_samples_ = false;
+  for (PlannedEvent& planned : plan_.events) {
+    if (planned.random_period == 0) continue;
+    has_random_periods_ = true;
+    if (MaxSamplesPerMs(planned.choice) > kMaxWakeupsPerMs) continue;
+    wakes_at_samples_ = true;
+    for (PlannedEvent::Variant& variant : planned.variants) {
+      variant.attr.watermark = 0;
+      variant.attr.wakeup_events = 1;
+    }
+  }
+}
+
+Status DrawnPeriodsBackend::Start(const BackendConfig& config, pid_t excluded,
+                                  BackendChoice* choice) {
+  HBBP_RETURN_IF_ERROR(PerfBackend::Start(config, excluded, choice));
+  DivideFirstPeriods();
+  return OkStatus();
+}
+
+void DrawnPeriodsBackend::Drain(EventSink* sink) {
+  PerfBackend::Drain(sink);
+  if (has_random_periods_ && has_new_threads_ && !per_thread_ && only_threads_.empty()) {
+    // A thread that cannot be attached to keeps the period that it inherited.
+    (void)AttachBornThreads();
+  }
+  DrawFirstPeriods();
+}
+
+void DrawnPeriodsBackend::Disable() {
+  for (const Event& event : first_events_) ::ioctl(event.fd.get(), PERF_EVENT_IOC_DISABLE, 0);
+  PerfBackend::Disable();
+}
+
+void DrawnPeriodsBackend::Close() {
+  EndFirstPeriods();
+  PerfBackend::Close();
+}
+
+Status DrawnPeriodsBackend::SetPeriodFactor(double factor, EventSink* sink) {
+  first_period_ns_ = 0;
+  EndFirstPeriods();
+  return PerfBackend::SetPeriodFactor(factor, sink);
+}
+
+SampleWait* DrawnPeriodsBackend::sample_wait() {
+  if (!wakes_at_samples_) return nullptr;
+  std::vector<int> descriptors;
+  for (const Ring& ring : rings_) descriptors.push_back(ring.fd);
+  wait_.SetDescriptors(descriptors);
+  return &wait_;
+}
+
+bool DrawnPeriodsBackend::Takes(int cpu, Identity* identity, const SampleHead& sample,
+                                std::span<const uint8_t> record) {
+  if (identity->is_of_first_period) {
+    sampling_ns_ += plan_.events[identity->planned].sample_ns;
+    return TakesFirst(*identity, sample, record);
+  }
+  if (!PerfBackend::Takes(cpu, identity, sample, record)) return false;
+  if (sample.tid == identity->tid) {
+    identity->interval_ns = sample.time - std::exchange(identity->sampled_ns, sample.time);
+  }
+  if (first_period_ns_ == 0) return true;
+  return first_periods_.TakesRegular(static_cast<pid_t>(sample.tid), draw_.Between(0, 1) == 0);
+}
+
+// A clock of user code drops what it finds in the kernel, so that what comes may be its second
+// sample; Linux 6.12 and later say.
+bool DrawnPeriodsBackend::TakesFirst(const Identity& identity, const SampleHead& sample,
+                                     std::span<const uint8_t> record) {
+  if (identity.first_value != 0) {
+    constexpr size_t kValueAt = sizeof(perf_event_header) + 5 * sizeof(uint64_t);
+    uint64_t value;
+    if (record.size() < kValueAt + sizeof(value)) return false;
+    std::memcpy(&value, record.data() + kValueAt, sizeof(value));
+    if (value >= identity.first_value) return false;
+  }
+  return first_periods_.TakesFirst(static_cast<pid_t>(sample.tid));
+}
+
+// It was counted since the last sample. The thread has not run all the time if that is more than a
+// period; then it is half of one in the mean.
+uint64_t DrawnPeriodsBackend::DiscardedPeriod(const PlannedEvent& planned,
+                                              const Identity& identity) const {
+  const auto mean = static_cast<double>(planned.random_period);
+  auto events = static_cast<double>(ClockNs(CLOCK_MONOTONIC) - identity.sampled_ns);
+  if (UnitOf(planned.choice.event) != Unit::kNanoseconds) {
+    events *= mean / static_cast<double>(std::max<uint64_t>(identity.interval_ns, 1));
+  }
+  return static_cast<uint64_t>(events < mean ? events : mean / 2);
+}
+
+void DrawnPeriodsBackend::RecordNewThread(uint32_t tid) {
+  PerfBackend::RecordNewThread(tid);
+  first_periods_.AddThread(static_cast<pid_t>(tid));
+  last_birth_ns_ = ClockNs(CLOCK_MONOTONIC);
+}
+
+void DrawnPeriodsBackend::DivideFirstPeriods() {
+  EndFirstPeriods();
+  if (first_period_ns_ == 0) return;
+  perf_event_attr attr = plan_.events.front().variants.front().attr;
+  attr.freq = 0;
+  attr.sample_period = draw_.Between(first_period_ns_ / kMaxDivision, first_period_ns_);
+  attr.mmap = attr.mmap2 = attr.comm = attr.task = attr.build_id = attr.ksymbol = 0;
+  attr.watermark = 1;
+  attr.wakeup_watermark = UINT32_MAX;
+  for (const Ring& ring : rings_) {
+    uint64_t first_value = attr.sample_period + attr.sample_period / 2;
+    attr.sample_type |= PERF_SAMPLE_READ;
+    UniqueFd fd(RawPerfEventOpen(attr, pid_, ring.cpu));
+    if (!fd.valid()) {
+      first_value = 0;
+      attr.sample_type &= ~uint64_t{PERF_SAMPLE_READ};
+      fd = UniqueFd(RawPerfEventOpen(attr, pid_, ring.cpu));
+    }
+    uint64_t id = 0;
+    const bool is_open = fd.valid() && ::ioctl(fd.get(), PERF_EVENT_IOC_SET_OUTPUT, ring.fd) == 0 &&
+                         ::ioctl(fd.get(), PERF_EVENT_IOC_ID, &id) == 0;
+    if (!is_open) continue;
+    Identity& identity = identities_[id];
+    identity.generation = generation_;
+    identity.period = first_period_ns_;
+    identity.tid = static_cast<uint32_t>(pid_);
+    identity.is_of_first_period = true;
+    identity.first_value = first_value;
+    first_events_.push_back({pid_, ring.cpu, 0, id, std::move(fd)});
+  }
+}
+
+void DrawnPeriodsBackend::EndFirstPeriods() {
+  for (Event& event : first_events_) {
+    identities_.erase(event.id);
+    if (!IsPerfEvent(event.fd.get())) (void)event.fd.Release();
+  }
+  first_events_.clear();
+}
+
+bool DrawnPeriodsBackend::HasBirths() const {
+  return last_birth_ns_ != 0 && ClockNs(CLOCK_MONOTONIC) - last_birth_ns_ < kNoBirthsNs;
+}
+
+int DrawnPeriodsBackend::DrainIntervalMs() const {
+  const int interval_ms = PerfBackend::DrainIntervalMs();
+  return first_period_ns_ != 0 && HasBirths() ? std::min(interval_ms, kMinFirstDrawMs)
+                                              : interval_ms;
+}
+
+// As long as threads are born, another moment is drawn now and then. A new event is needed for
+// that: where threads have inherited all of their events, the kernel exchanges these at a switch,
+// so that the one that was opened may be with any of them.
+void DrawnPeriodsBackend::DrawFirstPeriods() {
+  if (first_period_ns_ == 0) return;
+  if (!HasBirths()) {
+    if (first_periods_.HasSample(pid_)) EndFirstPeriods();
+    return;
+  }
+  const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
+  if (now_ns < next_first_draw_ns_) return;
+  next_first_draw_ns_ = now_ns + std::max<uint64_t>(kMinFirstDrawMs * 1'000'000,
+                                                    kPeriodsOfFirstDraw * first_period_ns_);
+  DivideFirstPeriods();
+}
+
+Status DrawnPeriodsBackend::AttachBornThreads() {
+  const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
+  if (now_ns < next_attach_ns_) return OkStatus();
+  next_attach_ns_ = now_ns + kAttachIntervalNs;
+  has_new_threads_ = false;
+  HBBP_ASSIGN_OR_RETURN(const std::vector<pid_t> threads, ListThreads(target_));
+  std::vector<pid_t> ended;
+  std::set_difference(attached_.begin(), attached_.end(), threads.begin(), threads.end(),
+                      std::back_inserter(ended));
+  CloseEventsOf(ended);
+  inherits_ = false;
+  Status status;
+  for (const pid_t tid : threads) {
+    const bool has_descriptors =
+        events_.size() + cpus_.size() * plan_.events.size() <= DescriptorBudget();
+    if (!status.ok() || !has_descriptors) break;
+    if (tid == excluded_ || !attached_.insert(tid).second) continue;
+    const size_t first = events_.size();
+    status = AttachThread(tid);
+    for (size_t i = first; i < events_.size(); ++i) {
+      const Event& event = events_[i];
+      deciding_events_[{static_cast<uint32_t>(tid), event.cpu, event.planned, generation_}] =
+          event.id;
+      // The inherited event was within a period.
+      identities_[event.id].discarded_period = plan_.events[event.planned].random_period / 2;
+      may_see_twice_ = true;
+    }
+  }
+  inherits_ = true;
+  RedrawPeriods();
+  return status;
+}
+
+// Samples of threads that ended since the last drain are lost.
+void DrawnPeriodsBackend::CloseEventsOf(const std::vector<pid_t>& threads) {
+  for (const pid_t tid : threads) {
+    attached_.erase(tid);
+    DropDecidingEvents(static_cast<uint32_t>(tid));
+  }
+  std::vector<Event> ended;
+  for (Event& event : events_) {
+    if (!std::binary_search(threads.begin(), threads.end(), event.tid)) continue;
+    EndCounting(&event);
+    identities_.erase(event.id);
+    ended.push_back(std::move(event));
+  }
+  std::erase_if(events_, [](const Event& event) { return !event.fd.valid(); });
+  RetireEvents(std::move(ended));
+}
+
+}  // namespace hbbp

@@ -1,0 +1,41 @@
+#include "backends/ring_wait.h"
+
+#include <cstdint>
+
+#include "base/clock.h"
+
+namespace hbbp {
+namespace {
+
+bool IsPast(const timespec& time) {
+  constexpr uint64_t kSecondNs = 1'000'000'000;
+  const uint64_t time_ns =
+      static_cast<uint64_t>(time.tv_sec) * kSecondNs + static_cast<uint64_t>(time.tv_nsec);
+  return ClockNs(CLOCK_MONOTONIC) >= time_ns;
+}
+
+}  // namespace
+
+void RingWait::SetDescriptors(const std::vector<int>& descriptors) {
+  polled_.clear();
+  for (const int fd : descriptors) polled_.push_back({fd, POLLIN, 0});
+}
+
+bool RingWait::Wait(const timespec& deadline, Wakeup* wakeup) {
+  constexpr timespec kRest = {0, 500'000};
+  constexpr timespec kUntilPostIsSeen = {0, 5'000'000};
+  if (!polled_.empty()) ::nanosleep(&kRest, nullptr);
+  while (!polled_.empty() && !IsPast(deadline)) {
+    if (wakeup->Take()) return false;
+    (void)::ppoll(polled_.data(), polled_.size(), &kUntilPostIsSeen, nullptr);
+    for (const pollfd& poll : polled_) {
+      if ((poll.revents & POLLIN) != 0) return true;
+    }
+    // The host has closed it, or all threads of the event have ended.
+    std::erase_if(polled_, [](const pollfd& poll) { return poll.revents != 0; });
+  }
+  wakeup->WaitUntil(deadline);
+  return false;
+}
+
+}  // namespace hbbp

@@ -1,0 +1,194 @@
+// Tests DrawnPeriodsBackend with the real kernel and its task clock. Collected keeps the samples of
+// a run, and Worker is a thread that uses as much CPU time as a test asks for.
+#include "backends/drawn_periods_backend.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <future>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/wakeup.h"
+#include "support/catch.h"
+#include "support/cpu_work.h"
+
+namespace hbbp {
+namespace {
+
+constexpr uint64_t kMs = 1'000'000;
+
+struct Collected : EventSink {
+  void OnSample(const IpSample& sample) override { samples.push_back(sample); }
+
+  uint64_t SamplesOf(pid_t tid) const {
+    return static_cast<uint64_t>(std::count_if(
+        samples.begin(), samples.end(),
+        [tid](const IpSample& sample) { return sample.tid == static_cast<uint32_t>(tid); }));
+  }
+  uint64_t PeriodsOf(pid_t tid) const {
+    uint64_t sum = 0;
+    for (const IpSample& sample : samples) {
+      if (sample.tid == static_cast<uint32_t>(tid)) sum += sample.period;
+    }
+    return sum;
+  }
+
+  std::vector<IpSample> samples;
+};
+
+// Is a thread that works when it is asked to, for as much CPU time as it is asked for.
+class Worker {
+ public:
+  Worker() : tid_(started_.get_future()), thread_([this] { Run(); }) {}
+  ~Worker() { WaitForCpuNs(); }
+
+  pid_t tid() { return tid_.valid() ? known_tid_ = tid_.get() : known_tid_; }
+  // Starts the work; WaitForCpuNs waits for its end and returns the CPU time that it took.
+  void Work(uint64_t cpu_ns) { asked_.set_value(cpu_ns), is_asked_ = true; }
+  uint64_t WaitForCpuNs() {
+    if (!is_asked_) Work(0);
+    if (thread_.joinable()) thread_.join();
+    return spent_ns_;
+  }
+
+ private:
+  void Run() {
+    started_.set_value(::gettid());
+    spent_ns_ = Spin(asked_.get_future().get());
+  }
+
+  std::promise<pid_t> started_;
+  std::promise<uint64_t> asked_;
+  std::future<pid_t> tid_;
+  pid_t known_tid_ = 0;
+  bool is_asked_ = false;
+  uint64_t spent_ns_ = 0;
+  std::thread thread_;
+};
+
+BackendConfig ClockConfig(uint64_t period_ns, PeriodMode mode = PeriodMode::kFixed) {
+  BackendConfig config;
+  config.event = EventKind::kTaskClock;
+  config.period_mode = mode;
+  config.period = period_ns;
+  return config;
+}
+
+void Finish(DrawnPeriodsBackend* backend, Collected* collected) {
+  backend->Disable();
+  backend->Drain(collected);
+  backend->Close();
+}
+
+#define HBBP_START_OR_SKIP(backend, config, excluded, choice)              \
+  do {                                                                     \
+    const Status start_status = (backend).Start(config, excluded, choice); \
+    if (start_status.code() == StatusCode::kPermission) {                  \
+      HBBP_SKIP(start_status.message());                                   \
+    }                                                                      \
+    INFO(start_status.message());                                          \
+    REQUIRE(start_status.ok());                                            \
+  } while (false)
+
+timespec In(uint64_t ns) {
+  constexpr uint64_t kSecondNs = 1'000'000'000;
+  const uint64_t deadline_ns = ClockNs(CLOCK_MONOTONIC) + ns;
+  return {static_cast<time_t>(deadline_ns / kSecondNs), static_cast<long>(deadline_ns % kSecondNs)};
+}
+
+TEST_CASE("random periods are drawn for each sample, or for some twenty where they are many") {
+  struct Case {
+    uint64_t period;
+    bool wakes;
+    int drain_ms;
+  };
+  for (const Case& expected : {Case{10 * kMs, true, 100}, {kMs, true, 100}, {kMs / 10, false, 2}}) {
+    DrawnPeriodsBackend backend(SourceKind::kEbs);
+    BackendChoice choice;
+    HBBP_START_OR_SKIP(backend, ClockConfig(expected.period, PeriodMode::kRandom), 0, &choice);
+    CHECK((backend.sample_wait() != nullptr) == expected.wakes);
+    CHECK(backend.DrainIntervalMs() == expected.drain_ms);
+    backend.Close();
+  }
+}
+
+// Returns how often a sample came at another distance than the one before it.
+double ShareOfChanges(const Collected& collected, pid_t tid) {
+  std::vector<uint64_t> intervals;
+  uint64_t last_ns = 0;
+  for (const IpSample& sample : collected.samples) {
+    if (sample.tid != static_cast<uint32_t>(tid)) continue;
+    if (last_ns != 0) intervals.push_back(sample.time_ns - last_ns);
+    last_ns = sample.time_ns;
+  }
+  size_t changes = 0;
+  for (size_t i = 1; i < intervals.size(); ++i) {
+    const uint64_t longer = std::max(intervals[i], intervals[i - 1]);
+    changes += longer - std::min(intervals[i], intervals[i - 1]) > kMs / 25;
+  }
+  return static_cast<double>(changes) / static_cast<double>(std::max<size_t>(intervals.size(), 1));
+}
+
+TEST_CASE("who drains at each sample draws a period at each, for threads that start later, too") {
+  Worker before;
+  const pid_t tid_before = before.tid();
+  DrawnPeriodsBackend backend(SourceKind::kEbs);
+  BackendChoice choice;
+  Collected collected;
+  HBBP_START_OR_SKIP(backend, ClockConfig(2 * kMs, PeriodMode::kRandom), 0, &choice);
+  Worker later;
+  const pid_t tid_later = later.tid();
+  // Its own event is opened when the record of its birth is drained.
+  backend.Drain(&collected);
+  Wakeup wakeup;
+  before.Work(400 * kMs);
+  later.Work(400 * kMs);
+  std::future<std::pair<uint64_t, uint64_t>> ended = std::async(
+      std::launch::async, [&] { return std::pair(before.WaitForCpuNs(), later.WaitForCpuNs()); });
+  while (ended.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+    if (backend.sample_wait()->Wait(In(20 * kMs), &wakeup)) backend.Drain(&collected);
+  }
+  Finish(&backend, &collected);
+  const auto [before_ns, later_ns] = ended.get();
+  CHECK(ShareOfChanges(collected, tid_before) > 0.5);
+  CHECK(ShareOfChanges(collected, tid_later) > 0.5);
+  CHECK(static_cast<double>(collected.PeriodsOf(tid_before)) ==
+        Approx(static_cast<double>(before_ns)).epsilon(0.15));
+  CHECK(static_cast<double>(collected.PeriodsOf(tid_later)) ==
+        Approx(static_cast<double>(later_ns)).epsilon(0.15));
+}
+
+TEST_CASE("threads that are briefer than a period are sampled as often as they last") {
+  constexpr uint64_t kPeriod = 2 * kMs;
+  DrawnPeriodsBackend backend(SourceKind::kEbs);
+  BackendChoice choice;
+  Collected collected;
+  HBBP_START_OR_SKIP(backend, ClockConfig(kPeriod), 0, &choice);
+  uint64_t spent_ns = 0, seen_ns = 0;
+  size_t most = 0;
+  for (int i = 0; i < 400; ++i) {
+    Worker worker;
+    const pid_t tid = worker.tid();
+    worker.Work(kPeriod * 3 / 4);
+    spent_ns += worker.WaitForCpuNs();
+    if (i % 10 != 0) continue;
+    backend.Drain(&collected);
+    most = std::max<size_t>(most, collected.SamplesOf(tid));
+  }
+  Finish(&backend, &collected);
+  for (const IpSample& sample : collected.samples) {
+    if (sample.tid != static_cast<uint32_t>(::gettid())) seen_ns += sample.period;
+  }
+  // Threads that start within the same twentieth of a second have their first sample at one moment.
+  CHECK(seen_ns > spent_ns / 4);
+  CHECK(seen_ns < spent_ns * 3 / 2);
+  CHECK(most <= 1);
+}
+
+}  // namespace
+}  // namespace hbbp
