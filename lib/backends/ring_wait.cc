@@ -7,6 +7,8 @@
 namespace hbbp {
 namespace {
 
+constexpr uint64_t kMinIntervalNs = 500'000;
+
 bool IsPast(const timespec& time) {
   constexpr uint64_t kSecondNs = 1'000'000'000;
   const uint64_t time_ns =
@@ -22,14 +24,17 @@ void RingWait::SetDescriptors(const std::vector<int>& descriptors) {
 }
 
 bool RingWait::Wait(const timespec& deadline, Wakeup* wakeup) {
-  constexpr timespec kRest = {0, 500'000};
-  constexpr timespec kUntilPostIsSeen = {0, 5'000'000};
-  if (!polled_.empty()) ::nanosleep(&kRest, nullptr);
+  constexpr timespec kRest = {0, kMinIntervalNs};
+  constexpr timespec kUntilPostIsSeen = {0, 10'000'000};
+  const bool is_early = ClockNs(CLOCK_MONOTONIC) - last_ns_ < kMinIntervalNs;
+  if (!polled_.empty() && is_early) ::nanosleep(&kRest, nullptr);
   while (!polled_.empty() && !IsPast(deadline)) {
     if (wakeup->Take()) return false;
     (void)::ppoll(polled_.data(), polled_.size(), &kUntilPostIsSeen, nullptr);
     for (const pollfd& poll : polled_) {
-      if ((poll.revents & POLLIN) != 0) return true;
+      if ((poll.revents & POLLIN) == 0) continue;
+      last_ns_ = ClockNs(CLOCK_MONOTONIC);
+      return true;
     }
     // The host has closed it, or all threads of the event have ended.
     std::erase_if(polled_, [](const pollfd& poll) { return poll.revents != 0; });
