@@ -94,8 +94,8 @@ constexpr uint64_t kMinFirstNs = 250'000;
 // So long after the last thread was born, no other one is waited for.
 constexpr uint64_t kNoBirthsNs = 200'000'000;
 // Threads that live at a draw are not sampled in what is left of their first period.
-constexpr uint64_t kMinFirstDrawNs = 100'000'000;
-constexpr uint64_t kPeriodsOfFirstDraw = 16;
+constexpr uint64_t kMinFirstDrawNs = 50'000'000;
+constexpr uint64_t kPeriodsOfFirstDraw = 8;
 // The process is scanned for new threads at this interval, if they do not inherit a sampler,
 constexpr int kThreadsIntervalMs = 20;
 // and at this one if there were no new threads for a while.
@@ -233,7 +233,11 @@ int SwbtBackend::DrainIntervalMs() const {
     interval_ms =
         std::min(interval_ms, static_cast<int>((kObserverAfterNs - age_ns) / 1'000'000) + 1);
   }
-  if (threads_inherit_) return interval_ms;
+  if (threads_inherit_) {
+    const bool draws = divides_first_periods_ && HasBirths();
+    return draws ? std::min(interval_ms, static_cast<int>(kMinFirstDrawNs / 1'000'000))
+                 : interval_ms;
+  }
   const uint64_t last_birth_ns = std::max(start_ns_, last_birth_ns_);
   const bool is_steady = ClockNs(CLOCK_MONOTONIC) - last_birth_ns >= kNoBirthsNs;
   return std::min(interval_ms, is_steady ? kSteadyThreadsIntervalMs : kThreadsIntervalMs);
@@ -610,6 +614,10 @@ void SwbtBackend::EndFirstPeriods() {
   });
 }
 
+bool SwbtBackend::HasBirths() const {
+  return last_birth_ns_ != 0 && ClockNs(CLOCK_MONOTONIC) - last_birth_ns_ < kNoBirthsNs;
+}
+
 // As long as threads are born, they inherit an event from the first thread, whose number no other
 // thread or process has meanwhile; its period is drawn anew now and then. A new event is needed for
 // that: if a thread switches to one with the same inherited events, the kernel exchanges the two
@@ -620,9 +628,8 @@ void SwbtBackend::DrawFirstPeriods() {
   const auto sampler = samplers_.find(first_thread);
   const bool is_inherited = sampler != samplers_.end() && sampler->second.IsInherited();
   if (!is_inherited || first_period_ends_.contains(first_thread)) return;
+  if (!HasBirths() || !threads_inherit_) return sampler->second.EndFirstPeriods();
   const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
-  const bool has_births = last_birth_ns_ != 0 && now_ns - last_birth_ns_ < kNoBirthsNs;
-  if (!has_births || !threads_inherit_) return sampler->second.EndFirstPeriods();
   if (now_ns < next_first_draw_ns_) return;
   next_first_draw_ns_ = now_ns + std::max(kMinFirstDrawNs, kPeriodsOfFirstDraw * period_);
   DivideFirstPeriods(first_thread, &sampler->second);

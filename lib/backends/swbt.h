@@ -94,6 +94,7 @@ class SwbtBackend : public Backend {
   StatusOr<ThreadSampler> OpenTimer(pid_t tid, uint64_t period, uint64_t signal_data);
   void DivideFirstPeriods(pid_t tid, ThreadSampler* sampler);
   void EndFirstPeriods();
+  bool HasBirths() const;
   void DrawFirstPeriods();
   bool ThreadsMayHaveChanged();
   uint64_t ComparisonIntervalNs(uint64_t begin_ns) const;
