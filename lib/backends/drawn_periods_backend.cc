@@ -1,6 +1,7 @@
-// Prepare, which Start of PerfBackend calls, decides what is drawn. Drain attaches to threads that
-// were born (AttachBornThreads), and opens and closes the events of first periods
-// (DrawFirstPeriods); Takes sorts out the samples of both.
+// Prepare, which Start of PerfBackend calls, decides what is drawn. Drain finds the births of
+// threads first (FindBirths), as samples of a thread may come before in the ring of another CPU.
+// Then it attaches to threads that were born (AttachBornThreads), and opens, draws and closes the
+// events of first periods (DrawFirstPeriods); Takes sorts out the samples of both.
 #include "backends/drawn_periods_backend.h"
 
 #include <linux/perf_event.h>
@@ -9,26 +10,31 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <optional>
 #include <utility>
 
 #include "backends/perf_backend_choice.h"
 #include "backends/threads.h"
 #include "base/clock.h"
 #include "perf/perf_event.h"
+#include "perf/records.h"
 
 namespace hbbp {
 namespace {
 
 // Shorter periods begin often enough.
 constexpr uint64_t kMinDividedNs = 250'000;
-constexpr uint64_t kMaxDivision = 16;
 constexpr uint64_t kNoBirthsNs = 500'000'000;
 constexpr int kMinFirstDrawMs = 20;
 constexpr uint64_t kPeriodsOfFirstDraw = 4;
 
 // A sample that wakes the worker takes two system calls of it and an interrupt of the thread.
 constexpr double kMaxWakeupsPerMs = 8;
+constexpr RecordFormat kRecordFormat = {.sample_type = kPlannedSampleType};
 constexpr uint64_t kAttachIntervalNs = 20'000'000;
+// Of an interrupt of a clock, in virtual machines.
+constexpr uint64_t kMaxDelayNs = 30'000;
 
 // Returns how many samples of instructions, cycles or a clock a CPU has at most.
 double MaxSamplesPerMs(const SourceChoice& choice) {
@@ -47,6 +53,17 @@ uint64_t DividedPeriodNs(const SourceChoice& choice) {
   return period < kMinDividedNs ? 0 : period;
 }
 
+class ScopedFalse {
+ public:
+  explicit ScopedFalse(bool* value) : value_(*value) { value_ = false; }
+  ~ScopedFalse() { value_ = true; }
+  ScopedFalse(const ScopedFalse&) = delete;
+  ScopedFalse& operator=(const ScopedFalse&) = delete;
+
+ private:
+  bool& value_;
+};
+
 }  // namespace
 
 std::unique_ptr<Backend> MakePerfBackend(SourceKind kind) {
@@ -55,16 +72,20 @@ std::unique_ptr<Backend> MakePerfBackend(SourceKind kind) {
 
 void DrawnPeriodsBackend::Prepare(const BackendConfig& config) {
   first_periods_.Clear();
+  births_.clear();
+  attached_ns_.clear();
   last_birth_ns_ = first_period_ns_ = 0;
   const bool may_divide = kind_ == SourceKind::kEbs && plan_.events.size() == 1 && !per_thread_ &&
                           only_threads_.empty() && config.max_overhead == 0;
   if (may_divide) first_period_ns_ = DividedPeriodNs(plan_.events.front().choice);
 
   has_random_periods_ = wakes_at_samples_ = false;
+  // A host that drains by itself waits for no samples.
+  const bool has_worker = config.drain_request != nullptr;
   for (PlannedEvent& planned : plan_.events) {
     if (planned.random_period == 0) continue;
     has_random_periods_ = true;
-    if (MaxSamplesPerMs(planned.choice) > kMaxWakeupsPerMs) continue;
+    if (!has_worker || MaxSamplesPerMs(planned.choice) > kMaxWakeupsPerMs) continue;
     wakes_at_samples_ = true;
     for (PlannedEvent::Variant& variant : planned.variants) {
       variant.attr.watermark = 0;
@@ -76,12 +97,16 @@ void DrawnPeriodsBackend::Prepare(const BackendConfig& config) {
 Status DrawnPeriodsBackend::Start(const BackendConfig& config, pid_t excluded,
                                   BackendChoice* choice) {
   HBBP_RETURN_IF_ERROR(PerfBackend::Start(config, excluded, choice));
-  DivideFirstPeriods();
+  is_enabled_ = true;
+  OpenFirstEvents();
   return OkStatus();
 }
 
 void DrawnPeriodsBackend::Drain(EventSink* sink) {
+  if (first_period_ns_ != 0) FindBirths();
   PerfBackend::Drain(sink);
+  births_.clear();
+  if (!is_enabled_) return;
   if (has_random_periods_ && has_new_threads_ && !per_thread_ && only_threads_.empty()) {
     // A thread that cannot be attached to keeps the period that it inherited.
     (void)AttachBornThreads();
@@ -90,55 +115,59 @@ void DrawnPeriodsBackend::Drain(EventSink* sink) {
 }
 
 void DrawnPeriodsBackend::Disable() {
+  is_enabled_ = false;
   for (const Event& event : first_events_) ::ioctl(event.fd.get(), PERF_EVENT_IOC_DISABLE, 0);
   PerfBackend::Disable();
 }
 
 void DrawnPeriodsBackend::Close() {
-  EndFirstPeriods();
+  is_enabled_ = false;
+  CloseFirstEvents();
   PerfBackend::Close();
 }
 
 Status DrawnPeriodsBackend::SetPeriodFactor(double factor, EventSink* sink) {
   first_period_ns_ = 0;
-  EndFirstPeriods();
+  CloseFirstEvents();
+  attached_ns_.clear();
   return PerfBackend::SetPeriodFactor(factor, sink);
 }
 
 SampleWait* DrawnPeriodsBackend::sample_wait() {
-  if (!wakes_at_samples_) return nullptr;
+  if (!wakes_at_samples_ || !is_enabled_) return nullptr;
   std::vector<int> descriptors;
-  for (const Ring& ring : rings_) descriptors.push_back(ring.fd);
+  for (const Ring& ring : rings_) {
+    if (IsPerfEvent(ring.fd)) descriptors.push_back(ring.fd);
+  }
   wait_.SetDescriptors(descriptors);
   return &wait_;
 }
 
 bool DrawnPeriodsBackend::Takes(int cpu, Identity* identity, const SampleHead& sample,
                                 std::span<const uint8_t> record) {
-  if (identity->is_of_first_period) {
-    sampling_ns_ += plan_.events[identity->planned].sample_ns;
-    return TakesFirst(*identity, sample, record);
-  }
-  if (!PerfBackend::Takes(cpu, identity, sample, record)) return false;
+  sampling_ns_ += plan_.events[identity->planned].sample_ns;
+  if (identity->is_of_first_period) return TakesFirst(cpu, *identity, sample, record);
+  if (IsDuplicate(cpu, *identity, sample)) return false;
   if (sample.tid == identity->tid) {
     identity->interval_ns = sample.time - std::exchange(identity->sampled_ns, sample.time);
   }
   if (first_period_ns_ == 0) return true;
-  return first_periods_.TakesRegular(static_cast<pid_t>(sample.tid), draw_.Between(0, 1) == 0);
+  const auto tid = static_cast<pid_t>(sample.tid);
+  return first_periods_.TakesRegular(tid, cpu, draw_.Between(0, 1) == 0);
 }
 
 // A clock of user code drops what it finds in the kernel, so that what comes may be its second
-// sample; Linux 6.12 and later say.
-bool DrawnPeriodsBackend::TakesFirst(const Identity& identity, const SampleHead& sample,
+// sample; Linux 6.12 and later say. The period is the one that the thread has inherited.
+bool DrawnPeriodsBackend::TakesFirst(int cpu, const Identity& identity, const SampleHead& sample,
                                      std::span<const uint8_t> record) {
-  if (identity.first_value != 0) {
+  if (identity.knows_value) {
     constexpr size_t kValueAt = sizeof(perf_event_header) + 5 * sizeof(uint64_t);
     uint64_t value;
     if (record.size() < kValueAt + sizeof(value)) return false;
     std::memcpy(&value, record.data() + kValueAt, sizeof(value));
-    if (value >= identity.first_value) return false;
+    if (value >= sample.period + std::max(sample.period / 2, kMaxDelayNs)) return false;
   }
-  return first_periods_.TakesFirst(static_cast<pid_t>(sample.tid));
+  return first_periods_.TakesFirst(static_cast<pid_t>(sample.tid), cpu);
 }
 
 // It was counted since the last sample. The thread has not run all the time if that is more than a
@@ -153,27 +182,46 @@ uint64_t DrawnPeriodsBackend::DiscardedPeriod(const PlannedEvent& planned,
   return static_cast<uint64_t>(events < mean ? events : mean / 2);
 }
 
-void DrawnPeriodsBackend::RecordNewThread(uint32_t tid) {
-  PerfBackend::RecordNewThread(tid);
-  first_periods_.AddThread(static_cast<pid_t>(tid));
-  last_birth_ns_ = ClockNs(CLOCK_MONOTONIC);
+void DrawnPeriodsBackend::FindBirths() {
+  for (Ring& ring : rings_) {
+    ring.buffer.Peek([this](std::span<const uint8_t> record) {
+      if (RecordHeader(record).type != PERF_RECORD_FORK) return;
+      const std::optional<TaskRecord> fork = ParseTask(record, kRecordFormat);
+      if (!fork || static_cast<pid_t>(fork->pid) != pid_) return;
+      first_periods_.AddThread(static_cast<pid_t>(fork->tid));
+      births_.emplace(fork->tid, fork->time);
+    });
+  }
 }
 
-void DrawnPeriodsBackend::DivideFirstPeriods() {
-  EndFirstPeriods();
+// A thread may have got its own events before the record of its birth was read.
+void DrawnPeriodsBackend::RecordNewThread(uint32_t new_tid, uint64_t birth_ns) {
+  const auto tid = static_cast<pid_t>(new_tid);
+  last_birth_ns_ = ClockNs(CLOCK_MONOTONIC);
+  if (!births_.contains({tid, birth_ns})) first_periods_.AddThread(tid);
+  const auto attached = attached_ns_.find(tid);
+  if (attached != attached_ns_.end() && attached->second > birth_ns) return;
+  if (attached != attached_ns_.end()) {
+    attached_ns_.erase(attached);
+    attached_.erase(tid);
+  }
+  PerfBackend::RecordNewThread(new_tid, birth_ns);
+}
+
+void DrawnPeriodsBackend::OpenFirstEvents() {
+  CloseFirstEvents();
   if (first_period_ns_ == 0) return;
   perf_event_attr attr = plan_.events.front().variants.front().attr;
   attr.freq = 0;
-  attr.sample_period = draw_.Between(first_period_ns_ / kMaxDivision, first_period_ns_);
+  attr.sample_period = FirstPeriods::Draw(first_period_ns_, &draw_);
   attr.mmap = attr.mmap2 = attr.comm = attr.task = attr.build_id = attr.ksymbol = 0;
   attr.watermark = 1;
   attr.wakeup_watermark = UINT32_MAX;
   for (const Ring& ring : rings_) {
-    uint64_t first_value = attr.sample_period + attr.sample_period / 2;
     attr.sample_type |= PERF_SAMPLE_READ;
     UniqueFd fd(RawPerfEventOpen(attr, pid_, ring.cpu));
-    if (!fd.valid()) {
-      first_value = 0;
+    const bool knows_value = fd.valid();
+    if (!knows_value) {
       attr.sample_type &= ~uint64_t{PERF_SAMPLE_READ};
       fd = UniqueFd(RawPerfEventOpen(attr, pid_, ring.cpu));
     }
@@ -186,12 +234,12 @@ void DrawnPeriodsBackend::DivideFirstPeriods() {
     identity.period = first_period_ns_;
     identity.tid = static_cast<uint32_t>(pid_);
     identity.is_of_first_period = true;
-    identity.first_value = first_value;
+    identity.knows_value = knows_value;
     first_events_.push_back({pid_, ring.cpu, 0, id, std::move(fd)});
   }
 }
 
-void DrawnPeriodsBackend::EndFirstPeriods() {
+void DrawnPeriodsBackend::CloseFirstEvents() {
   for (Event& event : first_events_) {
     identities_.erase(event.id);
     if (!IsPerfEvent(event.fd.get())) (void)event.fd.Release();
@@ -209,20 +257,29 @@ int DrawnPeriodsBackend::DrainIntervalMs() const {
                                               : interval_ms;
 }
 
-// As long as threads are born, another moment is drawn now and then. A new event is needed for
-// that: where threads have inherited all of their events, the kernel exchanges these at a switch,
-// so that the one that was opened may be with any of them.
+// As long as threads are born, another moment is drawn now and then, for those that are born from
+// then on. Events whose samples say what they have counted stay with their thread (Linux 6.12).
+// Others do not: where threads have inherited all of their events, the kernel exchanges these at a
+// switch, so that the event may have ended with any thread. Then new events are opened, and threads
+// that had no sample of the old ones lose them.
 void DrawnPeriodsBackend::DrawFirstPeriods() {
   if (first_period_ns_ == 0) return;
   if (!HasBirths()) {
-    if (first_periods_.HasSample(pid_)) EndFirstPeriods();
+    if (first_periods_.HasSample(pid_)) CloseFirstEvents();
     return;
   }
   const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
   if (now_ns < next_first_draw_ns_) return;
   next_first_draw_ns_ = now_ns + std::max<uint64_t>(kMinFirstDrawMs * 1'000'000,
                                                     kPeriodsOfFirstDraw * first_period_ns_);
-  DivideFirstPeriods();
+  uint64_t period = FirstPeriods::Draw(first_period_ns_, &draw_);
+  const bool is_drawn =
+      !first_events_.empty() &&
+      std::all_of(first_events_.begin(), first_events_.end(), [&](const Event& event) {
+        return identities_[event.id].knows_value &&
+               ::ioctl(event.fd.get(), PERF_EVENT_IOC_PERIOD, &period) == 0;
+      });
+  if (!is_drawn) OpenFirstEvents();
 }
 
 Status DrawnPeriodsBackend::AttachBornThreads() {
@@ -235,7 +292,7 @@ Status DrawnPeriodsBackend::AttachBornThreads() {
   std::set_difference(attached_.begin(), attached_.end(), threads.begin(), threads.end(),
                       std::back_inserter(ended));
   CloseEventsOf(ended);
-  inherits_ = false;
+  const ScopedFalse own(&inherits_);
   Status status;
   for (const pid_t tid : threads) {
     const bool has_descriptors =
@@ -252,27 +309,32 @@ Status DrawnPeriodsBackend::AttachBornThreads() {
       identities_[event.id].discarded_period = plan_.events[event.planned].random_period / 2;
       may_see_twice_ = true;
     }
+    attached_ns_[tid] = now_ns;
   }
-  inherits_ = true;
   RedrawPeriods();
   return status;
 }
 
-// Samples of threads that ended since the last drain are lost.
+// Samples of threads that ended since the last drain are lost. Events that threads have inherited
+// stay with these.
 void DrawnPeriodsBackend::CloseEventsOf(const std::vector<pid_t>& threads) {
   for (const pid_t tid : threads) {
     attached_.erase(tid);
+    attached_ns_.erase(tid);
     DropDecidingEvents(static_cast<uint32_t>(tid));
   }
   std::vector<Event> ended;
   for (Event& event : events_) {
-    if (!std::binary_search(threads.begin(), threads.end(), event.tid)) continue;
+    const bool has_ended = std::binary_search(threads.begin(), threads.end(), event.tid);
+    if (!has_ended || event.is_inherited) continue;
     EndCounting(&event);
     identities_.erase(event.id);
     ended.push_back(std::move(event));
   }
+  if (ended.empty()) return;
   std::erase_if(events_, [](const Event& event) { return !event.fd.valid(); });
   RetireEvents(std::move(ended));
+  RestartGaps();
 }
 
 }  // namespace hbbp

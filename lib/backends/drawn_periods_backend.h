@@ -1,14 +1,18 @@
 // DrawnPeriodsBackend is PerfBackend where moments and periods are drawn more finely.
 //
 // With a clock, the first sample of a thread comes at a random moment of its first period
-// (first_periods.h). And where periods are random, the worker is woken at each sample to draw the
-// next one, unless samples are so many that some twenty of them have the same. Threads that are
-// born meanwhile inherit a period that nobody can draw again; so they get events of their own.
+// (first_periods.h), if it was born of the first thread or of its descendants. And where periods
+// are random, the worker is woken at each sample to draw the next one, unless samples are so many
+// that some twenty of them have the same. Threads that are born meanwhile inherit a period that
+// cannot be drawn again; so they get events of their own.
 #ifndef HBBP_LIB_BACKENDS_DRAWN_PERIODS_BACKEND_H_
 #define HBBP_LIB_BACKENDS_DRAWN_PERIODS_BACKEND_H_
 
 #include <cstdint>
+#include <map>
+#include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "backends/first_periods.h"
@@ -34,12 +38,13 @@ class DrawnPeriodsBackend : public PerfBackend {
   bool Takes(int cpu, Identity* identity, const SampleHead& sample,
              std::span<const uint8_t> record) override;
   uint64_t DiscardedPeriod(const PlannedEvent& planned, const Identity& identity) const override;
-  void RecordNewThread(uint32_t tid) override;
+  void RecordNewThread(uint32_t tid, uint64_t birth_ns) override;
 
-  bool TakesFirst(const Identity& identity, const SampleHead& sample,
+  bool TakesFirst(int cpu, const Identity& identity, const SampleHead& sample,
                   std::span<const uint8_t> record);
-  void DivideFirstPeriods();
-  void EndFirstPeriods();
+  void FindBirths();
+  void OpenFirstEvents();
+  void CloseFirstEvents();
   void DrawFirstPeriods();
   bool HasBirths() const;
   Status AttachBornThreads();
@@ -50,8 +55,12 @@ class DrawnPeriodsBackend : public PerfBackend {
   std::vector<Event> first_events_;  // of the first thread, to be inherited
   uint64_t last_birth_ns_ = 0;       // 0: no thread was born
   uint64_t next_first_draw_ns_ = 0;
+  std::set<std::pair<pid_t, uint64_t>> births_;  // that FindBirths has found in the rings
+  bool is_enabled_ = false;
   bool has_random_periods_ = false;
+  bool wakes_at_samples_ = false;
   uint64_t next_attach_ns_ = 0;
+  std::map<pid_t, uint64_t> attached_ns_;  // when threads got events of their own
   RingWait wait_;
 };
 

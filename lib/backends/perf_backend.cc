@@ -215,7 +215,7 @@ Status PerfBackend::Open(const PlannedEvent::Variant& variant, size_t planned, p
   const bool reports_period = (variant.attr.sample_type & PERF_SAMPLE_PERIOD) != 0;
   identities_[id] = {planned, generation_, reports_period ? 0 : variant.attr.sample_period,
                      static_cast<uint32_t>(tid)};
-  events_.push_back({tid, cpu, planned, id, std::move(fd)});
+  events_.push_back({tid, cpu, planned, id, std::move(fd), attr.inherit != 0});
   return OkStatus();
 }
 
@@ -259,7 +259,7 @@ void PerfBackend::ReportLosses(EventSink* sink) {
     for (const Event& event : events_) {
       if (event.planned == i && !event.is_counted && are_few) AddCounts(event, &counts);
     }
-    if (counts.running_ns != 0) {
+    if (counts.running_ns != 0 && !may_see_twice_) {
       const double turns =
           static_cast<double>(counts.enabled_ns) / static_cast<double>(counts.running_ns);
       AddCounter("counted-events",
@@ -387,7 +387,7 @@ class PerfBackend::RingRecords : public RecordVisitor {
     sink_.OnThreadName(comm.pid, comm.tid, comm.name);
   }
   void OnFork(const TaskRecord& fork) override {
-    if (IsOwn(fork.pid)) backend_.RecordNewThread(fork.tid);
+    if (IsOwn(fork.pid)) backend_.RecordNewThread(fork.tid, fork.time);
   }
   void OnKsymbol(const KsymbolRecord& symbol) override {
     if (symbol.is_removed || symbol.name.empty()) return;
@@ -420,7 +420,7 @@ void PerfBackend::Deliver(int cpu, std::span<const uint8_t> record, EventSink* s
   (void)VisitRecord(record, kRecordFormat, &records);
 }
 
-void PerfBackend::RecordNewThread(uint32_t tid) {
+void PerfBackend::RecordNewThread(uint32_t tid, uint64_t) {
   has_new_threads_ = sees_new_threads_ = true;
   DropDecidingEvents(tid);
 }
@@ -597,7 +597,6 @@ void PerfBackend::Disable() {
 
 void PerfBackend::Close() {
   rings_.clear();
-  wakes_at_samples_ = false;
   for (std::vector<Event>* events : {&events_, &retired_}) {
     for (Event& event : *events) {
       if (!IsPerfEvent(event.fd.get())) (void)event.fd.Release();
@@ -640,7 +639,8 @@ int PerfBackend::ChooseDrainInterval() const {
     const double samples_per_ms =
         choice.period == 0 ? static_cast<double>(choice.frequency_hz) / 1000 / factor_
                            : events_per_ms / static_cast<double>(choice.period) / factor_;
-    if (planned.random_period != 0 && !wakes_at_samples_) {
+    const bool wakes = planned.variants.front().attr.watermark == 0;
+    if (planned.random_period != 0 && !wakes) {
       max_interval_ms = std::min(max_interval_ms, kSamplesByDraw / samples_per_ms);
     }
     const bool has_stack = planned.HasStack() || choice.ebs_method == EbsMethod::kIpPlusOne;

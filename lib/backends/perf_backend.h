@@ -73,6 +73,7 @@ class PerfBackend : public Backend {
     size_t planned;  // index in plan_.events
     uint64_t id;     // the id that its samples have
     UniqueFd fd;
+    bool is_inherited = false;  // by threads that are born
     bool ended = false;
     bool is_counted = false;  // in the totals of ended events
   };
@@ -95,7 +96,7 @@ class PerfBackend : public Backend {
     uint64_t discarded_period = 0;  // what the next sample of that thread stands for as well
     // These are of DrawnPeriodsBackend.
     bool is_of_first_period = false;
-    uint64_t first_value = 0;  // above what its first sample in a thread finds; 0: not known
+    bool knows_value = false;  // samples say what it has counted
     uint64_t sampled_ns = 0;   // when its thread was sampled last
     uint64_t interval_ns = 0;  // between the last two samples of that thread
   };
@@ -122,7 +123,7 @@ class PerfBackend : public Backend {
   // Returns what an event has counted of a random period that another one replaces.
   virtual uint64_t DiscardedPeriod(const PlannedEvent& planned, const Identity& identity) const;
   // Drops what is known of an older thread with the same tid.
-  virtual void RecordNewThread(uint32_t tid);
+  virtual void RecordNewThread(uint32_t tid, uint64_t birth_ns);
 
   // Returns the number of descriptors for a session that leaves enough to the host.
   static uint64_t DescriptorBudget();
@@ -179,7 +180,6 @@ class PerfBackend : public Backend {
   // Reports mappings and new threads if the events of samples follow only some threads.
   std::unique_ptr<PerfBackend> observer_;
   bool inherits_ = true;  // the events that are opened
-  bool wakes_at_samples_ = false;
   std::vector<Ring> rings_;
   std::map<uint64_t, Identity> identities_;  // by id
   bool has_new_threads_ = false;             // there were FORK records since AttachNewThreads

@@ -1,5 +1,6 @@
 #include "backends/ring_wait.h"
 
+#include <cerrno>
 #include <cstdint>
 
 #include "base/clock.h"
@@ -30,7 +31,10 @@ bool RingWait::Wait(const timespec& deadline, Wakeup* wakeup) {
   if (!polled_.empty() && is_early) ::nanosleep(&kRest, nullptr);
   while (!polled_.empty() && !IsPast(deadline)) {
     if (wakeup->Take()) return false;
-    (void)::ppoll(polled_.data(), polled_.size(), &kUntilPostIsSeen, nullptr);
+    const int found = ::ppoll(polled_.data(), polled_.size(), &kUntilPostIsSeen, nullptr);
+    // A program that limits its descriptors below the number of these is refused.
+    if (found < 0 && errno != EINTR) break;
+    if (found <= 0) continue;
     for (const pollfd& poll : polled_) {
       if ((poll.revents & POLLIN) == 0) continue;
       last_ns_ = ClockNs(CLOCK_MONOTONIC);

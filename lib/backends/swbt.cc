@@ -631,7 +631,11 @@ void SwbtBackend::DrawFirstPeriods() {
   if (!HasBirths() || !threads_inherit_) return sampler->second.EndFirstPeriods();
   const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
   if (now_ns < next_first_draw_ns_) return;
-  next_first_draw_ns_ = now_ns + std::max(kMinFirstDrawNs, kPeriodsOfFirstDraw * period_);
+  // Threads that had no sample yet lose their event, so all of them get a period of CPU time.
+  const auto cpus = static_cast<uint64_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
+  const uint64_t for_all_ns = last_thread_count_ * period_ / cpus;
+  next_first_draw_ns_ =
+      now_ns + std::max({kMinFirstDrawNs, kPeriodsOfFirstDraw * period_, for_all_ns});
   DivideFirstPeriods(first_thread, &sampler->second);
 }
 

@@ -118,6 +118,20 @@ class RecordResourcesTest(record_support.RecordTest):
                     [found] = self.info(self.file)['sources']
                     self.assertGreater(found['samples'] + found['taken_branches'], 0, found)
 
+    def test_limits_the_size_of_its_files_while_it_runs(self):
+        """What was sampled before is kept, and why there is no more."""
+        script = ('import resource; print(sum(i * i for i in range(2000000))); '
+                  'resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)); print(sum(i * i for i in range(500000)))')
+        plain = subprocess.run([sys.executable, '-c', script], capture_output=True, text=True, check=True)
+        for source in ('ebs', 'swbt'):
+            with self.subTest(source):
+                result = self.run_tool('record', '--source', source, '-e', 'task-clock', '-c', PERIOD_NS,
+                                       '-o', self.file, '--', sys.executable, '-c', script)
+                self.assertEqual((result.returncode, result.stdout), (0, plain.stdout), result.stderr)
+                [found] = self.info(self.file)['sources']
+                self.assertGreater(found['samples'] + found['taken_branches'], 0, found)
+                self.assertIn('RLIMIT_FSIZE', result.stderr)
+
     def test_forked_child_limits_its_address_space(self):
         """It has tables of its own, and those of its parent, which are of no use to it."""
         script = ('import os, resource, sys; sum(i * i for i in range(1000000)); child = os.fork()\n'

@@ -25,15 +25,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 
 #include "base/raw_syscall.h"
-#include "preload/address_space.h"
 #include "preload/lock_memory.h"
+#include "preload/next_function.h"
 #include "preload/own_process.h"
+#include "preload/resource_limits.h"
 #include "preload/seccomp_filter.h"
 #include "trace/tracer.h"
 
@@ -247,15 +249,39 @@ extern "C" HBBP_INTERPOSE int sigaltstack(const stack_t* stack, stack_t* previou
 
 namespace {
 
-// Takes the stack of the program out of the kernel if it has some of these bytes. May be called
-// before the constructors have run, and in any handler.
-void LeaveStackIn(const void* address, size_t bytes) {
+// The C library's, or those of another library that interposes them.
+struct NextFunctions {
+  int (*munmap)(void*, size_t);
+  int (*mprotect)(void*, size_t, int);
+  int (*pkey_mprotect)(void*, size_t, int, int);
+  void* (*mremap)(void*, size_t, size_t, int, ...);
+  void* (*mmap)(void*, size_t, int, int, int, off_t);
+};
+
+NextFunctions next;
+
+__attribute__((constructor(101))) void LookUpAll() {
+  using hbbp::preload::LookUp;
+  LookUp("mmap", &next.mmap);
+  LookUp("mremap", &next.mremap);
+  LookUp("mprotect", &next.mprotect);
+  LookUp("pkey_mprotect", &next.pkey_mprotect);
+  LookUp("munmap", &next.munmap);
+}
+
+// Takes the stack of the program out of the kernel if it loses memory there that handlers of
+// samples use, which is its upper end. May be called before the constructors have run, and in any
+// handler.
+void RemoveStackIn(const void* address, size_t bytes) {
   const stack_t& stack = replacement.in_kernel;
   if (stack.ss_size == 0 || IsDisabled(stack)) return;
-  const uint64_t offset =
-      reinterpret_cast<uint64_t>(stack.ss_sp) - reinterpret_cast<uint64_t>(address);
-  const bool has_some = offset < bytes || -offset < stack.ss_size;
-  if (!has_some || !hbbp::preload::IsOwnProcess() || hbbp::preload::HasFilter()) return;
+  constexpr uint64_t kPage = 4096;
+  const auto start = reinterpret_cast<uint64_t>(address);
+  const uint64_t end = start + ((bytes + kPage - 1) & ~(kPage - 1));
+  const uint64_t stack_end = reinterpret_cast<uint64_t>(stack.ss_sp) + stack.ss_size;
+  const uint64_t used = ::getauxval(AT_MINSIGSTKSZ) + kBytesOfHandlers;
+  const bool loses = start < stack_end && end > stack_end - std::min(used, stack.ss_size);
+  if (!loses || !hbbp::preload::IsOwnProcess() || hbbp::preload::HasFilter()) return;
   const int saved_errno = errno;
   stack_t current;
   const bool is_set = SetInKernel(nullptr, &current) == 0 && current.ss_sp == stack.ss_sp;
@@ -267,7 +293,10 @@ void LeaveStackIn(const void* address, size_t bytes) {
   errno = saved_errno;
 }
 
-constexpr int kNeededProtection = PROT_READ | PROT_WRITE;
+bool IsUsable(int protection) {
+  constexpr int kNeeded = PROT_READ | PROT_WRITE;
+  return (protection & kNeeded) == kNeeded;
+}
 
 // Makes the system call, and returns what the C library returns.
 template <typename... Arguments>
@@ -284,19 +313,20 @@ long Call(long number, Arguments... arguments) {
 extern "C" {
 
 HBBP_INTERPOSE int munmap(void* address, size_t bytes) noexcept {
-  LeaveStackIn(address, bytes);
+  RemoveStackIn(address, bytes);
+  if (next.munmap != nullptr) return next.munmap(address, bytes);
   return static_cast<int>(Call(SYS_munmap, address, bytes));
 }
 
 HBBP_INTERPOSE int mprotect(void* address, size_t bytes, int protection) noexcept {
-  if ((protection & kNeededProtection) != kNeededProtection) LeaveStackIn(address, bytes);
+  if (!IsUsable(protection)) RemoveStackIn(address, bytes);
+  if (next.mprotect != nullptr) return next.mprotect(address, bytes, protection);
   return static_cast<int>(Call(SYS_mprotect, address, bytes, protection));
 }
 
 HBBP_INTERPOSE int pkey_mprotect(void* address, size_t bytes, int protection, int key) noexcept {
-  LeaveStackIn(address, bytes);
-  // The C library has no key -1 where the processor has none.
-  if (key == -1) return static_cast<int>(Call(SYS_mprotect, address, bytes, protection));
+  if (!IsUsable(protection)) RemoveStackIn(address, bytes);
+  if (next.pkey_mprotect != nullptr) return next.pkey_mprotect(address, bytes, protection, key);
   return static_cast<int>(Call(SYS_pkey_mprotect, address, bytes, protection, key));
 }
 
@@ -309,14 +339,16 @@ HBBP_INTERPOSE void* mremap(void* address, size_t bytes, size_t new_bytes, int f
     target = va_arg(list, void*);
     va_end(list);
   }
-  LeaveStackIn(address, bytes);
-  if ((flags & MREMAP_FIXED) != 0) LeaveStackIn(target, new_bytes);
+  RemoveStackIn(address, bytes);
+  if ((flags & MREMAP_FIXED) != 0) RemoveStackIn(target, new_bytes);
+  if (next.mremap != nullptr) return next.mremap(address, bytes, new_bytes, flags, target);
   return reinterpret_cast<void*>(Call(SYS_mremap, address, bytes, new_bytes, flags, target));
 }
 
 HBBP_INTERPOSE void* mmap(void* address, size_t bytes, int protection, int flags, int fd,
                           off_t offset) noexcept {
-  if ((flags & MAP_FIXED) != 0) LeaveStackIn(address, bytes);
+  if ((flags & MAP_FIXED) != 0) RemoveStackIn(address, bytes);
+  if (next.mmap != nullptr) return next.mmap(address, bytes, protection, flags, fd, offset);
   return reinterpret_cast<void*>(Call(SYS_mmap, address, bytes, protection, flags, fd, offset));
 }
 

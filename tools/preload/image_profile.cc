@@ -17,6 +17,7 @@
 
 #include "backends/backend.h"
 #include "base/files.h"
+#include "base/raw_syscall.h"
 #include "collect/module_capture.h"
 #include "preload/libc_threads.h"
 #include "preload/options.h"
@@ -146,7 +147,8 @@ bool ImageProfile::IsOwner() const { return ::getpid() == owner_; }
 // pipe that it closes is closed. And whatever the program does by chroot or setuid, the directory
 // remains reachable.
 void ImageProfile::OnWorkerStarted() {
-  const bool is_there = ::syscall(SYS_unshare, CLONE_FS) == 0 && ::chdir(directory_.c_str()) == 0;
+  const bool is_there =
+      trace::RawSyscall(SYS_unshare, CLONE_FS) == 0 && ::chdir(directory_.c_str()) == 0;
   if (is_there) path_ = name_;
   const bool has_own_files = ::syscall(SYS_close_range, 0u, UINT_MAX, CLOSE_RANGE_UNSHARE) == 0;
   if (is_there && has_own_files) HoldLiveFifo();

@@ -277,7 +277,7 @@ static void DispatchCalls(int rounds) {
 }
 
 // Makes a stack useless that is still set, in one of several ways.
-static int GiveUpStack(char* stack, size_t bytes, int way) {
+static int BreakStack(char* stack, size_t bytes, int way) {
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS;
   switch (way) {
     case 0:
@@ -294,15 +294,15 @@ static int GiveUpStack(char* stack, size_t bytes, int way) {
   }
 }
 
-// Sets alternate stacks, and gives each up when it needs it no more, and leaves it set.
-static void* GiveUpStacks(void* rounds) {
+// Sets alternate stacks, and breaks each when it needs it no more, and leaves it set.
+static void* BreakStacks(void* rounds) {
   enum { kBytes = 65536 };
   static uint64_t sum;
   for (int i = 0; i < 20; ++i) {
     stack_t stack = {.ss_size = kBytes}, found;
     stack.ss_sp = mmap(NULL, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (stack.ss_sp == MAP_FAILED || sigaltstack(&stack, NULL) != 0) exit(90);
-    if (GiveUpStack(stack.ss_sp, kBytes, i % 5) != 0) exit(91);
+    if (BreakStack(stack.ss_sp, kBytes, i % 5) != 0) exit(91);
     uint64_t x = 1;
     for (int k = 0; k < *(const int*)rounds; ++k) x = Mix(x);
     sum += x;
@@ -312,15 +312,15 @@ static void* GiveUpStacks(void* rounds) {
   return &sum;
 }
 
-static void GiveUpStacksInThreads(int rounds) {
+static void BreakStacksInThreads(int rounds) {
   for (int i = 0; i < 3; ++i) {
     pthread_t thread;
     void* sum = NULL;
-    if (pthread_create(&thread, NULL, &GiveUpStacks, &rounds) != 0) exit(90);
+    if (pthread_create(&thread, NULL, &BreakStacks, &rounds) != 0) exit(90);
     pthread_join(thread, &sum);
     printf("%lx\n", (unsigned long)*(uint64_t*)sum);
   }
-  printf("%lx\n", (unsigned long)*(uint64_t*)GiveUpStacks(&rounds));
+  printf("%lx\n", (unsigned long)*(uint64_t*)BreakStacks(&rounds));
 }
 
 // Does the same as Wait by a descriptor.
@@ -493,8 +493,8 @@ int main(int argc, char** argv) {
     WaitUnderMasks(rounds);
   } else if (strcmp(argv[1], "dispatch") == 0) {
     DispatchCalls(rounds);
-  } else if (strcmp(argv[1], "give_up") == 0) {
-    GiveUpStacksInThreads(rounds);
+  } else if (strcmp(argv[1], "broken_stacks") == 0) {
+    BreakStacksInThreads(rounds);
   } else if (strcmp(argv[1], "descriptor") == 0) {
     WaitForDescriptor(rounds);
   } else if (strcmp(argv[1], "spawn") == 0) {

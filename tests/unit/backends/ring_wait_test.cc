@@ -54,7 +54,7 @@ TEST_CASE("a call ends a wait for descriptors, and one for none") {
   CHECK_FALSE(Wait({}, In(600 * kSecondNs), &wakeup));
 }
 
-TEST_CASE("a wait ends at its deadline, also if its descriptors are no good") {
+TEST_CASE("a wait ends at its deadline, also if its descriptors are closed or broken") {
   constexpr uint64_t kWaitNs = 20'000'000;
   Wakeup wakeup;
   Pipe pipe;

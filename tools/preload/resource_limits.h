@@ -1,6 +1,6 @@
-// Address space of the profiler, which a program that limits its own gets back.
-#ifndef HBBP_TOOLS_PRELOAD_ADDRESS_SPACE_H_
-#define HBBP_TOOLS_PRELOAD_ADDRESS_SPACE_H_
+// What a program that limits its resources gets back of those of the profiler.
+#ifndef HBBP_TOOLS_PRELOAD_RESOURCE_LIMITS_H_
+#define HBBP_TOOLS_PRELOAD_RESOURCE_LIMITS_H_
 
 #include <cstdint>
 
@@ -12,4 +12,4 @@ extern void (*release_unused_tables)(uint64_t limit_bytes);
 
 }  // namespace hbbp::preload
 
-#endif  // HBBP_TOOLS_PRELOAD_ADDRESS_SPACE_H_
+#endif  // HBBP_TOOLS_PRELOAD_RESOURCE_LIMITS_H_

@@ -1,8 +1,9 @@
-// The functions that limit the address space of a program (RLIMIT_AS). It knows what it needs
-// itself, and not of our tables, which are reserved for many threads and much code. So before the
-// limit is set, all that is not in use is given back. Where there was a limit from the start, less
-// is reserved.
-#include "preload/address_space.h"
+// The functions that limit resources of a program. It knows how much address space it needs itself
+// (RLIMIT_AS), and not of our tables, which are reserved for many threads and much code. So before
+// the limit is set, all that is not in use is given back. Where there was a limit from the start,
+// less is reserved. And a limit of the size of files (RLIMIT_FSIZE) is one of the profile, too,
+// which is saved before.
+#include "preload/resource_limits.h"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -38,30 +39,48 @@ __attribute__((constructor(101))) void LookUpAll() {
   LookUp("prlimit", &next.prlimit);
 }
 
-void ReleaseBefore(int resource, const rlimit* limit) {
-  if (hbbp::preload::HasFilter() || resource != RLIMIT_AS || limit == nullptr) return;
+bool IsLimited(int resource) { return resource == RLIMIT_AS || resource == RLIMIT_FSIZE; }
+
+void ReleaseMemory(rlim_t limit) {
+  if (hbbp::preload::release_unused_tables != nullptr) {
+    hbbp::preload::release_unused_tables(limit);
+  }
+  hbbp::preload::ReleaseUnusedMemory();
+}
+
+void SaveBeforeLimit(rlim_t limit) {
+  constexpr rlim_t kLargeProfile = 4 << 20;
+  if (limit >= kLargeProfile) return;
+  hbbp::preload::EndImage(
+      "sampling ended early: the program limited the size of the files that it writes "
+      "(RLIMIT_FSIZE), and with them that of the profile");
+}
+
+void PrepareForLimit(int resource, const rlimit* limit) {
+  if (hbbp::preload::HasFilter() || !IsLimited(resource) || limit == nullptr) return;
   if (limit->rlim_cur == RLIM_INFINITY) return;
   // A child of vfork shares the memory of its parent, which has no limit.
   if (!hbbp::preload::IsImageHere()) return;
   const int saved_errno = errno;
-  if (hbbp::preload::release_unused_tables != nullptr) {
-    hbbp::preload::release_unused_tables(limit->rlim_cur);
+  if (resource == RLIMIT_AS) {
+    ReleaseMemory(limit->rlim_cur);
+  } else {
+    SaveBeforeLimit(limit->rlim_cur);
   }
-  hbbp::preload::ReleaseUnusedMemory();
   errno = saved_errno;
 }
 
 int Set(int resource, const rlimit* limit) {
   LookUpAll();
-  ReleaseBefore(resource, limit);
+  PrepareForLimit(resource, limit);
   return next.setrlimit(resource, limit);
 }
 
 int SetForProcess(pid_t pid, int resource, const rlimit* limit, rlimit* before) {
   LookUpAll();
   const bool is_own =
-      pid == 0 || (resource == RLIMIT_AS && !hbbp::preload::HasFilter() && pid == ::getpid());
-  if (is_own) ReleaseBefore(resource, limit);
+      pid == 0 || (IsLimited(resource) && !hbbp::preload::HasFilter() && pid == ::getpid());
+  if (is_own) PrepareForLimit(resource, limit);
   return next.prlimit(pid, resource, limit, before);
 }
 
