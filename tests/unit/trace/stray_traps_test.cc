@@ -51,6 +51,26 @@ void SendSampleThenTrap(const siginfo_t* sample, const siginfo_t* trap) {
       : "rax", "rcx", "r10", "r11", "cc", "memory");
 }
 
+// Does the same, and `hit` arrives one instruction in front of the branch.
+void SendSampleThenEarlyHit(const siginfo_t* sample, const siginfo_t* hit) {
+  asm volatile(
+      "movq %[sample], %%r10\n\t"
+      "movl %[send], %%eax\n\t"
+      "syscall\n\t"
+      "movq %[hit], %%r10\n\t"
+      "movl %[send], %%eax\n\t"
+      "syscall\n\t"
+      "nop\n\t"
+      "jz 1f\n\t"
+      "nop\n"
+      "1:"
+      :
+      : [sample] "r"(sample), [hit] "r"(hit), [send] "i"(SYS_rt_tgsigqueueinfo),
+        "D"(static_cast<long>(::getpid())), "S"(static_cast<long>(::gettid())),
+        "d"(static_cast<long>(SIGTRAP))
+      : "rax", "rcx", "r10", "r11", "cc", "memory");
+}
+
 void Send(const siginfo_t& trap) {
   ::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), ::gettid(), SIGTRAP, &trap);
 }
@@ -58,6 +78,7 @@ void Send(const siginfo_t& trap) {
 struct Outcome {
   int traps_of_program;
   uint64_t stray_traps;
+  uint64_t hits_elsewhere;
 };
 
 // Calls send(data of a sample) in a child, in a session in mode breakpoint.
@@ -76,11 +97,12 @@ Outcome OutcomeOf(Sender&& send) {
     uint64_t counters[kCounters];
     Tracer::Get().ReadCounters(counters);
     const Outcome outcome = {traps_of_program,
-                             counters[static_cast<uint32_t>(Counter::kStrayTraps)]};
+                             counters[static_cast<uint32_t>(Counter::kStrayTraps)],
+                             counters[static_cast<uint32_t>(Counter::kHitElsewhere)]};
     ::_exit(::write(pipe[1], &outcome, sizeof(outcome)) == sizeof(outcome) ? 0 : 1);
   }
   ::close(pipe[1]);
-  Outcome outcome = {-1, 0};
+  Outcome outcome = {-1, 0, 0};
   const ssize_t size = ::read(pipe[0], &outcome, sizeof(outcome));
   ::close(pipe[0]);
   int status = -1;
@@ -102,6 +124,20 @@ TEST_CASE("a debug exception at a breakpoint of the library is never the program
     CHECK(outcome.traps_of_program == 0);
     CHECK(outcome.stray_traps == 1);
   }
+}
+
+// With real-time signals it may come so late that a loop has gone round.
+TEST_CASE("a hit that the thread is not at ends the burst, and is kept from the program") {
+  const Outcome outcome = OutcomeOf([](uint64_t sample_data) {
+    siginfo_t sample = TrapWith(SI_QUEUE), hit = TrapWith(SI_QUEUE);
+    SetSignalData(&sample, sample_data);
+    const auto session = static_cast<uint32_t>(sample_data >> kSessionShift) & kSessionMask;
+    constexpr uint32_t kFirstSlot = 0;
+    SetSignalData(&hit, MakeSignalData(session, SignalKind::kBreakpointHit, kFirstSlot));
+    SendSampleThenEarlyHit(&sample, &hit);
+  });
+  CHECK(outcome.hits_elsewhere == 1);
+  CHECK(outcome.traps_of_program == 0);
 }
 
 TEST_CASE("a thread that had no sample may get a debug exception that nothing explains") {
