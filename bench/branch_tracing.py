@@ -206,7 +206,7 @@ def table(lab):
 def taken(lab):
     """The overhead by taken branches from one burst to the next. Bursts begin at a clock, each time in which the program
     takes so many on average: what a burst costs does not depend on what begins it."""
-    overheads(lab, lab.arguments.branches or [500_000, 1_000_000, 2_000_000, 5_000_000], 5_000_000,
+    overheads(lab, lab.arguments.branches or [500_000, 1_000_000, 2_000_000, 5_000_000], 0,
               lambda count: f"{count:,}", lambda count, rate: 1e6 * count / rate)
 
 
