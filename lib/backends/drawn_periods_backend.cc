@@ -26,6 +26,7 @@ namespace {
 // Shorter periods begin often enough.
 constexpr uint64_t kMinDividedNs = 250'000;
 constexpr uint64_t kNoBirthsNs = 500'000'000;
+constexpr uint64_t kMaxFirstNs = 2'000'000'000;
 constexpr int kMinFirstDrawMs = 20;
 constexpr uint64_t kPeriodsOfFirstDraw = 4;
 
@@ -98,6 +99,7 @@ Status DrawnPeriodsBackend::Start(const BackendConfig& config, pid_t excluded,
                                   BackendChoice* choice) {
   HBBP_RETURN_IF_ERROR(PerfBackend::Start(config, excluded, choice));
   is_enabled_ = true;
+  start_ns_ = ClockNs(CLOCK_MONOTONIC);
   OpenFirstEvents();
   return OkStatus();
 }
@@ -264,11 +266,13 @@ int DrawnPeriodsBackend::DrainIntervalMs() const {
 // that had no sample of the old ones lose them.
 void DrawnPeriodsBackend::DrawFirstPeriods() {
   if (first_period_ns_ == 0) return;
+  const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
   if (!HasBirths()) {
-    if (first_periods_.HasSample(pid_)) CloseFirstEvents();
+    // They cost the threads that last. The first thread may only wait for others.
+    const bool is_over = first_periods_.HasSample(pid_) || now_ns - start_ns_ > kMaxFirstNs;
+    if (is_over) CloseFirstEvents();
     return;
   }
-  const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
   if (now_ns < next_first_draw_ns_) return;
   next_first_draw_ns_ = now_ns + std::max<uint64_t>(kMinFirstDrawMs * 1'000'000,
                                                     kPeriodsOfFirstDraw * first_period_ns_);

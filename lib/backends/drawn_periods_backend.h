@@ -53,7 +53,8 @@ class DrawnPeriodsBackend : public PerfBackend {
   FirstPeriods first_periods_;
   uint64_t first_period_ns_ = 0;     // 0: it is not divided
   std::vector<Event> first_events_;  // of the first thread, to be inherited
-  uint64_t last_birth_ns_ = 0;       // 0: no thread was born
+  uint64_t start_ns_ = 0;
+  uint64_t last_birth_ns_ = 0;  // 0: no thread was born
   uint64_t next_first_draw_ns_ = 0;
   std::set<std::pair<pid_t, uint64_t>> births_;  // that FindBirths has found in the rings
   bool is_enabled_ = false;

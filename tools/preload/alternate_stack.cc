@@ -345,16 +345,22 @@ HBBP_INTERPOSE void* mremap(void* address, size_t bytes, size_t new_bytes, int f
   return reinterpret_cast<void*>(Call(SYS_mremap, address, bytes, new_bytes, flags, target));
 }
 
-HBBP_INTERPOSE void* mmap(void* address, size_t bytes, int protection, int flags, int fd,
-                          off_t offset) noexcept {
+// <sys/mman.h> may give one of the two names the symbol of the other.
+HBBP_INTERPOSE void* HbbpMap(void* address, size_t bytes, int protection, int flags, int fd,
+                             off_t offset) noexcept __asm__("mmap");
+HBBP_INTERPOSE void* HbbpMap64(void* address, size_t bytes, int protection, int flags, int fd,
+                               off_t offset) noexcept __asm__("mmap64");
+
+void* HbbpMap(void* address, size_t bytes, int protection, int flags, int fd,
+              off_t offset) noexcept {
   if ((flags & MAP_FIXED) != 0) RemoveStackIn(address, bytes);
   if (next.mmap != nullptr) return next.mmap(address, bytes, protection, flags, fd, offset);
   return reinterpret_cast<void*>(Call(SYS_mmap, address, bytes, protection, flags, fd, offset));
 }
 
-HBBP_INTERPOSE void* mmap64(void* address, size_t bytes, int protection, int flags, int fd,
-                            off64_t offset) noexcept {
-  return ::mmap(address, bytes, protection, flags, fd, offset);
+void* HbbpMap64(void* address, size_t bytes, int protection, int flags, int fd,
+                off_t offset) noexcept {
+  return HbbpMap(address, bytes, protection, flags, fd, offset);
 }
 
 }  // extern "C"
