@@ -124,7 +124,7 @@ class RecordAccuracyTest(record_support.RecordTest):
         truth = self.count_by_callgrind(*command)
         # The bursts of one run of half a second leave much to chance, which its intervals know; the model of time, which
         # is off by the same in all, they know less.
-        runs = [self.directory / f'run{number}.data' for number in range(8)]
+        runs = [self.directory / f'run{number}.data' for number in range(20)]
         for run in runs:
             self.trace_by_clock(500_000, *command)
             shutil.move(self.file, run)
