@@ -1,7 +1,7 @@
 // Tests PerfBackend with the real kernel and its task clock: which threads are sampled and which
 // are not, that periods add up to the CPU time, changes of periods during a run, limits of buffers
 // and descriptors, and what is reported of libraries and thread names. Collected keeps all events
-// of a run, and Worker is a thread that uses as much CPU time as a test asks for.
+// of a run, and Worker (cpu_worker.h) is a thread that uses as much CPU time as a test asks for.
 #include "backends/perf_backend.h"
 
 #include <dlfcn.h>
@@ -24,6 +24,7 @@
 #include "backends/sample_cost.h"
 #include "support/catch.h"
 #include "support/cpu_work.h"
+#include "support/cpu_worker.h"
 #include "support/own_process.h"
 #include "support/sanitizer.h"
 #include "support/temporary_folder.h"
@@ -62,36 +63,6 @@ struct Collected : EventSink {
   std::map<uint32_t, std::string> names;
   std::map<std::string, uint64_t> counters;
   uint64_t lost = 0;
-};
-
-// Is a thread that works when it is asked to, for as much CPU time as it is asked for.
-class Worker {
- public:
-  Worker() : tid_(started_.get_future()), thread_([this] { Run(); }) {}
-  ~Worker() { WaitForCpuNs(); }
-
-  pid_t tid() { return tid_.valid() ? known_tid_ = tid_.get() : known_tid_; }
-  // Starts the work; WaitForCpuNs waits for its end and returns the CPU time that it took.
-  void Work(uint64_t cpu_ns) { asked_.set_value(cpu_ns), is_asked_ = true; }
-  uint64_t WaitForCpuNs() {
-    if (!is_asked_) Work(0);
-    if (thread_.joinable()) thread_.join();
-    return spent_ns_;
-  }
-
- private:
-  void Run() {
-    started_.set_value(::gettid());
-    spent_ns_ = Spin(asked_.get_future().get());
-  }
-
-  std::promise<pid_t> started_;
-  std::promise<uint64_t> asked_;
-  std::future<pid_t> tid_;
-  pid_t known_tid_ = 0;
-  bool is_asked_ = false;
-  uint64_t spent_ns_ = 0;
-  std::thread thread_;
 };
 
 BackendConfig ClockConfig(uint64_t period_ns, PeriodMode mode = PeriodMode::kFixed) {
