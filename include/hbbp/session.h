@@ -121,7 +121,10 @@ typedef struct hbbp_session_options {
   /* A sum of HBBP_VALUE_*: whole bursts have these values, too, for productions. With the same
      sources and options as keep_accesses */
   uint32_t keep_values;
-  uint32_t reserved;
+  /* 1: samples begin when the process executes a program (exec), as for a child of the caller that
+     waits until then. Of another process (`pid`), and of the sources of perf events:
+     HBBP_SOURCE_EBS, _LBR, _IBS, _PERF and _AUTO */
+  uint32_t enable_on_exec;
 } hbbp_session_options;
 
 /* What a session is doing right now. */

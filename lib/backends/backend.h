@@ -52,7 +52,8 @@ struct BackendConfig {
   EbsMethod ebs_method = EbsMethod::kAuto;
   bool imprecise = false;  // does not use precise events (PEBS, IBS)
   bool include_kernel = false;
-  size_t buffer_bytes = 0;  // of each ring; 0: the default
+  bool enable_on_exec = false;  // samples begin with the next program of the process
+  size_t buffer_bytes = 0;      // of each ring; 0: the default
   // Limit for all rings together, and for the table of software branch tracing; 0: none.
   size_t max_buffer_bytes = 0;
   // If not empty, only these threads are sampled, and not those that they start; sorted.

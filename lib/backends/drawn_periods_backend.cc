@@ -214,6 +214,7 @@ void DrawnPeriodsBackend::OpenFirstEvents() {
   CloseFirstEvents();
   if (first_period_ns_ == 0) return;
   perf_event_attr attr = plan_.events.front().variants.front().attr;
+  if (waits_for_exec_) attr.disabled = attr.enable_on_exec = 1;
   attr.freq = 0;
   attr.sample_period = FirstPeriods::Draw(first_period_ns_, &draw_);
   attr.mmap = attr.mmap2 = attr.comm = attr.task = attr.build_id = attr.ksymbol = 0;

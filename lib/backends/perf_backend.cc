@@ -92,7 +92,7 @@ Status PerfBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   bursts_.BeginRun(EventOfStacks(plan_));
   ibs_.clear();
   for (const PlannedEvent& planned : plan_.events) {
-    ibs_.emplace_back(planned.ibs_kind, cpu_.ibs_errata);
+    ibs_.emplace_back(planned.ibs_kind, cpu_.ibs_quirks);
   }
   totals_ = std::vector<Totals>(plan_.events.size());
   HBBP_ASSIGN_OR_RETURN(cpus_, ListOnlineCpus());
@@ -100,6 +100,7 @@ Status PerfBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   period_mode_ = config.period_mode;
   factor_ = 1;
   sampling_ns_ = 0;
+  waits_for_exec_ = config.enable_on_exec;
   HBBP_RETURN_IF_ERROR(CheckThreads(only_threads_, target_));
   HBBP_ASSIGN_OR_RETURN(std::vector<pid_t> threads, ListThreadsAmong(only_threads_, target_));
   per_thread_ =
@@ -197,6 +198,7 @@ Status PerfBackend::AttachThreadOnCpu(pid_t tid, int cpu) {
 
 Status PerfBackend::Open(const PlannedEvent::Variant& variant, size_t planned, pid_t tid, int cpu) {
   perf_event_attr attr = variant.attr;
+  if (waits_for_exec_) attr.disabled = attr.enable_on_exec = 1;
   if (!inherits_) attr.inherit = attr.inherit_thread = 0;
   UniqueFd fd(RawPerfEventOpen(attr, tid, cpu));
   if (!fd.valid()) {
@@ -383,7 +385,10 @@ class PerfBackend::RingRecords : public RecordVisitor {
   }
   void OnComm(const CommRecord& comm) override {
     if (!IsOwn(comm.pid)) return;
-    if (comm.is_exec) sink_.OnExec(comm.pid);
+    if (comm.is_exec) {
+      backend_.waits_for_exec_ = false;
+      sink_.OnExec(comm.pid);
+    }
     sink_.OnThreadName(comm.pid, comm.tid, comm.name);
   }
   void OnFork(const TaskRecord& fork) override {

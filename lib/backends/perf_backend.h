@@ -179,7 +179,8 @@ class PerfBackend : public Backend {
   SwitchCost switch_cost_;
   // Reports mappings and new threads if the events of samples follow only some threads.
   std::unique_ptr<PerfBackend> observer_;
-  bool inherits_ = true;  // the events that are opened
+  bool inherits_ = true;         // the events that are opened
+  bool waits_for_exec_ = false;  // likewise
   std::vector<Ring> rings_;
   std::map<uint64_t, Identity> identities_;  // by id
   bool has_new_threads_ = false;             // there were FORK records since AttachNewThreads

@@ -91,6 +91,13 @@ bool TracesBranches(hbbp_source_kind source) {
   return source == HBBP_SOURCE_SWBT || source == HBBP_SOURCE_EBS_AND_SWBT;
 }
 
+Status CheckEnableOnExec(const hbbp_session_options& options) {
+  const bool may_wait =
+      options.pid != 0 && !TracesBranches(options.source) && options.source != HBBP_SOURCE_EXTERNAL;
+  if (options.enable_on_exec <= (may_wait ? 1 : 0)) return OkStatus();
+  return OutOfRange("enable_on_exec", "0, or 1 with pid and perf events");
+}
+
 Status CheckNamedEvent(const hbbp_session_options& options) {
   if (*options.event_name == '\0') return OutOfRange("event_name", "a name, or NULL");
   if (options.event < HBBP_EVENT_AUTO || options.event > HBBP_EVENT_UOPS) {
@@ -193,6 +200,7 @@ Status CheckedConfig(const hbbp_session_options& options, BackendConfig* config)
                       "HBBP_SOURCE_SWBT; leave them 0");
   }
   HBBP_RETURN_IF_ERROR(CheckOptionsOfSource(options));
+  HBBP_RETURN_IF_ERROR(CheckEnableOnExec(options));
   if (options.keep_accesses != 0 || options.keep_values != 0) {
     const bool looks_ahead =
         TracesBranches(options.source) && options.trace_mode == HBBP_TRACE_LOOKAHEAD;
@@ -210,6 +218,7 @@ Status CheckedConfig(const hbbp_session_options& options, BackendConfig* config)
   config->expected_seconds = options.expected_seconds;
   config->imprecise = options.imprecise != 0;
   config->include_kernel = options.include_kernel != 0;
+  config->enable_on_exec = options.enable_on_exec != 0;
   config->buffer_bytes = options.buffer_bytes;
   config->trace_mode = static_cast<hbbp::TraceMode>(options.trace_mode);
   config->burst_branches = options.burst_branches;
@@ -275,7 +284,6 @@ HBBP_API hbbp_status hbbp_session_create(const hbbp_session_options* options,
     HBBP_RETURN_IF_ERROR(CheckSlice("hbbp_session_options", full.slice_ns));
     settings.slice_ns = full.slice_ns;
     HBBP_RETURN_IF_ERROR(ReadKeptDetail("hbbp_session_options", full.kept_burst_bytes, &settings));
-    HBBP_RETURN_IF_ERROR(CheckReserved("hbbp_session_options.reserved", full.reserved));
     HBBP_RETURN_IF_ERROR(CheckedConfig(full, &settings.backend));
     settings.kept_kinds = settings.backend.recorded_kinds;
     HBBP_RETURN_IF_ERROR(ReadHostOptions(full, &settings));

@@ -104,7 +104,7 @@ PerfRecordImport::EventImport& PerfRecordImport::WithSources(const PerfEvent& ev
   const bool has_ips = !has_branches || source.event != EventKind::kTakenBranches;
   if (state.has_unknown_periods) source.event = EventKind::kOther;
   if (has_ips) {
-    state.ibs = IbsSamples(IbsKindOf(event.name), IbsErrataOf(header_.cpu_id));
+    state.ibs = IbsSamples(IbsKindOf(event.name), IbsQuirksOf(header_.cpu_id));
     const bool is_ibs = state.ibs.kind() != IbsKind::kNone;
     source.kind = is_ibs ? SourceKind::kIbs : SourceKind::kEbs;
     if (!is_ibs) {
@@ -125,7 +125,7 @@ PerfRecordImport::EventImport& PerfRecordImport::WithSources(const PerfEvent& ev
 
 void PerfRecordImport::AddSource(const PerfEvent& event, const SourceRecord& source, IbsKind ibs) {
   EventImport& state = imports_[event.index];
-  state.ibs = IbsSamples(ibs, IbsErrataOf(header_.cpu_id));
+  state.ibs = IbsSamples(ibs, IbsQuirksOf(header_.cpu_id));
   state.bursts.BeginRun(source.event);
   (HasStreams(source.kind) ? state.lbr : state.ebs) = target_.add_source(source);
 }

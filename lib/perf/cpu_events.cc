@@ -165,7 +165,7 @@ CpuEvents FindCpuEvents(const CpuIdentity& cpu, const std::string& sysfs) {
   Add(core->taken_branches, of_all_cpus, &events.taken_branches);
   events.ibs_op_type = TypeOfPmu(sysfs + "/ibs_op").value_or(0);
   events.ibs_fetch_type = TypeOfPmu(sysfs + "/ibs_fetch").value_or(0);
-  events.ibs_errata = FindIbsErrata(cpu.family, cpu.model);
+  events.ibs_quirks = FindIbsQuirks(cpu.family, cpu.model);
   events.has_branch_sampling = ReadTextFile(sysfs + "/cpu/events/branch-brs").ok();
   return events;
 }

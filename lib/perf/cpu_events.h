@@ -42,7 +42,7 @@ struct CpuEvents {
   // These are types in perf_event_attr; 0: there is no such PMU.
   uint32_t ibs_op_type = 0;
   uint32_t ibs_fetch_type = 0;
-  IbsErrata ibs_errata = {};
+  IbsQuirks ibs_quirks = {};
 };
 
 // Returns the kernel's own events for a processor with no entry in the tables: "instructions", and

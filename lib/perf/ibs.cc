@@ -131,6 +131,16 @@ void ClearBeyondL1(IbsOp* op) {
   op->open_requests = 0;
 }
 
+void ClearReserved(uint8_t family, IbsOp* op) {
+  if (family == 0x10) op->ip_is_invalid = false;
+  if (family == 0x12 || family == 0x14) op->is_remote = op->hit_owned_line = false;
+  if (family == 0x14) {
+    op->hit_l1_dtlb_1g = op->hit_l2_dtlb_1g = false;
+    op->has_load_bank_conflict = op->has_store_bank_conflict = false;
+    op->is_forwarding_cancelled = false;
+  }
+}
+
 uint64_t PageBytes(uint64_t code) {
   constexpr uint64_t kPageBytes[] = {4 << 10, 2 << 20, 1 << 30, 0};
   return kPageBytes[code];
@@ -138,18 +148,22 @@ uint64_t PageBytes(uint64_t code) {
 
 }  // namespace
 
-IbsErrata IbsErrataOf(std::string_view cpu_id) {
-  constexpr std::string_view kZen3 = "AuthenticAMD,25,";
-  if (!cpu_id.starts_with(kZen3)) return {};
-  unsigned model = 0;
-  for (const char digit : cpu_id.substr(kZen3.size())) {
-    if (digit == ',') break;
-    model = 10 * model + static_cast<unsigned>(digit - '0');
+IbsQuirks IbsQuirksOf(std::string_view cpu_id) {
+  constexpr std::string_view kVendor = "AuthenticAMD";
+  if (!cpu_id.starts_with(kVendor)) return {};
+  unsigned numbers[3] = {};  // nothing, family, model
+  size_t at = 0;
+  for (const char character : cpu_id.substr(kVendor.size())) {
+    if (character != ',') {
+      numbers[at] = 10 * numbers[at] + static_cast<unsigned>(character - '0');
+    } else if (++at == 3) {
+      break;
+    }
   }
-  return FindIbsErrata(25, model);
+  return FindIbsQuirks(numbers[1], numbers[2]);
 }
 
-std::optional<IbsOp> DecodeIbsOp(std::span<const uint8_t> raw, ByteOrder order, IbsErrata errata) {
+std::optional<IbsOp> DecodeIbsOp(std::span<const uint8_t> raw, ByteOrder order, IbsQuirks quirks) {
   const RawRegisters registers = ReadRegisters(raw, order);
   if (registers.count < kOpRegisters) return std::nullopt;
   IbsOp op;
@@ -159,7 +173,8 @@ std::optional<IbsOp> DecodeIbsOp(std::span<const uint8_t> raw, ByteOrder order, 
   DecodeOpData(registers.values[2], &op);
   DecodeOpData2(registers.values[3], &op);
   DecodeOpData3(registers.values[4], &op);
-  if (errata.has_1293 && (op.is_software_prefetch || op.found_miss_underway)) ClearBeyondL1(&op);
+  ClearReserved(quirks.family, &op);
+  if (quirks.has_1293 && (op.is_software_prefetch || op.found_miss_underway)) ClearBeyondL1(&op);
   if (op.has_linear_address) op.linear_address = registers.values[5];
   if (op.has_physical_address) op.physical_address = registers.values[6];
   // The register keeps what an earlier op has left.

@@ -4,9 +4,7 @@
 // registers in the order of their numbers (IBS_OP_CTL, _RIP, _DATA, _DATA2, _DATA3, IBS_DC_LINADDR,
 // IBS_DC_PHYSADDR, then where there are, the branch target and IBS_OP_DATA4; IBS_FETCH_CTL,
 // _LINADDR, _PHYSADDR, then IC_IBS_EXTD_CTL). Fields are those of the Processor Programming
-// References for families 10h to 1Ah. Bits that a family reserves are decoded as on the others,
-// without a mask: what families 10h, 12h and 14h have in them was not tested
-// (docs/reference/hardware.md).
+// References for families 10h to 1Ah.
 #ifndef HBBP_LIB_PERF_IBS_H_
 #define HBBP_LIB_PERF_IBS_H_
 
@@ -20,23 +18,25 @@
 
 namespace hbbp {
 
-// IbsErrata says which registers of a processor are wrong, by AMD's revision guides.
-struct IbsErrata {
-  // 1293: of software prefetches, and of misses that found the line underway, what is said of
-  // anything beyond the L1 data cache is that of other ops.
+// IbsQuirks says what registers and bits of a processor do not mean what they mean on others.
+struct IbsQuirks {
+  // Erratum 1293 of AMD's revision guides: of software prefetches, and of misses that found the
+  // line underway, what is said of anything beyond the L1 data cache is that of other ops.
   bool has_1293 = false;
+  // Families 10h, 12h and 14h reserve bits that others have.
+  uint8_t family = 0;
 };
 
-constexpr IbsErrata FindIbsErrata(unsigned family, unsigned model) {
-  return {family == 0x19 && model < 0x10};
+constexpr IbsQuirks FindIbsQuirks(unsigned family, unsigned model) {
+  return {family == 0x19 && model < 0x10, static_cast<uint8_t>(family)};
 }
 // `cpu_id` is the processor as perf spells it: "AuthenticAMD,25,1,1", with or without the last.
-IbsErrata IbsErrataOf(std::string_view cpu_id);
+IbsQuirks IbsQuirksOf(std::string_view cpu_id);
 
 // `raw` is the raw data of a sample. Both return nothing if it is too short for the registers that
 // every family has.
 std::optional<IbsOp> DecodeIbsOp(std::span<const uint8_t> raw, ByteOrder order,
-                                 IbsErrata errata = {});
+                                 IbsQuirks quirks = {});
 std::optional<IbsFetch> DecodeIbsFetch(std::span<const uint8_t> raw, ByteOrder order);
 
 }  // namespace hbbp

@@ -34,7 +34,7 @@ void IbsSamples::Deliver(IpSample sample, std::span<const uint8_t> raw, ByteOrde
     if (address != 0) sample.ip = {address};
   };
   if (kind_ == IbsKind::kOp) {
-    if (const auto op = DecodeIbsOp(raw, order, errata_)) {
+    if (const auto op = DecodeIbsOp(raw, order, quirks_)) {
       AddValues(*op);
       if (!op->ip_is_invalid) move_to(op->ip);
       return sink->OnIbsOp(sample, *op);

@@ -35,7 +35,7 @@ IbsKinds IbsKindsOf(std::string_view names);
 class IbsSamples {
  public:
   IbsSamples() = default;
-  IbsSamples(IbsKind kind, IbsErrata errata) : kind_(kind), errata_(errata) {}
+  IbsSamples(IbsKind kind, IbsQuirks quirks) : kind_(kind), quirks_(quirks) {}
 
   IbsKind kind() const { return kind_; }
 
@@ -58,7 +58,7 @@ class IbsSamples {
   };
 
   IbsKind kind_ = IbsKind::kNone;
-  IbsErrata errata_;
+  IbsQuirks quirks_;
   std::array<Sum, kMaxEvents> sums_ = {};  // in the order of VisitIbsEvents
   uint64_t undecodable_ = 0;
 };

@@ -785,7 +785,8 @@ static void test_options(void) {
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "keep_accesses", keep_accesses = 1);
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "keep_values", keep_values = HBBP_VALUE_RDX);
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "keep_values", keep_values = HBBP_VALUE_R9 << 1);
-  CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "reserved", reserved = 1);
+  CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "enable_on_exec", enable_on_exec = 1);
+  CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "enable_on_exec", enable_on_exec = 2);
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "pid", pid = UINT64_MAX);
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "branch_period", branch_period = UINT64_MAX);
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "event", event = -1);

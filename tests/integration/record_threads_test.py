@@ -82,9 +82,9 @@ class RecordThreadsTest(record_support.RecordTest):
 
     @needs_root
     def test_what_the_end_of_a_thread_costs_is_not_noted(self):
-        """Of 600 ms there is one sample of 500 at most: more is missing than 5 %, but less than two periods."""
+        """Of 600 ms there are one or two samples of 500: sums are wrong by more than 5 %, but by less than two periods."""
         counted, sampled, listing = self.record_clock_of_all_code(program('ends'), 'return', 600)
-        self.assertGreater(counted - sampled, 0.05 * counted)
+        self.assertGreater(abs(counted - sampled), 0.05 * counted)
         self.assertNotIn('of what the event counted', listing)
 
     def test_the_own_thread_of_the_profiler_is_not_counted(self):

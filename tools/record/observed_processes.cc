@@ -46,10 +46,18 @@ bool HasEnded(pid_t pid) {
 
 }  // namespace
 
-Status ObservedProcesses::Add(pid_t pid) {
+Status ObservedProcesses::Add(pid_t pid) { return Start(pid, SessionOptionsOf(record_)); }
+
+Status ObservedProcesses::AddWaiting(pid_t child) {
+  hbbp_session_options options = SessionOptionsOf(record_);
+  // Bursts are so rare that the child has none until then.
+  options.enable_on_exec = TracesBranches(record_) ? 0 : 1;
+  return Start(child, options);
+}
+
+Status ObservedProcesses::Start(pid_t pid, hbbp_session_options options) {
   HBBP_ASSIGN_OR_RETURN(UniqueFd fd, OpenProcess(pid));
   if (TracesBranches(record_)) HBBP_RETURN_IF_ERROR(CheckLeakDetectionOfProcess(pid));
-  hbbp_session_options options = SessionOptionsOf(record_);
   options.pid = static_cast<uint64_t>(pid);
   HBBP_RETURN_IF_ERROR(CatchError([&] {
     hbbp::session session(options);

@@ -29,6 +29,8 @@ class ObservedProcesses {
 
   // Begins to observe a process. The first one is the root.
   Status Add(pid_t pid);
+  // The same with a child that waits for this before it executes the command.
+  Status AddWaiting(pid_t child);
   // Observes all processes of the group, also those that join it. The error is that of the first
   // process if none can be observed.
   Status AddGroup(Cgroup group);
@@ -53,6 +55,7 @@ class ObservedProcesses {
     hbbp::session session;
   };
 
+  Status Start(pid_t pid, hbbp_session_options options);
   std::vector<pid_t> FindNew();
   void AddFound(pid_t pid);
   void EndSession(pid_t pid, Process* process);

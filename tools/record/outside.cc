@@ -85,7 +85,7 @@ Status ObserveFromOutside(const RecordOptions& record, OutsideRun* run) {
   }
   std::vector<ProcessProfile> profiles;
   LaunchHooks hooks;
-  hooks.before_it_runs = [&](pid_t pid) { return observed.Add(pid); };
+  hooks.before_it_runs = [&](pid_t pid) { return observed.AddWaiting(pid); };
   // Whoever waits for a child by wait4 also takes the stops that the session waits for.
   if (record.duration_s > 0 || record.children || TracesBranches(record)) {
     hooks.while_it_runs = [&](pid_t pid) {

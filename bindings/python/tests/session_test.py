@@ -5,6 +5,7 @@ import gc
 import io
 import mmap
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -82,6 +83,20 @@ class SessionTest(unittest.TestCase):
             running.drain()
         with session() as other, self.assertRaisesRegex(hbbp.InvalidStateError, 'drained_by_host'):
             other.drain()
+
+    def test_samples_begin_at_an_exec(self):
+        child = subprocess.Popen(['sh', '-c', 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; read go; '
+                                  'exec "$0" -c "for i in range(10**7): pass"', sys.executable], stdin=subprocess.PIPE)
+        with session(pid=child.pid, enable_on_exec=True) as running:
+            child.communicate(b'go')
+        self.assertEqual(child.returncode, 0)
+        profile = running.profile()
+        self.assertGreater(profile.info().samples, 20)
+        names = {module.name for module in profile.modules()}
+        self.assertIn(os.path.basename(os.path.realpath(sys.executable)), names)
+        self.assertNotIn(os.path.basename(os.path.realpath('/bin/sh')), names)
+        with self.assertRaisesRegex(hbbp.InvalidArgumentError, 'enable_on_exec'):
+            session(enable_on_exec=True)
 
     def test_goes_on_after_a_stop(self):
         running = session()

@@ -1,8 +1,11 @@
 // Tests DrawnPeriodsBackend with the real kernel and its task clock. Collected keeps the samples of
-// a run, and Worker (cpu_worker.h) is a thread that uses as much CPU time as a test asks for.
+// a run, Worker (cpu_worker.h) is a thread that uses as much CPU time as a test asks for, and Child
+// a process that works before it executes a program.
 #include "backends/drawn_periods_backend.h"
 
+#include <signal.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,6 +22,7 @@
 #include "base/clock.h"
 #include "base/wakeup.h"
 #include "support/catch.h"
+#include "support/cpu_work.h"
 #include "support/cpu_worker.h"
 
 namespace hbbp {
@@ -229,6 +233,71 @@ TEST_CASE("brief threads that live at once keep their first samples when others 
   CHECK(seen_ns < spent_ns * 2);
   // Before Linux 6.12, a draw takes away what others wait for.
   if (LinuxVersionAtLeast(6, 12)) CHECK(seen_ns > spent_ns / 4);
+}
+
+// A child that works before it executes a program, and says when it does.
+class Child {
+ public:
+  Child() {
+    REQUIRE(::pipe(go_) == 0);
+    REQUIRE(::pipe(time_) == 0);
+    pid_ = ::fork();
+    REQUIRE(pid_ >= 0);
+    if (pid_ == 0) BecomeProgram();
+  }
+  ~Child() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+    for (const int fd : {go_[0], go_[1], time_[0], time_[1]}) ::close(fd);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  pid_t pid() const { return pid_; }
+
+  // Returns when the program was executed.
+  uint64_t Run() {
+    uint64_t exec_ns = 0;
+    REQUIRE(::write(go_[1], "g", 1) == 1);
+    REQUIRE(::read(time_[0], &exec_ns, sizeof(exec_ns)) == sizeof(exec_ns));
+    return exec_ns;
+  }
+
+ private:
+  [[noreturn]] void BecomeProgram() {
+    char go;
+    const bool may_go = ::read(go_[0], &go, 1) == 1;
+    Spin(30 * kMs);
+    const uint64_t exec_ns = ClockNs(CLOCK_MONOTONIC);
+    const bool was_said = ::write(time_[1], &exec_ns, sizeof(exec_ns)) == sizeof(exec_ns);
+    if (may_go && was_said) ::execl("/bin/sh", "sh", "-c", "while :; do :; done", nullptr);
+    ::_exit(127);
+  }
+
+  int go_[2], time_[2];
+  pid_t pid_ = -1;
+};
+
+TEST_CASE("samples begin at an exec if a process waits for that, and else before") {
+  for (const bool enable_on_exec : {true, false}) {
+    CAPTURE(enable_on_exec);
+    Child child;
+    BackendConfig config = ClockConfig(kMs);
+    config.pid = child.pid();
+    config.enable_on_exec = enable_on_exec;
+    DrawnPeriodsBackend backend(SourceKind::kEbs);
+    BackendChoice choice;
+    Collected collected;
+    HBBP_START_OR_SKIP(backend, config, 0, &choice);
+    const uint64_t exec_ns = child.Run();
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    Finish(&backend, &collected);
+    const auto before =
+        std::count_if(collected.samples.begin(), collected.samples.end(),
+                      [exec_ns](const IpSample& sample) { return sample.time_ns < exec_ns; });
+    CHECK((before == 0) == enable_on_exec);
+    CHECK(collected.samples.size() > static_cast<size_t>(before) + 5);
+  }
 }
 
 }  // namespace

@@ -231,7 +231,7 @@ bool Has(const std::vector<std::string>& lines, const std::string& part) {
   });
 }
 
-CpuIdentity Zen(unsigned family, unsigned model) { return {"AuthenticAMD", family, model}; }
+CpuIdentity Amd(unsigned family, unsigned model) { return {"AuthenticAMD", family, model}; }
 
 TEST_CASE("a session makes of recorded samples what an import of the recording makes") {
   for (const char* name : Recordings()) {
@@ -242,7 +242,7 @@ TEST_CASE("a session makes of recorded samples what an import of the recording m
     KeepData(&options.files);
     const auto imported = ImportRecording(*path, options);
     REQUIRE(imported.ok());
-    const ProfileData live = ProfileLive(SamplesOf(*path), Zen(0x19, 0x11), nullptr);
+    const ProfileData live = ProfileLive(SamplesOf(*path), Amd(0x19, 0x11), nullptr);
     CHECK(Describe(live) == Describe(*imported));
     CHECK(Has(Describe(live), "op op-samples 1 "));
   }
@@ -260,7 +260,7 @@ TEST_CASE("a session makes of recorded samples in a program's code what an impor
       plays.push_back(AtOwnAddresses(play, CodeAddress(), reinterpret_cast<uint64_t>(&plays)));
     }
   }
-  const CpuIdentity zen4 = Zen(0x19, 0x11);
+  const CpuIdentity zen4 = Amd(0x19, 0x11);
   const std::vector<std::string> live = Describe(ProfileLive(plays, zen4, &NodesOfMachine));
   CHECK(live == Describe(Import(MakeRecording(plays, zen4))));
   CHECK(Has(live, "op op-samples 10 "));
@@ -302,10 +302,11 @@ std::vector<IbsPlay> RandomSamples() {
   return plays;
 }
 
-TEST_CASE("a session makes of any samples what an import makes, by the errata of the processor") {
+TEST_CASE("a session makes of any samples what an import makes, by the quirks of the processor") {
   const std::vector<IbsPlay> plays = RandomSamples();
   std::vector<std::string> last;
-  for (const CpuIdentity& cpu : {Zen(0x19, 0x11), Zen(0x19, 0x01)}) {
+  for (const CpuIdentity& cpu :
+       {Amd(0x19, 0x11), Amd(0x19, 0x01), Amd(0x10, 4), Amd(0x12, 1), Amd(0x14, 1)}) {
     CAPTURE(cpu.model);
     const std::vector<std::string> live = Describe(ProfileLive(plays, cpu, &NodesOfMachine));
     CHECK(live == Describe(Import(MakeRecording(plays, cpu))));

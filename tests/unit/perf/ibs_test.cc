@@ -31,10 +31,10 @@ std::vector<uint8_t> Raw(uint32_t capabilities, const std::vector<uint64_t>& reg
 }
 
 IbsOp Op(uint64_t control, uint64_t data, uint64_t data2, uint64_t data3, uint32_t capabilities = 0,
-         IbsErrata errata = {}) {
+         IbsQuirks quirks = {}) {
   const auto op = DecodeIbsOp(
       Raw(capabilities, {control, 0x401000, data, data2, data3, 0x7000, 0x9000, 0x402000}),
-      ByteOrder::kNative, errata);
+      ByteOrder::kNative, quirks);
   REQUIRE(op);
   return *op;
 }
@@ -55,12 +55,12 @@ std::map<std::string, uint64_t> FindEvents(const Sample& sample) {
 }
 
 TEST_CASE("what erratum 1293 makes wrong is not known") {
-  CHECK(IbsErrataOf("AuthenticAMD,25,1,1").has_1293);
-  CHECK(IbsErrataOf("AuthenticAMD,25,15").has_1293);
-  CHECK(!IbsErrataOf("AuthenticAMD,25,17,1").has_1293);
-  CHECK(!IbsErrataOf("AuthenticAMD,23,1,1").has_1293);
-  CHECK(!IbsErrataOf("GenuineIntel,25,1,1").has_1293);
-  CHECK(!IbsErrataOf("").has_1293);
+  CHECK(IbsQuirksOf("AuthenticAMD,25,1,1").has_1293);
+  CHECK(IbsQuirksOf("AuthenticAMD,25,15").has_1293);
+  CHECK(!IbsQuirksOf("AuthenticAMD,25,17,1").has_1293);
+  CHECK(!IbsQuirksOf("AuthenticAMD,23,1,1").has_1293);
+  CHECK(!IbsQuirksOf("GenuineIntel,25,1,1").has_1293);
+  CHECK(!IbsQuirksOf("").has_1293);
 
   constexpr uint64_t kLoadMissed = 0x81, kL2Miss = 1 << 20, kUnderway = 1 << 16,
                      kPrefetch = 1 << 21, kRemoteDram = 0x13;
@@ -81,6 +81,46 @@ TEST_CASE("what erratum 1293 makes wrong is not known") {
   CHECK(IbsLevelOf(decoded(0, true)) == IbsLevel::kL2);
   CHECK(IbsLevelOf(decoded(kUnderway, false)) == IbsLevel::kL2);
   CHECK(IbsLevelOf(decoded(kL2Miss | kPrefetch, false)) == IbsLevel::kRemoteDram);
+}
+
+TEST_CASE("bits that a family reserves mean nothing") {
+  constexpr uint64_t kAll = UINT64_MAX;
+  const auto decoded = [](const char* cpu_id) {
+    return Op(0, kAll, kAll, kAll, 0, IbsQuirksOf(cpu_id));
+  };
+  const auto has_node = [](const IbsOp& op) { return op.is_remote || op.hit_owned_line; };
+  const auto has_conflicts = [](const IbsOp& op) {
+    return op.has_load_bank_conflict || op.has_store_bank_conflict || op.is_forwarding_cancelled;
+  };
+  const auto has_1g = [](const IbsOp& op) { return op.hit_l1_dtlb_1g || op.hit_l2_dtlb_1g; };
+  struct Family {
+    const char* cpu_id;
+    bool ip_is_invalid, has_node, has_conflicts, has_1g;
+  };
+  for (const Family& expected : {Family{"AuthenticAMD,16,4,2", false, true, true, true},
+                                 Family{"AuthenticAMD,18,1,0", true, false, true, true},
+                                 Family{"AuthenticAMD,20,1", true, false, false, false},
+                                 Family{"AuthenticAMD,21,2,0", true, true, true, true},
+                                 Family{"GenuineIntel,20,1,0", true, true, true, true},
+                                 Family{"AuthenticAMD", true, true, true, true}}) {
+    INFO(expected.cpu_id);
+    const IbsOp op = decoded(expected.cpu_id);
+    CHECK(op.ip_is_invalid == expected.ip_is_invalid);
+    CHECK(has_node(op) == expected.has_node);
+    CHECK(has_conflicts(op) == expected.has_conflicts);
+    CHECK(has_1g(op) == expected.has_1g);
+    // Their neighbours are those of all families.
+    CHECK(op.is_branch);
+    CHECK(op.is_fused_branch);
+    CHECK(op.data_source == static_cast<IbsDataSource>(7));
+    CHECK(op.hit_l1_dtlb_2m);
+    CHECK(op.hit_l2_dtlb_2m);
+    CHECK(op.is_misaligned);
+    CHECK(op.is_forwarded);
+    CHECK(op.is_write_combining);
+    CHECK(op.has_physical_address);
+    CHECK(op.missed_l2);
+  }
 }
 
 // Registers of real processors with their meaning, from the recordings' README.
@@ -239,11 +279,13 @@ TEST_CASE("bank conflicts and forwarding are those of loads and stores") {
 }
 
 TEST_CASE("data came from beyond the core only for loads that missed, and from one source") {
-  constexpr uint64_t kLoad = 1, kStore = 2, kMissedDc = 0x80, kRemote = 0x10, kOwned = 0x20;
+  constexpr uint64_t kLoad = 1, kStore = 2, kMissedDc = 0x80, kRemote = 0x10, kOwned = 0x20,
+                     kUncacheable = 1 << 14, kMissedL2 = 1 << 20, kPrefetch = 1 << 21;
+  constexpr uint32_t kL2IsKnown = 1u << 9;
   using Names = std::vector<std::string>;
-  const auto from = [](uint64_t data2, uint64_t data3) {
+  const auto from = [](uint64_t data2, uint64_t data3, uint32_t capabilities = 0) {
     Names names;
-    for (const auto& [event, value] : FindEvents(Op(0, 0, data2, data3))) {
+    for (const auto& [event, value] : FindEvents(Op(0, 0, data2, data3, capabilities))) {
       if (event.starts_with("op-nb-")) names.push_back(event.substr(6));
     }
     return names;
@@ -260,6 +302,30 @@ TEST_CASE("data came from beyond the core only for loads that missed, and from o
   CHECK(from(5, kLoad | kMissedDc) == Names{"remote", "remote-cache"});
   CHECK(from(7, kLoad | kMissedDc) == Names{"local", "local-other"});
   CHECK(from(7 | kRemote, kLoad | kMissedDc) == Names{"remote", "remote-other"});
+  CHECK(from(5 | kRemote, kLoad | kMissedDc) == Names{"remote", "remote-cache"});
+
+  // The register has what an earlier op left.
+  CHECK(from(3, kLoad | kMissedDc | kUncacheable).empty());
+  CHECK(from(7, kLoad | kMissedDc | kUncacheable) == Names{"local", "local-other"});
+  CHECK(from(3, kLoad | kMissedDc, kL2IsKnown).empty());
+  CHECK(from(3, kLoad | kMissedDc | kMissedL2, kL2IsKnown) == Names{"local", "local-dram"});
+
+  constexpr uint64_t kHundredCycles = uint64_t{100} << 32;
+  CHECK(from(3, kLoad | kMissedDc | kHundredCycles) ==
+        Names{"local", "local-cycles", "local-dram"});
+  CHECK(from(3, kLoad | kMissedDc | kHundredCycles | kPrefetch) == Names{"local", "local-dram"});
+}
+
+TEST_CASE("the latency of a load that missed is in its events, and that of no prefetch") {
+  constexpr uint64_t kLoad = 1, kStore = 2, kMissedDc = 0x80, kPrefetch = 1 << 21,
+                     kHundredCycles = uint64_t{100} << 32;
+  const auto cycles = [](uint64_t data3) {
+    return FindEvents(Op(0, 0, 3, data3 | kHundredCycles))["op-dc-load-miss-cycles"];
+  };
+  CHECK(cycles(kLoad | kMissedDc) == 100);
+  CHECK(cycles(kLoad) == 0);
+  CHECK(cycles(kStore | kMissedDc) == 0);
+  CHECK(cycles(kLoad | kMissedDc | kPrefetch) == 0);
 }
 
 TEST_CASE("a load has its data from one level of memory") {

@@ -687,7 +687,7 @@ class hbbp_session_options(Structure):
         ('keep_accesses', c_uint32),
         ('kept_burst_bytes', c_uint64),
         ('keep_values', c_uint32),
-        ('reserved', c_uint32),
+        ('enable_on_exec', c_uint32),
     ]
 
 

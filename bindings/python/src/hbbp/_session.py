@@ -61,7 +61,7 @@ class Session(Owner):
     keeps by longer periods. `kept_burst_bytes` are for whole bursts, which Analysis.export writes as
     'brstack', with `keep_accesses` for the addresses that they accessed, and with `keep_values` for
     values, by their names in productions: 'divisor', 'rdi', 'rsi', 'rdx', 'rcx', 'r8', 'r9'. With drained_by_host it starts no thread, and drain() must be called
-    again and again. Any thread may call its functions.
+    again and again. With enable_on_exec samples of process `pid` begin when it executes a program. Any thread may call its functions.
     """
 
     def __init__(self, source: Union[SourceKind, str] = SourceKind.AUTO, *,
@@ -76,7 +76,7 @@ class Session(Owner):
                  threads: Sequence[int] = (), max_overhead: float = 0.0,
                  max_memory: int = 0, drained_by_host: bool = False,
                  kept_burst_bytes: int = 0, keep_accesses: bool = False,
-                 keep_values: Sequence[str] = ()) -> None:
+                 keep_values: Sequence[str] = (), enable_on_exec: bool = False) -> None:
         self._log = None if log is None else log_function(log)  # it must live as long as the session
         self._sources: List[Callbacks] = []
         ids = numbers(ctypes.c_uint32, threads, 'threads') if threads else None
@@ -92,7 +92,7 @@ class Session(Owner):
             log_level=LogLevel.of(log_level), thread_count=len(threads), threads=ids,
             max_overhead=max_overhead, max_memory=max_memory, drained_by_host=drained_by_host,
             kept_burst_bytes=kept_burst_bytes, keep_accesses=keep_accesses,
-            keep_values=_value_bits(keep_values))
+            keep_values=_value_bits(keep_values), enable_on_exec=enable_on_exec)
         if self._log is not None:
             options.log = self._log
         self._handle = Handle('session', make('hbbp_session_create', _abi.hbbp_session,

@@ -3197,8 +3197,10 @@ pub struct hbbp_session_options {
     /// A sum of HBBP_VALUE\_\*: whole bursts have these values, too, for productions. With the same
     /// sources and options as keep_accesses
     pub keep_values: u32,
-    /// `uint32_t reserved` in C.
-    pub reserved: u32,
+    /// 1: samples begin when the process executes a program (exec), as for a child of the caller that
+    /// waits until then. Of another process (\`pid\`), and of the sources of perf events:
+    /// HBBP_SOURCE_EBS, \_LBR, \_IBS, \_PERF and \_AUTO
+    pub enable_on_exec: u32,
 }
 
 sized!(hbbp_session_options);

@@ -70,6 +70,13 @@ fn the_host_drains_a_session_without_a_thread() {
     assert_eq!(session.drain().unwrap_err().status(), Status::InvalidState);
 }
 
+#[test]
+fn samples_that_wait_for_an_exec_are_of_another_process() {
+    let error = ebs().enable_on_exec(true).create().unwrap_err();
+    assert_eq!(error.status(), Status::InvalidArgument);
+    assert!(error.to_string().contains("enable_on_exec"), "{error}");
+}
+
 /// Samples a clock, so that the worker reports longer periods.
 fn with_messages_of_the_worker() -> SessionOptions {
     SessionOptions::new()

@@ -60,7 +60,7 @@ declared! {
         hbbp_probe_row { struct_size, reserved, values, estimate, share, records }
         hbbp_probe_stream { struct_size, field_count, values, length, frequency, share }
         hbbp_probe_location { struct_size, module, path, address, function, name }
-        hbbp_session_options { struct_size, source, event, period_mode, period, frequency_hz, include_kernel, buffer_bytes, trace_mode, burst_branches, branch_period, expected_seconds, pid, event_name, event_type, event_config, ebs_method, imprecise, slice_ns, log, log_user_data, log_level, thread_count, threads, max_overhead, max_memory, allocator, drained_by_host, keep_accesses, kept_burst_bytes, keep_values, reserved }
+        hbbp_session_options { struct_size, source, event, period_mode, period, frequency_hz, include_kernel, buffer_bytes, trace_mode, burst_branches, branch_period, expected_seconds, pid, event_name, event_type, event_config, ebs_method, imprecise, slice_ns, log, log_user_data, log_level, thread_count, threads, max_overhead, max_memory, allocator, drained_by_host, keep_accesses, kept_burst_bytes, keep_values, enable_on_exec }
         hbbp_session_info { struct_size, running, samples, lost, throttled, duration_ns, dropped, cpu_ns, overhead_ns, recent_overhead, period_factor, period_changes, memory_bytes, peak_memory_bytes }
         hbbp_slice { struct_size, reserved, start_ns, end_ns, samples }
         hbbp_source_ops { struct_size, reserved, name, start, drain, stop, destroy }
