@@ -1,3 +1,5 @@
+// DecodeIbsOp and DecodeIbsFetch read the registers of a sample (ReadRegisters), decode one after
+// the other, and clear what means nothing on this processor.
 #include "perf/ibs.h"
 
 #include <array>

@@ -133,7 +133,7 @@ TEST_CASE("a hit that comes when it should is verified") {
 }
 
 // Real-time signals are not synchronous: the thread may be at the breakpoint again.
-TEST_CASE("a hit that comes a round of the loop late ends the burst, and is no disagreement") {
+TEST_CASE("a hit that comes a round of the loop late ends the burst, without a disagreement") {
   const Outcome outcome = Verification().Verify(true, 1);
   CHECK(outcome.at_sample == WalkEnd::kWaits);
   CHECK(outcome.at_hit == WalkEnd::kBurstEnds);
