@@ -112,6 +112,21 @@ class RecordAccuracyTest(record_support.RecordTest):
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=record_support.TIMEOUT_S)
         return truth
 
+    def merge_runs(self, count, record):
+        """Calls record() so often, merges the profiles into self.file, and returns them."""
+        runs = [self.directory / f'run{number}.data' for number in range(count)]
+        for run in runs:
+            record()
+            shutil.move(self.file, run)
+        merged = self.run_tool('merge', '-o', self.file, *runs)
+        self.assertEqual(merged.returncode, 0, merged)
+        return runs
+
+    def compare(self, profile, truth):
+        result = self.run_tool('compare', profile, '--truth', truth, '--format', 'json')
+        self.assertEqual(result.returncode, 0, result)
+        return json.loads(result.stdout)['total']
+
     def write_numbers(self, count):
         text = self.directory / 'text'
         text.write_text('\n'.join(str(i * i * i % 1000003) for i in range(count)))
@@ -124,23 +139,13 @@ class RecordAccuracyTest(record_support.RecordTest):
         truth = self.count_by_callgrind(*command)
         # The bursts of one run of half a second leave much to chance, which its intervals know; the model of time, which
         # is off by the same in all, they know less.
-        runs = [self.directory / f'run{number}.data' for number in range(20)]
-        for run in runs:
-            self.trace_by_clock(500_000, *command)
-            shutil.move(self.file, run)
-        merged = self.run_tool('merge', '-o', self.file, *runs)
-        self.assertEqual(merged.returncode, 0, merged)
-
-        def compare(file):
-            result = self.run_tool('compare', file, '--truth', truth, '--format', 'json')
-            self.assertEqual(result.returncode, 0, result)
-            return json.loads(result.stdout)['total']
-
+        runs = self.merge_runs(20, lambda: self.trace_by_clock(500_000, *command))
         # Bursts that weigh by their branches are at 17 % and 45 %.
-        total = compare(self.file)
+        total = self.compare(self.file, truth)
         self.assertLess(total['avg_weighted_error'], 0.12)
         self.assertLess(total['block_accuracy_error'], 0.28)
-        covering = [total['covering_intervals'] / total['intervals'] for total in map(compare, runs)]
+        totals = [self.compare(run, truth) for run in runs]
+        covering = [total['covering_intervals'] / total['intervals'] for total in totals]
         self.assertGreater(statistics.median(covering), 0.75, covering)
 
     def test_bzip2_against_callgrind(self):
@@ -148,12 +153,11 @@ class RecordAccuracyTest(record_support.RecordTest):
             self.skipTest('no valgrind or no bzip2')
         text = self.write_numbers(120_000)
         truth = self.count_by_callgrind('bzip2', '-kf', text)
-        self.record('bzip2', '-kf', text, period_ns=50_000)
-        result = self.run_tool('compare', self.file, '--truth', truth, '--format', 'json')
-        self.assertEqual(result.returncode, 0, result)
-        total = json.loads(result.stdout)['total']
+        # The skid of a clock is that of the machine; what one run leaves to chance is as much as its distance from the limit.
+        self.merge_runs(8, lambda: self.record('bzip2', '-kf', text, period_ns=50_000))
+        total = self.compare(self.file, truth)
         self.assertGreater(total['overlap'], 0.5)
-        self.assertLess(total['avg_weighted_error'], 1)
+        self.assertLess(total['avg_weighted_error'], 0.6)
 
 
 if __name__ == '__main__':

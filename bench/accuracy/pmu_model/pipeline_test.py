@@ -76,6 +76,23 @@ class PipelineTest(unittest.TestCase):
             run(TOOL, "import", "-o", profiles[-1], out / f"{method}.{i}.data")
         return profiles
 
+    def test_code_in_a_page_with_other_data_is_traced(self):
+        source, program = self.directory / "far.c", self.directory / "far"
+        # The page of the file that has .far has the end of .rodata before it.
+        source.write_text("const char text[] = \"constant\";\n"
+                          "__attribute__((section(\".far\"), noinline)) int far(int n) {\n"
+                          "  for (int i = 0; i < 1000; ++i) __asm__ volatile(\"\" : \"+r\"(n));\n"
+                          "  return n;\n"
+                          "}\n"
+                          "int main(int count, char **words) { return far(count) + text[count] + (words == 0) == 0; }\n")
+        run("cc", "-O1", "-static", "-no-pie", "-Wl,--section-start=.far=0x40022cb0", "-o", program, source)
+        truth = self.truth("far")
+        traced = run(MODEL, "--save-trace", self.directory / "far.trace", "--truth", truth, "-o",
+                     self.directory / "unused.data", "--", program)
+        self.assertNotIn("left out", traced.stderr)
+        counts = counts_of(truth)
+        self.assertEqual(max(counts.get(address, 0) for address in range(0x40022cb0, 0x40022d00)), 1000)
+
     def compare(self, kernel, profile, estimator="auto"):
         return json.loads(run(TOOL, "compare", profile, "--truth", self.truth(kernel),
                               "--estimator", estimator, "--format", "json").stdout)["total"]

@@ -1,10 +1,29 @@
 #include "pmu_model/process_code.h"
 
 #include <iterator>
+#include <optional>
 
 #include "image/process_maps.h"
+#include "image/segments.h"
 
 namespace hbbp::simulation {
+namespace {
+
+// Returns the address in the file of an offset that executable memory was mapped from. That is of a
+// whole page, of which the start may be in another segment.
+std::optional<ModuleAddress> AddressOfCode(const ElfImage& image, FileOffset offset) {
+  constexpr uint64_t kPageBytes = 4096;
+  for (const Segment& segment : image.LoadSegments()) {
+    const uint64_t size = segment.range.end - segment.range.start;
+    const uint64_t first = segment.offset.value / kPageBytes * kPageBytes;
+    const bool is_in = first <= offset.value && offset.value < segment.offset.value + size;
+    if (!segment.executable || !is_in) continue;
+    return ModuleAddress{segment.range.start.value - segment.offset.value + offset.value};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 void ProcessCode::ReadMappings() {
   const StatusOr<std::vector<Mapping>> mappings = ReadProcessMaps(pid_);
@@ -24,7 +43,7 @@ void ProcessCode::ReadMappings() {
         }
       }
       if (image->second != nullptr) {
-        if (const auto address = image->second->AddressOfOffset(mapping.offset)) {
+        if (const auto address = AddressOfCode(*image->second, mapping.offset)) {
           mapped.image = image->second;
           mapped.module.load_bias = mapping.start.value - address->value;
           const auto build_id = mapped.image->build_id();
