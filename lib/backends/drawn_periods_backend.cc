@@ -268,6 +268,7 @@ int DrawnPeriodsBackend::DrainIntervalMs() const {
 void DrawnPeriodsBackend::DrawFirstPeriods() {
   if (first_period_ns_ == 0) return;
   const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
+  if (waits_for_exec_) start_ns_ = now_ns;
   if (!HasBirths()) {
     // They cost the threads that last. The first thread may only wait for others.
     const bool is_over = first_periods_.HasSample(pid_) || now_ns - start_ns_ > kMaxFirstNs;

@@ -100,7 +100,8 @@ Status PerfBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   period_mode_ = config.period_mode;
   factor_ = 1;
   sampling_ns_ = 0;
-  waits_for_exec_ = config.enable_on_exec;
+  waits_for_exec_ = config.enable_on_exec && !has_executed_;
+  factor_after_exec_ = 0;
   HBBP_RETURN_IF_ERROR(CheckThreads(only_threads_, target_));
   HBBP_ASSIGN_OR_RETURN(std::vector<pid_t> threads, ListThreadsAmong(only_threads_, target_));
   per_thread_ =
@@ -248,6 +249,10 @@ void PerfBackend::Drain(EventSink* sink) {
   }
   RedrawPeriods();
   ReportLosses(sink);
+  if (factor_after_exec_ != 0 && !waits_for_exec_) {
+    // Without it, samples have the period that they report, which is shorter.
+    (void)SetPeriodFactor(std::exchange(factor_after_exec_, 0), sink);
+  }
 }
 
 void PerfBackend::ReportLosses(EventSink* sink) {
@@ -385,10 +390,7 @@ class PerfBackend::RingRecords : public RecordVisitor {
   }
   void OnComm(const CommRecord& comm) override {
     if (!IsOwn(comm.pid)) return;
-    if (comm.is_exec) {
-      backend_.waits_for_exec_ = false;
-      sink_.OnExec(comm.pid);
-    }
+    if (comm.is_exec) sink_.OnExec(comm.pid);
     sink_.OnThreadName(comm.pid, comm.tid, comm.name);
   }
   void OnFork(const TaskRecord& fork) override {
@@ -420,6 +422,8 @@ class PerfBackend::RingRecords : public RecordVisitor {
 };
 
 void PerfBackend::Deliver(int cpu, std::span<const uint8_t> record, EventSink* sink) {
+  // Until the exec, events write no record.
+  if (std::exchange(waits_for_exec_, false)) has_executed_ = true;
   if (RecordHeader(record).type == PERF_RECORD_SAMPLE) return DeliverSample(cpu, record, sink);
   RingRecords records(this, sink);
   (void)VisitRecord(record, kRecordFormat, &records);
@@ -494,6 +498,11 @@ void PerfBackend::ScaleAll(double factor) {
 // thread that it was opened for, and a clock would report the old period with its samples.
 Status PerfBackend::SetPeriodFactor(double factor, EventSink* sink) {
   Drain(sink);
+  if (waits_for_exec_) {
+    // Events that were disabled here would be enabled by the exec as well.
+    factor_after_exec_ = factor;
+    return OkStatus();
+  }
   std::erase_if(identities_,
                 [this](const auto& known) { return known.second.generation != generation_; });
   std::erase_if(deciding_events_,

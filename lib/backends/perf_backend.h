@@ -180,7 +180,9 @@ class PerfBackend : public Backend {
   // Reports mappings and new threads if the events of samples follow only some threads.
   std::unique_ptr<PerfBackend> observer_;
   bool inherits_ = true;         // the events that are opened
-  bool waits_for_exec_ = false;  // likewise
+  bool waits_for_exec_ = false;  // likewise: until then they are disabled
+  bool has_executed_ = false;    // in this run or an earlier one, as was waited for
+  double factor_after_exec_ = 0;
   std::vector<Ring> rings_;
   std::map<uint64_t, Identity> identities_;  // by id
   bool has_new_threads_ = false;             // there were FORK records since AttachNewThreads

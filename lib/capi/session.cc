@@ -296,7 +296,7 @@ HBBP_API hbbp_status hbbp_session_create(const hbbp_session_options* options,
     if (has_backend && backend == nullptr) {
       return MakeStatus(StatusCode::kUnsupported,
                         "software branch tracing is not in this library: link libhbbp, or take "
-                        "HBBP_SOURCE_PERF, which samples without it");
+                        "HBBP_SOURCE_PERF");
     }
     const bool may_trace = full.source == HBBP_SOURCE_AUTO || TracesBranches(full.source);
     *session =

@@ -75,7 +75,7 @@ StatusOr<EventCode> TakenBranchesOfThisCpu() {
   if (events.are_generic) {
     return MakeStatus(StatusCode::kNotFound,
                       "event taken-branches: its code is not known for this processor; give the "
-                      "code (rUUEE, of the unit mask and the event) or the vendor's name");
+                      "code (rUUEE: unit mask, event) or the vendor's name");
   }
   const PmuEvent& pmu = events.taken_branches.pmus.front();
   return EventCode{pmu.type, pmu.config};

@@ -1,9 +1,10 @@
-// DecodeIbsOp and DecodeIbsFetch read the registers of a sample (ReadRegisters), decode one after
-// the other, and clear what means nothing on this processor.
+// DecodeIbsOp and DecodeIbsFetch read the registers of a sample (ReadRegisters) and decode one
+// after the other. Of ops, what means nothing on this processor is cleared.
 #include "perf/ibs.h"
 
 #include <array>
 #include <cstddef>
+#include <cstdio>
 
 namespace hbbp {
 namespace {
@@ -150,19 +151,11 @@ uint64_t PageBytes(uint64_t code) {
 
 }  // namespace
 
-IbsQuirks IbsQuirksOf(std::string_view cpu_id) {
-  constexpr std::string_view kVendor = "AuthenticAMD";
-  if (!cpu_id.starts_with(kVendor)) return {};
-  unsigned numbers[3] = {};  // nothing, family, model
-  size_t at = 0;
-  for (const char character : cpu_id.substr(kVendor.size())) {
-    if (character != ',') {
-      numbers[at] = 10 * numbers[at] + static_cast<unsigned>(character - '0');
-    } else if (++at == 3) {
-      break;
-    }
-  }
-  return FindIbsQuirks(numbers[1], numbers[2]);
+IbsQuirks IbsQuirksOf(const std::string& cpu_id) {
+  unsigned family = 0;
+  unsigned model = 0;
+  const int read = std::sscanf(cpu_id.c_str(), "AuthenticAMD,%3u,%3u", &family, &model);
+  return read == 2 ? FindIbsQuirks(family, model) : IbsQuirks{};
 }
 
 std::optional<IbsOp> DecodeIbsOp(std::span<const uint8_t> raw, ByteOrder order, IbsQuirks quirks) {

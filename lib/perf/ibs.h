@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string_view>
+#include <string>
 
 #include "events/ibs_sample.h"
 #include "perf/byte_order.h"
@@ -31,7 +31,7 @@ constexpr IbsQuirks FindIbsQuirks(unsigned family, unsigned model) {
   return {family == 0x19 && model < 0x10, static_cast<uint8_t>(family)};
 }
 // `cpu_id` is the processor as perf spells it: "AuthenticAMD,25,1,1", with or without the last.
-IbsQuirks IbsQuirksOf(std::string_view cpu_id);
+IbsQuirks IbsQuirksOf(const std::string& cpu_id);
 
 // `raw` is the raw data of a sample. Both return nothing if it is too short for the registers that
 // every family has.

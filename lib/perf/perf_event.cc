@@ -103,8 +103,8 @@ Status CheckHappensInUserCode(uint32_t type, uint64_t config, const std::string&
     case PERF_COUNT_SW_BPF_OUTPUT:
     case kCgroupSwitches:
       return MakeStatus(StatusCode::kUnsupported,
-                        "event %s: it happens in the kernel only, so that none is found in user "
-                        "code; sample instruction pointers (EBS) of the kernel too (--kernel)",
+                        "event %s: it happens in the kernel only; sample instruction pointers "
+                        "(EBS) of the kernel too (--kernel)",
                         event_name.c_str());
     default:
       return OkStatus();

@@ -216,8 +216,8 @@ Status Feed::FeedRecords(std::span<const uint8_t> bytes, size_t* consumed) {
       summary_.AddProblem(fed_bytes_, rest.size(), "what was fed is not a record");
       (void)EndCall(std::move(lock));
       return MakeStatus(StatusCode::kBadFormat,
-                        "byte %zu of %zu: type %u, size %u is not a record, and where the next "
-                        "one begins is not known; what came before was taken: go on at a record",
+                        "byte %zu of %zu: type %u, size %u is not a record; what came before was "
+                        "taken: go on at a record",
                         *consumed, bytes.size(), header.type, header.size);
     }
     if (rest.size() < header.size) break;

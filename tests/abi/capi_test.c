@@ -786,7 +786,6 @@ static void test_options(void) {
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "keep_values", keep_values = HBBP_VALUE_RDX);
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "keep_values", keep_values = HBBP_VALUE_R9 << 1);
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "enable_on_exec", enable_on_exec = 1);
-  CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "enable_on_exec", enable_on_exec = 2);
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "pid", pid = UINT64_MAX);
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "branch_period", branch_period = UINT64_MAX);
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "event", event = -1);
@@ -852,6 +851,25 @@ static void test_options(void) {
   all.include_kernel = 1;
   all.buffer_bytes = 1u << 30;
   CHECK_OK(create(&all, &error));
+  const struct {
+    hbbp_source_kind source;
+    uint32_t enable_on_exec;
+    hbbp_status status;
+  } waiting[] = {{HBBP_SOURCE_EBS, 1, HBBP_OK},
+                 {HBBP_SOURCE_AUTO, 1, HBBP_OK},
+                 {HBBP_SOURCE_EBS, 2, HBBP_ERROR_INVALID_ARGUMENT},
+                 {HBBP_SOURCE_SWBT, 1, HBBP_ERROR_INVALID_ARGUMENT},
+                 {HBBP_SOURCE_EBS_AND_SWBT, 1, HBBP_ERROR_INVALID_ARGUMENT},
+                 {HBBP_SOURCE_EXTERNAL, 1, HBBP_ERROR_INVALID_ARGUMENT}};
+  for (size_t i = 0; i < sizeof(waiting) / sizeof(waiting[0]); ++i) {
+    HBBP_INIT(hbbp_session_options, options);
+    options.pid = (uint64_t)getpid();
+    options.source = waiting[i].source;
+    options.enable_on_exec = waiting[i].enable_on_exec;
+    hbbp_session *session = NULL;
+    CHECK(hbbp_session_create(&options, &session, NULL) == waiting[i].status);
+    hbbp_session_destroy(session);
+  }
 }
 
 /* Options as a program passes them that was compiled against another version of the library. */

@@ -53,6 +53,16 @@ class RecordOutsideTest(record_support.RecordTest):
         self.assertEqual([name for name in modules if os.path.basename(name) == 'hbbp'], [])
         self.assertEqual(len(modules), len(set(modules)), modules)
 
+    def test_the_child_is_not_sampled_before_it_executes_the_command(self):
+        # Until then it looks for the command in many directories.
+        path = ':'.join([f'/no/{number}' for number in range(10_000)] + [os.path.dirname(program('ends_static'))])
+        result = self.run_tool('record', '--outside', '--source', 'ebs', '-e', 'task-clock', '-c', 20_000, '-o', self.file,
+                               '--', 'ends_static', 'return', 50, env={**os.environ, 'PATH': path})
+        self.assertEqual(result.returncode, 0, result)
+        sampled = {os.path.basename(module['name']) for module in self.info()['modules'] if module['samples']}
+        self.assertLessEqual(sampled, {'ends_static', '[vdso]'})
+        self.assertIn('ends_static', sampled)
+
     def test_modules_of_branches_are_listed_once(self):
         result = self.run_tool('record', '--outside', '--source', 'swbt', '-c', 1_000_000, '-o', self.file, '--',
                                program('ends'), 'return', 300)

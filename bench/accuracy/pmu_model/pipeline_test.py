@@ -86,6 +86,10 @@ class PipelineTest(unittest.TestCase):
                           "}\n"
                           "int main(int count, char **words) { return far(count) + text[count] + (words == 0) == 0; }\n")
         run("cc", "-O1", "-static", "-no-pie", "-Wl,--section-start=.far=0x40022cb0", "-o", program, source)
+        segments = [line.split() for line in run("readelf", "-lW", program).stdout.splitlines() if " LOAD " in line]
+        page = next(int(words[1], 16) & -4096 for words in segments if int(words[2], 16) == 0x40022cb0)
+        self.assertTrue(any(int(words[1], 16) <= page < int(words[1], 16) + int(words[4], 16) and "E" not in words[6:-1]
+                            for words in segments), segments)
         truth = self.truth("far")
         traced = run(MODEL, "--save-trace", self.directory / "far.trace", "--truth", truth, "-o",
                      self.directory / "unused.data", "--", program)

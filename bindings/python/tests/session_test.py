@@ -85,7 +85,7 @@ class SessionTest(unittest.TestCase):
             other.drain()
 
     def test_samples_begin_at_an_exec(self):
-        child = subprocess.Popen(['sh', '-c', 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; read go; '
+        child = subprocess.Popen(['sh', '-c', 'read go; i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; '
                                   'exec "$0" -c "for i in range(10**7): pass"', sys.executable], stdin=subprocess.PIPE)
         with session(pid=child.pid, enable_on_exec=True) as running:
             child.communicate(b'go')

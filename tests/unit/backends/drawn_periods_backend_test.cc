@@ -235,6 +235,15 @@ TEST_CASE("brief threads that live at once keep their first samples when others 
   if (LinuxVersionAtLeast(6, 12)) CHECK(seen_ns > spent_ns / 4);
 }
 
+// Child executes this.
+TEST_CASE("threads that work for a minute", "[.]") {
+  std::vector<std::unique_ptr<Worker>> workers;
+  for (int i = 0; i < 2; ++i) {
+    workers.push_back(std::make_unique<Worker>());
+    workers.back()->Work(60'000 * kMs);
+  }
+}
+
 // A child that works before it executes a program, and says when it does.
 class Child {
  public:
@@ -263,6 +272,17 @@ class Child {
     return exec_ns;
   }
 
+  // Waits until it has had so much CPU time more, and drains the backend meanwhile.
+  void WaitForCpu(uint64_t cpu_ns, DrawnPeriodsBackend* backend, EventSink* sink) const {
+    clockid_t clock;
+    REQUIRE(::clock_getcpuclockid(pid_, &clock) == 0);
+    const uint64_t end_ns = ClockNs(clock) + cpu_ns;
+    while (ClockNs(clock) < end_ns) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      backend->Drain(sink);
+    }
+  }
+
  private:
   [[noreturn]] void BecomeProgram() {
     char go;
@@ -270,7 +290,9 @@ class Child {
     Spin(30 * kMs);
     const uint64_t exec_ns = ClockNs(CLOCK_MONOTONIC);
     const bool was_said = ::write(time_[1], &exec_ns, sizeof(exec_ns)) == sizeof(exec_ns);
-    if (may_go && was_said) ::execl("/bin/sh", "sh", "-c", "while :; do :; done", nullptr);
+    if (may_go && was_said) {
+      ::execl("/proc/self/exe", "test", "threads that work for a minute", nullptr);
+    }
     ::_exit(127);
   }
 
@@ -278,26 +300,88 @@ class Child {
   pid_t pid_ = -1;
 };
 
+BackendConfig WaitingFor(const Child& child, PeriodMode mode = PeriodMode::kFixed) {
+  BackendConfig config = ClockConfig(kMs, mode);
+  config.pid = child.pid();
+  config.enable_on_exec = true;
+  return config;
+}
+
+size_t SamplesBefore(uint64_t time_ns, const Collected& collected) {
+  return static_cast<size_t>(
+      std::count_if(collected.samples.begin(), collected.samples.end(),
+                    [time_ns](const IpSample& sample) { return sample.time_ns < time_ns; }));
+}
+
 TEST_CASE("samples begin at an exec if a process waits for that, and else before") {
   for (const bool enable_on_exec : {true, false}) {
     CAPTURE(enable_on_exec);
     Child child;
-    BackendConfig config = ClockConfig(kMs);
-    config.pid = child.pid();
+    BackendConfig config = WaitingFor(child);
     config.enable_on_exec = enable_on_exec;
     DrawnPeriodsBackend backend(SourceKind::kEbs);
     BackendChoice choice;
     Collected collected;
     HBBP_START_OR_SKIP(backend, config, 0, &choice);
     const uint64_t exec_ns = child.Run();
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    child.WaitForCpu(50 * kMs, &backend, &collected);
     Finish(&backend, &collected);
-    const auto before =
-        std::count_if(collected.samples.begin(), collected.samples.end(),
-                      [exec_ns](const IpSample& sample) { return sample.time_ns < exec_ns; });
+    const size_t before = SamplesBefore(exec_ns, collected);
     CHECK((before == 0) == enable_on_exec);
-    CHECK(collected.samples.size() > static_cast<size_t>(before) + 5);
+    CHECK(collected.samples.size() > before + 10);
   }
+}
+
+TEST_CASE("threads that a program starts after an exec have random periods, too") {
+  Child child;
+  DrawnPeriodsBackend backend(SourceKind::kEbs);
+  BackendChoice choice;
+  Collected collected;
+  HBBP_START_OR_SKIP(backend, WaitingFor(child, PeriodMode::kRandom), 0, &choice);
+  (void)child.Run();
+  child.WaitForCpu(300 * kMs, &backend, &collected);
+  Finish(&backend, &collected);
+  uint64_t periods = 0;
+  for (const IpSample& sample : collected.samples) {
+    if (sample.tid != static_cast<uint32_t>(child.pid())) periods += sample.period;
+  }
+  CHECK(periods > 150 * kMs);
+}
+
+TEST_CASE("a session that has seen an exec is started again and samples at once") {
+  Child child;
+  DrawnPeriodsBackend backend(SourceKind::kEbs);
+  BackendChoice choice;
+  Collected first, second;
+  HBBP_START_OR_SKIP(backend, WaitingFor(child), 0, &choice);
+  (void)child.Run();
+  child.WaitForCpu(30 * kMs, &backend, &first);
+  Finish(&backend, &first);
+  REQUIRE(backend.Start(WaitingFor(child), 0, &choice).ok());
+  child.WaitForCpu(30 * kMs, &backend, &second);
+  Finish(&backend, &second);
+  CHECK(first.samples.size() > 5);
+  CHECK(second.samples.size() > 5);
+}
+
+TEST_CASE(
+    "periods that are changed before an exec are changed when it comes, and samples begin then") {
+  Child child;
+  DrawnPeriodsBackend backend(SourceKind::kEbs);
+  BackendChoice choice;
+  Collected collected;
+  HBBP_START_OR_SKIP(backend, WaitingFor(child), 0, &choice);
+  REQUIRE(backend.SetPeriodFactor(4, &collected).ok());
+  const uint64_t exec_ns = child.Run();
+  child.WaitForCpu(100 * kMs, &backend, &collected);
+  Collected later;
+  child.WaitForCpu(100 * kMs, &backend, &later);
+  Finish(&backend, &later);
+  CHECK(SamplesBefore(exec_ns, collected) == 0);
+  CHECK(later.samples.size() > 10);
+  CHECK(later.samples.size() < 50);
+  CHECK(std::all_of(later.samples.begin(), later.samples.end(),
+                    [](const IpSample& sample) { return sample.period == 4 * kMs; }));
 }
 
 }  // namespace

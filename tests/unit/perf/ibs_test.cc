@@ -368,6 +368,11 @@ TEST_CASE("sources of data since Zen 4 have five bits") {
     CHECK((level == IbsLevel::kExtensionMemory) == (source == 8));
     CHECK((level == IbsLevel::kPeerMemory) == (source == 12));
     if (source > 12) CHECK(level == IbsLevel::kUnknown);
+    if (source == 0) continue;
+    for (const bool is_remote : {false, true}) {
+      op.is_remote = is_remote;
+      CHECK((IbsNodeOf(op) == IbsNode::kRemote) == (is_remote || source == 5));
+    }
   }
 }
 

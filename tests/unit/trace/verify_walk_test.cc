@@ -44,6 +44,7 @@ void WithContext(std::function<void(ucontext_t*)> body) {
 }
 
 struct Outcome {
+  bool is_refused;  // breakpoints cannot be set here
   WalkEnd at_sample, at_hit;
   uint64_t hits_elsewhere, registers_disagree, verified;
 };
@@ -93,6 +94,7 @@ class Verification {
       *context = interrupted;
     });
     recorder_.Finish(slot_);
+    outcome.is_refused = Count(Counter::kBreakpointRefused) + Count(Counter::kNoDebugRegister) != 0;
     outcome.hits_elsewhere = Count(Counter::kHitElsewhere);
     outcome.registers_disagree = Count(Counter::kRegistersDisagree);
     outcome.verified = Count(Counter::kVerified);
@@ -124,6 +126,7 @@ TEST_CASE("a hit that comes when it should is verified") {
   for (const bool hits_may_be_late : {false, true}) {
     CAPTURE(hits_may_be_late);
     const Outcome outcome = Verification().Verify(hits_may_be_late, 0);
+    if (outcome.is_refused) HBBP_SKIP("breakpoints cannot be set here");
     CHECK(outcome.at_sample == WalkEnd::kWaits);
     CHECK(outcome.at_hit == WalkEnd::kWaits);
     CHECK(outcome.verified == 1);
@@ -135,6 +138,7 @@ TEST_CASE("a hit that comes when it should is verified") {
 // Real-time signals are not synchronous: the thread may be at the breakpoint again.
 TEST_CASE("a hit that comes a round of the loop late ends the burst, without a disagreement") {
   const Outcome outcome = Verification().Verify(true, 1);
+  if (outcome.is_refused) HBBP_SKIP("breakpoints cannot be set here");
   CHECK(outcome.at_sample == WalkEnd::kWaits);
   CHECK(outcome.at_hit == WalkEnd::kBurstEnds);
   CHECK(outcome.hits_elsewhere == 1);
@@ -144,6 +148,7 @@ TEST_CASE("a hit that comes a round of the loop late ends the burst, without a d
 
 TEST_CASE("where hits are synchronous, other registers are a disagreement") {
   const Outcome outcome = Verification().Verify(false, 1);
+  if (outcome.is_refused) HBBP_SKIP("breakpoints cannot be set here");
   CHECK(outcome.at_sample == WalkEnd::kWaits);
   CHECK(outcome.registers_disagree == 1);
   CHECK(outcome.hits_elsewhere == 0);

@@ -3198,8 +3198,9 @@ pub struct hbbp_session_options {
     /// sources and options as keep_accesses
     pub keep_values: u32,
     /// 1: samples begin when the process executes a program (exec), as for a child of the caller that
-    /// waits until then. Of another process (\`pid\`), and of the sources of perf events:
-    /// HBBP_SOURCE_EBS, \_LBR, \_IBS, \_PERF and \_AUTO
+    /// waits until then; there are none if it has done so before, or never does. When the session is
+    /// started again, they begin at once. Of another process (\`pid\`), and of the sources of perf
+    /// events: HBBP_SOURCE_EBS, \_LBR, \_IBS, \_PERF and \_AUTO
     pub enable_on_exec: u32,
 }
 

@@ -151,7 +151,8 @@ impl SessionOptions {
         /// Keeps bursts with these values, for productions; needs what
         /// [`keep_accesses`](Self::keep_accesses) needs.
         keep_values(values: &[BurstValue]): raw.keep_values = values.iter().fold(0, |sum, value| sum | value.raw());
-        /// Begins to sample when the process of [`pid`](Self::pid) executes a program (exec).
+        /// Begins to sample when the process of [`pid`](Self::pid) executes a program (exec), by
+        /// perf events only: not with branch tracing or external sources.
         enable_on_exec(enable: bool): raw.enable_on_exec = enable.into();
         /// Starts no thread: [`Session::drain`] must be called again and again.
         drained_by_host(drained: bool): raw.drained_by_host = drained.into();
