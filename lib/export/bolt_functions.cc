@@ -124,8 +124,13 @@ void BoltFunctions::AddPlt(const ElfFile& file, const ElfImage& image) {
     for (uint64_t offset = 0; offset + size <= bytes; offset += size) {
       const ModuleAddress start{section.header.sh_addr + offset};
       std::string name = image.FunctionName(start);
-      if (!name.ends_with(kSuffix)) continue;
-      name.replace(name.size() - kSuffix.size(), kSuffix.size(), "@PLT");
+      if (name.ends_with(kSuffix)) {
+        name.replace(name.size() - kSuffix.size(), kSuffix.size(), "@PLT");
+      } else if (offset == 0) {
+        name = "__BOLT_PSEUDO_" + std::string(section.name);
+      } else {
+        continue;
+      }
       functions_.push_back({{start, start + size}, std::move(name)});
     }
   }

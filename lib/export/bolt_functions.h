@@ -4,6 +4,7 @@
 //   main                      a global symbol
 //   step/2                    a local symbol: the second one of that name, by address
 //   qsort@PLT                 a stub of a procedure linkage table
+//   __BOLT_PSEUDO_.plt        the head of such a table, which binds functions at their first calls
 //   __BOLT_FDE_FUNCat401136   code that only the unwind table describes, as in a stripped file
 //
 // Only the symbols of the file itself count, not those of a separate debug file: llvm-bolt does not

@@ -191,6 +191,32 @@ TEST_CASE("functions have the names that BOLT gives them") {
   CHECK(name(kStep) == "__BOLT_FDE_FUNCat" + Hex(OuterOffset(path) + kStep));
 }
 
+TEST_CASE("the head of a procedure linkage table has the name that BOLT gives it") {
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so"), source = path + ".s";
+  std::ofstream(source) << ".globl calls\n.type calls, @function\ncalls:\n call other@plt\n ret\n"
+                           ".size calls, .-calls\n";
+  const std::string build = "cc -shared -nostdlib -Wl,-z,lazy -o " + path + " " + source;
+  const std::string find = "readelf -SW " + path +
+                           " | sed -n 's/.* \\.plt  *PROGBITS  *\\([0-9a-f]*\\) .*/\\1/p' > " +
+                           path + ".address";
+  if (!RunCommand(build) || !RunCommand(find)) HBBP_SKIP("there is no compiler");
+  uint64_t start = 0;
+  std::ifstream(path + ".address") >> std::hex >> start;
+  REQUIRE(start != 0);
+  const auto image = ElfImage::Open(path);
+  REQUIRE(image.ok());
+  const auto functions = BoltFunctions::Create(**image, path);
+  REQUIRE(functions.ok());
+  const auto name = [&](uint64_t address) {
+    const BoltFunctions::Function* found = (*functions)->Find({address});
+    return found == nullptr ? std::string() : found->name;
+  };
+  CHECK(name(start) == "__BOLT_PSEUDO_.plt");
+  CHECK(name(start + 6) == "__BOLT_PSEUDO_.plt");
+  CHECK(name(start + 16) == "other@PLT");
+}
+
 TEST_CASE("without streams there are counts of blocks, but nothing for perf2bolt") {
   const TemporaryFolder directory;
   const std::string path = directory.File("lib.so");
