@@ -154,7 +154,7 @@ uint64_t PageBytes(uint64_t code) {
 IbsQuirks IbsQuirksOf(const std::string& cpu_id) {
   unsigned family = 0;
   unsigned model = 0;
-  const int read = std::sscanf(cpu_id.c_str(), "AuthenticAMD,%3u,%3u", &family, &model);
+  const int read = std::sscanf(cpu_id.c_str(), "AuthenticAMD,%2u,%3u", &family, &model);
   return read == 2 ? FindIbsQuirks(family, model) : IbsQuirks{};
 }
 

@@ -18,7 +18,7 @@
 
 namespace hbbp {
 
-// IbsQuirks says what registers and bits of a processor do not mean what they mean on others.
+// IbsQuirks says which registers and bits of a processor do not mean what they mean on others.
 struct IbsQuirks {
   // Erratum 1293 of AMD's revision guides: of software prefetches, and of misses that found the
   // line underway, what is said of anything beyond the L1 data cache is that of other ops.

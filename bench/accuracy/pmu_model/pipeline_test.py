@@ -78,7 +78,7 @@ class PipelineTest(unittest.TestCase):
 
     def test_code_in_a_page_with_other_data_is_traced(self):
         source, program = self.directory / "far.c", self.directory / "far"
-        # The page of the file that has .far has the end of .rodata before it.
+        # The page of the file that has .far has the end of another segment before it.
         source.write_text("const char text[] = \"constant\";\n"
                           "__attribute__((section(\".far\"), noinline)) int far(int n) {\n"
                           "  for (int i = 0; i < 1000; ++i) __asm__ volatile(\"\" : \"+r\"(n));\n"

@@ -3,6 +3,7 @@
 #include <iterator>
 #include <optional>
 
+#include "base/linux_constants.h"
 #include "image/process_maps.h"
 #include "image/segments.h"
 
@@ -12,7 +13,6 @@ namespace {
 // Returns the address in the file of an offset that executable memory was mapped from. That is of a
 // whole page, of which the start may be in another segment.
 std::optional<ModuleAddress> AddressOfCode(const ElfImage& image, FileOffset offset) {
-  constexpr uint64_t kPageBytes = 4096;
   for (const Segment& segment : image.LoadSegments()) {
     const uint64_t size = segment.range.end - segment.range.start;
     const uint64_t first = segment.offset.value / kPageBytes * kPageBytes;

@@ -101,6 +101,7 @@ TEST_CASE("bits that a family reserves mean nothing") {
                                  Family{"AuthenticAMD,18,1,0", true, false, true, true},
                                  Family{"AuthenticAMD,20,1", true, false, false, false},
                                  Family{"AuthenticAMD,21,2,0", true, true, true, true},
+                                 Family{"AuthenticAMD,272,1,0", true, true, true, true},
                                  Family{"GenuineIntel,20,1,0", true, true, true, true},
                                  Family{"AuthenticAMD", true, true, true, true}}) {
     INFO(expected.cpu_id);
