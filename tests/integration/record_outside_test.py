@@ -140,7 +140,8 @@ class RecordOutsideTest(record_support.RecordTest):
         process = self.worker(20_000)
         tool = subprocess.Popen([record_support.TOOL, *map(str, self.observe(process))],
                                 stderr=subprocess.PIPE, text=True)
-        time.sleep(0.7)
+        record_support.wait_until_caught(tool.pid, signal.SIGINT)
+        time.sleep(0.5)
         tool.send_signal(signal.SIGINT)
         _, err = tool.communicate(timeout=record_support.TIMEOUT_S)
         self.assertEqual(tool.returncode, 0, err)
@@ -243,7 +244,8 @@ class RecordOutsideTest(record_support.RecordTest):
         process = self.worker(60_000)
         tool = subprocess.Popen([record_support.TOOL, *map(str, self.trace(process, '-c', '1000000', '--burst', '65536'))],
                                 stderr=subprocess.DEVNULL, start_new_session=True)
-        time.sleep(0.5)
+        # By default the signal does nothing to a process that no shell could let go on.
+        record_support.wait_until_caught(tool.pid, signal.SIGTSTP)
         for _ in range(5):
             tool.send_signal(signal.SIGTSTP)
             self.wait_for_state(tool.pid, 'T')

@@ -53,6 +53,19 @@ def why_no_breakpoints():
     return f'no breakpoints here: {missing[0]["detail"]}' if missing else None
 
 
+def wait_until_caught(pid, number):
+    """Waits until the process handles the signal, which on a busy machine takes it long."""
+    deadline = time.monotonic() + TIMEOUT_S
+    while True:
+        with open(f'/proc/{pid}/status') as file:
+            masks = dict(line.split(':\t') for line in file.read().splitlines() if line.startswith('Sig'))
+        if any(int(masks[name], 16) >> (number - 1) & 1 for name in ('SigCgt', 'SigBlk')):
+            return
+        if time.monotonic() > deadline:
+            raise AssertionError(f'process {pid} does not handle {signal.Signals(number).name}')
+        time.sleep(0.01)
+
+
 def reported(output):
     """Returns {process or thread id: milliseconds of CPU time} from the output of helper programs."""
     numbers = [line.split() for line in output.splitlines()]

@@ -169,7 +169,7 @@ class RecordUndisturbedTest(record_support.RecordTest):
         for mode in ('lookahead', 'verify'):
             with self.subTest(mode):
                 tool = self.trace(process, '--mode', mode)
-                time.sleep(0.3)
+                record_support.wait_until_caught(tool.pid, signal.SIGINT)
                 self.assertEqual(self.reports_of_stops(process), untraced)
                 self.assert_all_threads_go_on()
                 tool.send_signal(signal.SIGINT)

@@ -70,6 +70,7 @@ class TopTest(record_support.RecordTest):
         process = self.start(program('two_loops'), 20 * ROUNDS)
         tool = subprocess.Popen([TOOL, 'top', '--pid', str(process.pid), '-d', '100'], stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, text=True)
+        record_support.wait_until_caught(tool.pid, signal.SIGINT)
         time.sleep(1)
         tool.send_signal(signal.SIGINT)
         out, err = tool.communicate(timeout=record_support.TIMEOUT_S)

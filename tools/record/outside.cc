@@ -43,7 +43,6 @@ void SuspendBySignal() {
 // Waits until `runs` is false, the time is over (0: there is no limit), or a signal arrives.
 void WaitWhile(const std::function<bool()>& runs, double duration_s, ObservedProcesses* observed) {
   const auto deadline = Clock::now() + std::chrono::duration<double>(duration_s);
-  SuspendBySignal();
   while (was_interrupted == 0 && runs()) {
     if (was_suspended != 0) {
       was_suspended = 0;
@@ -77,8 +76,10 @@ StatusOr<RunProfiles> Store(const RecordOptions& record, std::vector<ProcessProf
 Status ObserveFromOutside(const RecordOptions& record, OutsideRun* run) {
   ObservedProcesses observed(record);
   if (ObservesRunning(record)) {
-    HBBP_RETURN_IF_ERROR(AddAll(record, &observed));
+    // A process that SIGTSTP stops by default would hold the threads that it is about to add.
+    SuspendBySignal();
     EndBySignals();
+    HBBP_RETURN_IF_ERROR(AddAll(record, &observed));
     WaitWhile([&] { return observed.AnyRuns(); }, record.duration_s, &observed);
     HBBP_ASSIGN_OR_RETURN(run->stored, Store(record, observed.Finish()));
     return OkStatus();
@@ -89,6 +90,7 @@ Status ObserveFromOutside(const RecordOptions& record, OutsideRun* run) {
   // Whoever waits for a child by wait4 also takes the stops that the session waits for.
   if (record.duration_s > 0 || record.children || TracesBranches(record)) {
     hooks.while_it_runs = [&](pid_t pid) {
+      SuspendBySignal();
       WaitWhile([&] { return observed.IsRunning(pid); }, record.duration_s, &observed);
       profiles = observed.Finish();
     };
