@@ -1,6 +1,7 @@
 """Tests that the counts are those of the program."""
 import json
 import math
+import resource
 import shutil
 import statistics
 import subprocess
@@ -104,6 +105,21 @@ class RecordAccuracyTest(record_support.RecordTest):
                 for row in self.rows('mix', self.file, '--by', 'function')}
         both = rows['WithNewPages'] + rows['Without']
         self.assertAlmostEqual(rows['WithNewPages'] / both, 0.5, delta=0.2)
+
+    def test_new_pages_one_behind_the_other(self):
+        pages = 100_000
+        command = [program('new_pages'), str(pages), '1']
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        subprocess.run(command, check=True)
+        if (resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before) / pages < 2e-6:
+            self.skipTest('page faults take the time of the kernel alone')
+        self.trace_by_clock(500_000, *command)
+        # The look-ahead takes page faults from the program, which faults again where it stores.
+        source, = self.info()['sources']
+        self.assertLess(source['taken_branches'] / source['bursts'], 64)
+        rounds = max(row['instructions'] for row in self.rows('mix', self.file, '--by', 'address'))
+        self.assertGreater(rounds, pages * 0.4)
+        self.assertLess(rounds, pages * 2.5)
 
     def count_by_callgrind(self, *command):
         truth = self.directory / 'truth'

@@ -13,6 +13,9 @@ namespace hbbp::trace {
 namespace {
 
 constexpr uint64_t kUserEnd = uint64_t{1} << 56;
+// Copying a line of a page that the program has not used yet maps a page of zeros, and the store of
+// the program itself faults again. So the faults of a burst that fills new memory are few.
+constexpr uint64_t kMaxPageFaults = 8;
 
 constexpr uint64_t PageOf(uint64_t address) { return address & ~(kPageBytes - 1); }
 constexpr uint64_t LineOf(uint64_t address) { return (address / kLineBytes) % 64; }
@@ -230,7 +233,7 @@ Access OverlayMemory::PrepareWrite(uint64_t address, size_t size) {
         if (stops_at_code) return Access::kToCode;
         stored_to_code = true;
       }
-      if (line_count == kLines) return Access::kOverlayFull;
+      if (line_count == kLines || use.page_faults >= kMaxPageFaults) return Access::kOverlayFull;
       const uint64_t line_address = address - address % kLineBytes;
       const bool is_untimed = times_accesses && ((entry->special >> line) & 1) != 0;
       if (is_untimed) TimeAccess(entry, address, &use.store_miss_ticks);

@@ -12,7 +12,7 @@
 // the burst is there: so a line further on in each page is timed, too.
 //
 // Contract: async-signal-safe; one thread at a time uses it; it is in zeroed memory. When it is
-// full, accesses return kOverlayFull.
+// full, or had many page faults, stores return kOverlayFull.
 #ifndef HBBP_LIB_TRACE_INTERPRETER_OVERLAY_MEMORY_H_
 #define HBBP_LIB_TRACE_INTERPRETER_OVERLAY_MEMORY_H_
 

@@ -477,6 +477,30 @@ TEST_CASE("The overlay fills up") {
   CHECK(snippet.Run(10'000'000).reason == StopReason::kFull);
 }
 
+TEST_CASE(
+    "A burst that fills new pages ends after some of them, and one that reads them does not") {
+  constexpr uint64_t kPages = 64;
+  const FaultCatcher catcher;
+  const std::vector<uint8_t> memory((kPages + 1) * kPage);
+  // Each first access to a page takes as long as a page fault.
+  constexpr AccessTiming kAllFault = {.hit = 1, .min_miss = 0, .max_miss = 0};
+  const auto run = [&](uint8_t opcode) {
+    // loop: mov to or from [rdi]; add rdi, 4096; jmp loop
+    Snippet snippet({opcode, 0x07, 0x48, 0x81, 0xc7, 0, 0x10, 0, 0, 0xeb, 0xf5});
+    snippet.branches().resize(kPages);
+    snippet.fixture().code_cache()->SetAccessTiming(kAllFault);
+    snippet.state().gpr[kRdi] = Address(memory.data());
+    return snippet.Run(100000, true);
+  };
+  const RunResult stores = run(0x89);
+  CHECK(stores.reason == StopReason::kOverlayFull);
+  CHECK(stores.branches >= 4);
+  CHECK(stores.branches <= 16);
+  const RunResult loads = run(0x8b);
+  CHECK(loads.reason == StopReason::kFull);
+  CHECK(loads.branches == kPages);
+}
+
 TEST_CASE("String instructions repeat, overlap, go backward and are bounded") {
   // rep movsb; mov rcx, rdx; rep stosq; ret
   Snippet snippet({0xf3, 0xa4, 0x48, 0x89, 0xd1, 0xf3, 0x48, 0xab, 0xc3});
