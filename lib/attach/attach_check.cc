@@ -90,6 +90,10 @@ Status CheckAttach(pid_t pid) {
                       pid, tracer.c_str());
   }
   if (FindField(*status, "\nVmSize:").empty()) {
+    constexpr pid_t kKthreadd = 2;
+    if (pid != kKthreadd && FindField(*status, "\nPPid:") != std::to_string(kKthreadd)) {
+      return MakeStatus(StatusCode::kNotFound, "process %d ends just now", pid);
+    }
     return MakeStatus(StatusCode::kUnsupported,
                       "process %d is a thread of the kernel, which has no code of a user", pid);
   }

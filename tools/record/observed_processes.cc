@@ -136,7 +136,8 @@ std::vector<pid_t> ObservedProcesses::FindNew() {
 void ObservedProcesses::AddFound(pid_t pid) {
   if (pid == ::getpid()) return;
   const Status status = Add(pid);
-  if (status.ok() || refusals_.size() == kShownRefusals || HasEnded(pid)) return;
+  if (status.ok() || status.code() == StatusCode::kNotFound) return;
+  if (refusals_.size() == kShownRefusals || HasEnded(pid)) return;
   if (refusals_.insert(status.message()).second) {
     Note(kName, "process " + std::to_string(pid) + " is not observed: " + status.message());
   }

@@ -39,6 +39,7 @@ ProcessStatus ParseProcessStatus(std::string_view text) {
   ProcessStatus status;
   status.name = FindField(text, "Name:");
   status.process = ParseField<pid_t>(text, "Tgid:");
+  status.parent = ParseField<pid_t>(text, "PPid:");
   status.threads = ParseField<uint64_t>(text, "Threads:");
   status.has_memory = !FindField(text, "VmSize:").empty();
   const std::string_view state = FindField(text, "State:");
@@ -67,6 +68,10 @@ Status CheckHasUserCode(pid_t pid, const ProcessStatus& status) {
     return MakeStatus(StatusCode::kUnsupported, "process %d has ended (it is a zombie)", pid);
   }
   if (!status.has_memory && status.threads <= 1) {
+    constexpr pid_t kKthreadd = 2;
+    if (pid != kKthreadd && status.parent != kKthreadd) {
+      return MakeStatus(StatusCode::kNotFound, "process %d ends just now", pid);
+    }
     return MakeStatus(StatusCode::kUnsupported,
                       "process %d is a thread of the kernel, which has no code of a user", pid);
   }

@@ -17,7 +17,8 @@ namespace hbbp::tools {
 struct ProcessStatus {
   std::string name;
   pid_t process = 0;  // that the id is a thread of
-  char state = '?';   // as ps prints it: 'R', 'S', 'Z'
+  pid_t parent = 0;
+  char state = '?';  // as ps prints it: 'R', 'S', 'Z'
   uint64_t threads = 0;
   bool has_memory = false;  // threads of the kernel, and what has ended, have none
 };
