@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "attach/attach_check.h"
+#include "attach/page_faults.h"
 #include "backends/attach_choice.h"
 #include "backends/pair_backend.h"
 #include "backends/perf_backend_choice.h"
@@ -104,8 +105,13 @@ Status AttachBackend::Start(const BackendConfig& config, pid_t, BackendChoice* c
   draw_ = PeriodDraw::SeededByTime();
   limits_ = DefaultBurstLimits(mode_, BurstExtent::kEvents);
   if (config.burst_branches != 0) limits_ = {config.burst_branches, 0, 0};
-  weights_.Begin(BurstExtent::kEvents, limits_, MeasureProcessor(), tracer_->code_cache(),
+  ProcessorTiming processor = MeasureProcessor();
+  // The time of threads has all of it, and not only what a hypervisor takes.
+  processor.page_fault_ns = NsOfPageFault();
+  weights_.Begin(BurstExtent::kEvents, limits_, processor, tracer_->code_cache(),
                  config.max_buffer_bytes);
+  fault_time_.emplace([pid = pid_] { return CountPageFaults(pid); });
+  fault_time_->Begin(processor.page_fault_ns);
 
   // A backend that samples at the same time reports mappings, too.
   if (config.concurrent.empty()) ObserveMappings();
@@ -289,7 +295,7 @@ void AttachBackend::TakeBurst(ThreadStop* thread, pid_t tid, double period, Even
   BurstSample head;
   head.pid = static_cast<uint32_t>(pid_);
   head.tid = static_cast<uint32_t>(tid);
-  const TracedBurst burst = tracer_->Trace(*thread, limits_);
+  TracedBurst burst = tracer_->Trace(*thread, limits_);
   if (mode_ == TraceMode::kVerify) Verify(thread, burst);
   if (thread->IsInRestartableSequence()) {
     ++counts_["in-restartable-sequence"];
@@ -310,6 +316,9 @@ void AttachBackend::TakeBurst(ThreadStop* thread, pid_t tid, double period, Even
     statistics_.taken_branches += burst.branches.size();
   } else if (burst.cost.has_all_instructions) {
     ++counts_[NameOf(trace::Counter::kNoStream)];
+  }
+  if (burst.cost.begins_in_new_page && fault_time_->Explains(period)) {
+    ++burst.cost.memory_use.page_faults;
   }
   weights_.Deliver(head, period, {&segment, 1}, burst.cost, sink);
 }
@@ -332,6 +341,9 @@ void AttachBackend::LetLateThreadsGo() {
 void AttachBackend::DeliverStatistics(EventSink* sink) const {
   TraceStatistics statistics = statistics_;
   statistics.handler_ns = stopped_ns_;
+  if (fault_time_ && fault_time_->bursts() != 0) {
+    statistics.counters.emplace_back("at-page-fault", fault_time_->bursts());
+  }
   for (const auto& [name, count] : counts_) statistics.counters.emplace_back(name, count);
   sink->OnTraceStatistics(0, statistics);
 }

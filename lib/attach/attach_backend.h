@@ -31,6 +31,7 @@
 #include "attach/thread_times.h"
 #include "backends/backend.h"
 #include "backends/burst_weights.h"
+#include "backends/fault_time.h"
 #include "backends/mapping_watch.h"
 #include "backends/perf_backend.h"
 #include "events/period.h"
@@ -95,6 +96,7 @@ class AttachBackend : public Backend {
   std::unique_ptr<ProcessTracer> tracer_;
   std::optional<ThreadTimes> times_;
   BurstWeights weights_;
+  std::optional<FaultTime> fault_time_;
   // Threads that are to be let go when they stop, or to be waited for. Meanwhile no other thread is
   // stopped.
   std::list<ThreadStop> late_;

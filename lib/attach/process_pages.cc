@@ -1,9 +1,12 @@
 #include "attach/process_pages.h"
 
+#include <fcntl.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <span>
 
+#include "base/proc_path.h"
 #include "image/process_memory.h"
 
 namespace hbbp {
@@ -13,6 +16,9 @@ namespace {
 // one away.
 constexpr uint8_t kMinBursts = 2;
 constexpr uint8_t kMaxBursts = 3;
+
+constexpr uint64_t kPagesOfGroup = 64;
+constexpr uint64_t kIsPresent = uint64_t{1} << 63;  // in an entry of pagemap
 
 }  // namespace
 
@@ -33,6 +39,7 @@ void ProcessPages::Begin() {
     }
     slot.is_copied = slot.is_read = false;
   }
+  for (PageGroup& group : groups_) group.is_known = false;
   read_pages_ = copied_ahead_ = read_ahead_ = calls_ = 0;
   CopyAhead();
 }
@@ -57,7 +64,37 @@ void ProcessPages::CopyAhead() {
   if (copied_ahead_ < count) wanted[copied_ahead_]->bursts = 0;
 }
 
-bool ProcessPages::Copy(uint64_t page_address) {
+// Whether a page is new has to be asked for in front of the copy, behind which it is not.
+bool ProcessPages::TakeNew(uint64_t page_address) {
+  const uint64_t page = page_address / kPageBytes;
+  const uint64_t number = page / kPagesOfGroup;
+  PageGroup& group = groups_[number % kGroups];
+  if (!group.is_known || group.number != number) group = {number, true, FindNewPages(number)};
+  const uint64_t bit = uint64_t{1} << (page % kPagesOfGroup);
+  const bool is_new = (group.new_pages & bit) != 0;
+  group.new_pages &= ~bit;
+  return is_new;
+}
+
+// Another program of the process has another file. Where there is none, no page is known to be new.
+uint64_t ProcessPages::FindNewPages(uint64_t group) {
+  std::array<uint64_t, kPagesOfGroup> entries;
+  const auto offset = static_cast<off_t>(group * sizeof(entries));
+  ssize_t bytes = ::pread(pagemap_.get(), entries.data(), sizeof(entries), offset);
+  if (bytes <= 0 && !is_pagemap_refused_) {
+    pagemap_ = UniqueFd(::open(ProcPath(pid_, "pagemap").c_str(), O_RDONLY | O_CLOEXEC));
+    is_pagemap_refused_ = !pagemap_.valid();
+    bytes = ::pread(pagemap_.get(), entries.data(), sizeof(entries), offset);
+  }
+  uint64_t new_pages = 0;
+  for (size_t i = 0; bytes > 0 && i < static_cast<size_t>(bytes) / sizeof(entries[0]); ++i) {
+    if ((entries[i] & kIsPresent) == 0) new_pages |= uint64_t{1} << i;
+  }
+  return new_pages;
+}
+
+trace::PageCopy ProcessPages::Copy(uint64_t page_address) {
+  trace::PageCopy copied = trace::PageCopy::kUsed;
   Slot& slot = slots_[trace::MemoryReader::SlotOf(page_address)];
   if (slot.page != page_address) {
     slot = Slot();
@@ -66,14 +103,17 @@ bool ProcessPages::Copy(uint64_t page_address) {
   if (slot.is_copied) {
     if (!slot.is_read) ++read_ahead_;
   } else {
+    if (TakeNew(page_address)) copied = trace::PageCopy::kNew;
     ++calls_;
     const std::span to(CopyOf(page_address), kPageBytes);
-    if (ReadProcessMemory(pid_, RuntimeAddress{page_address}, to) != kPageBytes) return false;
+    if (ReadProcessMemory(pid_, RuntimeAddress{page_address}, to) != kPageBytes) {
+      return trace::PageCopy::kUnreadable;
+    }
     slot.is_copied = true;
   }
   if (!slot.is_read) ++read_pages_;
   slot.is_read = true;
-  return true;
+  return copied;
 }
 
 trace::MemoryReader ProcessPages::reader() {

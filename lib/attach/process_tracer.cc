@@ -71,6 +71,7 @@ bool ProcessTracer::MapMemory() {
   region_ = trace::NativeRegion::Create(kNativeRegionBytes);
   code_cache_ = trace::CodeCache::Create(kCodeCacheBytes, region_);
   if (code_cache_ == nullptr) return false;
+  code_cache_->SetAccessTiming({}, true);
   const size_t bytes = trace::LookAhead::Size();
   if (!memory_.Reserve(bytes) || !memory_.Use(bytes)) return false;
   look_ahead_ = trace::LookAhead::Create(memory_.start(), code_cache_);
@@ -122,6 +123,8 @@ TracedBurst ProcessTracer::Trace(const ThreadStop& thread, const BurstLimits& li
   burst.branches = {branches_.data(), count};
   burst.instructions = last_branch - first_branch;
   burst.decoded = look_ahead_->stats().decoded_instructions;
+  burst.cost.memory_use.page_faults = look_ahead_->stats().memory_use.page_faults;
+  burst.cost.begins_in_new_page = look_ahead_->stats().begins_in_new_page;
   burst.cost.has_all_instructions = has_all();
   const bool is_full = count == limits.branches || has_all() || IsLimit(burst.end);
   burst.cost.is_cut = !is_full;

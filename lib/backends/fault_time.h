@@ -13,7 +13,7 @@
 // Assumption: a page of zeros is new. Of a page of a file, or a copy after a fork, it is not known
 // that it is new: code around such faults gets too much. A program that reads zeros again and again
 // breaks it the other way, and its code would get too little: so no more bursts begin at page
-// faults than those that the process has had can explain twice.
+// faults than those that the process has had can explain.
 #ifndef HBBP_LIB_BACKENDS_FAULT_TIME_H_
 #define HBBP_LIB_BACKENDS_FAULT_TIME_H_
 
@@ -31,8 +31,8 @@ class FaultTime {
   explicit FaultTime(std::function<uint64_t()> count_page_faults = &CountPageFaults)
       : count_page_faults_(std::move(count_page_faults)) {}
 
-  // `page_fault_ns` as in ProcessorTiming.
-  void Begin(double page_fault_ns);
+  // Of how much time a page fault can be the reason; 0: of none.
+  void Begin(double max_page_fault_ns);
 
   // Returns whether a burst whose first instruction accesses a page of zeros, and that stands for
   // so many ns, begins at a page fault.
@@ -43,7 +43,7 @@ class FaultTime {
 
  private:
   std::function<uint64_t()> count_page_faults_;
-  double page_fault_ns_ = 0;
+  double max_page_fault_ns_ = 0;
   uint64_t faults_ = 0;        // by the last count
   double unexplained_ns_ = 0;  // of page faults; below 0 if the last burst stood for more
   uint64_t bursts_ = 0;

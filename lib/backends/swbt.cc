@@ -421,7 +421,9 @@ void SwbtBackend::PrepareWeights(const BackendConfig& config) {
   const uint64_t limit = config.max_buffer_bytes;
   const uint64_t left = limit == 0 ? 0 : limit - std::min(limit - 1, of_observer);
   weights_.Begin(burst_extent_, burst_limits_, processor, code_cache, left);
-  fault_time_.Begin(processor ? processor->page_fault_ns : 0);
+  // What a page fault takes is not known better.
+  constexpr double kMaxTimesPageFault = 2;
+  fault_time_.Begin(processor ? kMaxTimesPageFault * processor->page_fault_ns : 0);
 }
 
 // Chooses the best sampler that options and machine allow, and describes it in method_.

@@ -226,6 +226,17 @@ class RecordOutsideTest(record_support.RecordTest):
         self.assertGreater(shares['FirstPhase'], 0.6, shares)
         self.assertLess(shares['FirstPhase'], 0.9, shares)
 
+    def test_time_of_page_faults_is_not_that_of_code(self):
+        """Where a fault takes 10 us, a loop with one each seven instructions would have 20,000 times as many."""
+        pages = 50_000
+        result = self.run_tool('record', '--outside', '--source', 'swbt', '-c', 1_000_000, '-o', self.file, '--',
+                               program('new_pages'), pages, 1)
+        self.assertEqual(result.returncode, 0, result)
+        if not os.access('/proc/self/pagemap', os.R_OK):
+            self.skipTest('no /proc/self/pagemap')
+        rounds = max(row['instructions'] for row in self.rows('mix', self.file, '--by', 'address'))
+        self.assertLess(rounds, 20 * pages)
+
     def test_steps_are_not_seen(self):
         for what in ('ignores', 'looks'):
             with self.subTest(what):

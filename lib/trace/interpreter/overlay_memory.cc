@@ -65,7 +65,7 @@ void OverlayMemory::Reset(const MemoryReader& memory_reader, bool catches_faults
   timing = code_cache->access_timing();
   times_accesses = is_read_in_place && catches_faults && timing.hit != 0;
   use = MemoryUse();
-  asks_for_operand = times_accesses && code_cache->counts_page_faults();
+  asks_for_operand = (times_accesses || !is_read_in_place) && code_cache->counts_page_faults();
   first_operand = 0;
   stops_at_code = true;
   stored_to_code = false;
@@ -122,8 +122,10 @@ OverlayMemory::PageEntry* OverlayMemory::EnterPage(uint64_t address) {
     if (!IsReadable(address)) return nullptr;
   }
   entry->tag = 0;
-  if (!is_read_in_place && !reader.copy(reader.program, page_address)) {
-    return nullptr;
+  if (!is_read_in_place) {
+    const PageCopy copied = reader.copy(reader.program, page_address);
+    if (copied == PageCopy::kUnreadable) return nullptr;
+    if (copied == PageCopy::kNew) CountPageFault(page_address);
   }
   if (keeps_pages) entry->tag = page_address | epoch;
   const unsigned slot = MemoryReader::SlotOf(address);
@@ -133,6 +135,11 @@ OverlayMemory::PageEntry* OverlayMemory::EnterPage(uint64_t address) {
   const bool are_all_special = times_accesses || !is_read_in_place;
   entry->special = are_all_special ? ~uint64_t{0} : entry->dirty;
   return entry;
+}
+
+void OverlayMemory::CountPageFault(uint64_t page_address) {
+  ++use.page_faults;
+  if (PageOf(first_operand) == page_address) first_operand = 0;
 }
 
 // Nothing else is loaded between the readings of the counter. Returns false if the load was not
@@ -166,10 +173,7 @@ void OverlayMemory::TimeAccess(PageEntry* entry, uint64_t address, uint64_t* mis
   const uint64_t max_miss = uint64_t{timing.hit} + timing.max_miss;
   const bool is_miss = ticks >= min_miss + 3 * page_walk && ticks <= max_miss;
   if (is_miss) *miss_ticks += ticks - timing.hit - page_walk;
-  if (is_first_of_page && ticks > max_miss) {
-    ++use.page_faults;
-    if (PageOf(address) == PageOf(first_operand)) first_operand = 0;
-  }
+  if (is_first_of_page && ticks > max_miss) CountPageFault(PageOf(address));
   const unsigned slot = MemoryReader::SlotOf(address);
   uint64_t& far = far_pages[slot / 64];
   const uint64_t bit = uint64_t{1} << (slot % 64);

@@ -219,6 +219,8 @@ struct OverlayMemory {
   PageEntry* EnterPage(uint64_t address);
 
  private:
+  // The program has it, too.
+  void CountPageFault(uint64_t page_address);
   void TimeAccess(PageEntry* entry, uint64_t address, uint64_t* miss_ticks);
   bool TimeLoad(uint64_t address, uint64_t* ticks);
   uint8_t* InCopy(uint64_t address) const { return page_copies + MemoryReader::OffsetOf(address); }

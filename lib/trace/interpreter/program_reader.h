@@ -15,6 +15,12 @@
 
 namespace hbbp::trace {
 
+enum class PageCopy : uint8_t {
+  kUnreadable,
+  kUsed,
+  kNew,  // the program has a page fault when it accesses it
+};
+
 // Without a function, the memory is that of this process.
 struct MemoryReader {
   static constexpr unsigned kPages = 256;
@@ -32,8 +38,8 @@ struct MemoryReader {
   }
 
   void* program = nullptr;
-  // Copies a page to its slot. Returns false if it cannot be read.
-  bool (*copy)(void* program, uint64_t page_address) = nullptr;
+  // Copies a page to its slot.
+  PageCopy (*copy)(void* program, uint64_t page_address) = nullptr;
   // Memory of kPagesBytes, where pages are kept for the length of a burst.
   uint8_t* pages = nullptr;
 };

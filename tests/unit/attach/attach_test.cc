@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "attach/attach_check.h"
+#include "attach/page_faults.h"
 #include "attach/process_pages.h"
 #include "attach/process_tracer.h"
 #include "attach/thread_stop.h"
@@ -98,7 +99,7 @@ class Pages {
   uint8_t ReadBy(ProcessPages* reader, size_t page) const {
     const trace::MemoryReader memory = reader->reader();
     const auto address = reinterpret_cast<uint64_t>(PageAt(page));
-    if (!memory.copy(memory.program, address)) return 0;
+    if (memory.copy(memory.program, address) == trace::PageCopy::kUnreadable) return 0;
     return memory.pages[trace::MemoryReader::OffsetOf(address + kPageBytes - 1)];
   }
 
@@ -244,11 +245,51 @@ TEST_CASE("pages that share a slot are both read") {
   for (int i = 0; i < 3; ++i) {
     pages.Begin();
     for (const size_t offset : {size_t{0}, other}) {
-      REQUIRE(reader.copy(reader.program, start + offset));
+      REQUIRE(reader.copy(reader.program, start + offset) == trace::PageCopy::kUsed);
       CHECK(reader.pages[trace::MemoryReader::OffsetOf(start + offset)] == (offset == 0 ? 1 : 2));
     }
   }
   ::munmap(memory, kBytes);
+}
+
+TEST_CASE("a page is new for as long as nothing has accessed it") {
+  constexpr size_t kCount = 200;
+  void* const memory = ::mmap(nullptr, kCount * kPageBytes, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(memory != MAP_FAILED);
+  (void)::madvise(memory, kCount * kPageBytes, MADV_NOHUGEPAGE);
+  auto* const bytes = static_cast<uint8_t*>(memory);
+  for (size_t page = 0; page < kCount; page += 2) bytes[page * kPageBytes] = 1;
+  ProcessPages pages(::getpid());
+  const trace::MemoryReader reader = pages.reader();
+  const auto copy = [&](size_t page) {
+    return reader.copy(reader.program, reinterpret_cast<uint64_t>(bytes) + page * kPageBytes);
+  };
+  pages.Begin();
+  if (copy(1) != trace::PageCopy::kNew) HBBP_SKIP("/proc/self/pagemap does not show pages");
+  CHECK(copy(1) == trace::PageCopy::kUsed);
+  for (size_t page = 2; page < kCount; ++page) {
+    CHECK(copy(page) == (page % 2 == 0 ? trace::PageCopy::kUsed : trace::PageCopy::kNew));
+  }
+  pages.Begin();
+  for (size_t page = 0; page < kCount; ++page) CHECK(copy(page) == trace::PageCopy::kUsed);
+  ::munmap(memory, kCount * kPageBytes);
+}
+
+TEST_CASE("page faults are counted and measured") {
+  constexpr size_t kCount = 100;
+  const uint64_t before = CountPageFaults(::getpid());
+  CHECK(before > 0);
+  void* const memory = ::mmap(nullptr, kCount * kPageBytes, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(memory != MAP_FAILED);
+  (void)::madvise(memory, kCount * kPageBytes, MADV_NOHUGEPAGE);
+  for (size_t i = 0; i < kCount; ++i) static_cast<volatile uint8_t*>(memory)[i * kPageBytes] = 1;
+  ::munmap(memory, kCount * kPageBytes);
+  CHECK(CountPageFaults(::getpid()) >= before + kCount / 2);
+  CHECK(CountPageFaults(INT32_MAX) == 0);
+  CHECK(NsOfPageFault() > 20);
+  CHECK(NsOfPageFault() < 1e7);
 }
 
 TEST_CASE("a traced burst is what the process then executes") {

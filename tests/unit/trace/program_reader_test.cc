@@ -105,12 +105,12 @@ class StoppedChild {
     return *static_cast<const StoppedChild*>(child);
   }
 
-  static bool Copy(void* child, uint64_t page_address) {
+  static PageCopy Copy(void* child, uint64_t page_address) {
     auto* const to = static_cast<StoppedChild*>(child)->pages_.data();
     const iovec local = {to + MemoryReader::OffsetOf(page_address), kPage};
     const iovec remote = {reinterpret_cast<void*>(page_address), kPage};
-    return ::process_vm_readv(At(child).pid_, &local, 1, &remote, 1, 0) ==
-           static_cast<ssize_t>(kPage);
+    const ssize_t copied = ::process_vm_readv(At(child).pid_, &local, 1, &remote, 1, 0);
+    return copied == static_cast<ssize_t>(kPage) ? PageCopy::kUsed : PageCopy::kUnreadable;
   }
 
   static void LoadGeneral(const void* child, MachineState* state) {
@@ -212,6 +212,30 @@ TEST_CASE("what only this process has is not taken for memory of another one") {
     CHECK(result.branches == 0);
   }
   unmap();
+}
+
+TEST_CASE("a burst has the page faults that another process will have") {
+  static uint64_t page[2 * kPage / sizeof(uint64_t)];
+  g_page = page;
+  StoppedChild child([] {}, &ReadPage);
+  if (!child.is_stopped()) HBBP_SKIP("ptrace is refused");
+  // All pages but those of the code are new.
+  MemoryReader memory = child.memory();
+  memory.copy = [](void* of_child, uint64_t page_address) {
+    const PageCopy copied =
+        static_cast<StoppedChild*>(of_child)->memory().copy(of_child, page_address);
+    const bool is_code = page_address == reinterpret_cast<uint64_t>(&ReadPage) / kPage * kPage;
+    return copied == PageCopy::kUsed && !is_code ? PageCopy::kNew : copied;
+  };
+  LookAheadFixture fixture;
+  TakenBranch branch;
+  const auto count = [&](const MemoryReader& reader) {
+    fixture.look_ahead()->Begin(child.registers(), reader);
+    (void)fixture.look_ahead()->Run(&branch, 1, 100);
+    return fixture.look_ahead()->stats().memory_use.page_faults;
+  };
+  CHECK(count(child.memory()) == 0);
+  CHECK(count(memory) > 0);
 }
 
 }  // namespace hbbp::trace
