@@ -18,6 +18,7 @@
 #include "backends/perf_backend_choice.h"
 #include "backends/processor_timing.h"
 #include "base/clock.h"
+#include "base/proc_stat.h"
 
 namespace hbbp {
 namespace {
@@ -107,10 +108,13 @@ Status AttachBackend::Start(const BackendConfig& config, pid_t, BackendChoice* c
   if (config.burst_branches != 0) limits_ = {config.burst_branches, 0, 0};
   ProcessorTiming processor = MeasureProcessor();
   // The time of threads has all of it, and not only what a hypervisor takes.
-  processor.page_fault_ns = NsOfPageFault();
+  processor.page_fault_ns = MeasurePageFaultNs();
   weights_.Begin(BurstExtent::kEvents, limits_, processor, tracer_->code_cache(),
                  config.max_buffer_bytes);
-  fault_time_.emplace([pid = pid_] { return CountPageFaults(pid); });
+  fault_time_.emplace([pid = pid_] {
+    const std::optional<ProcStat> stat = ReadProcStat(pid);
+    return stat ? stat->page_faults : 0;
+  });
   fault_time_->Begin(processor.page_fault_ns);
 
   // A backend that samples at the same time reports mappings, too.
@@ -317,6 +321,7 @@ void AttachBackend::TakeBurst(ThreadStop* thread, pid_t tid, double period, Even
   } else if (burst.cost.has_all_instructions) {
     ++counts_[NameOf(trace::Counter::kNoStream)];
   }
+  if (burst.is_pagemap_refused) ++counts_["pagemap-refused"];
   if (burst.cost.begins_in_new_page && fault_time_->Explains(period)) {
     ++burst.cost.memory_use.page_faults;
   }

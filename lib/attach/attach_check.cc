@@ -8,10 +8,12 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 
 #include "base/files.h"
 #include "base/proc_path.h"
+#include "base/proc_stat.h"
 #include "base/unique_fd.h"
 #include "image/process_maps.h"
 
@@ -90,8 +92,8 @@ Status CheckAttach(pid_t pid) {
                       pid, tracer.c_str());
   }
   if (FindField(*status, "\nVmSize:").empty()) {
-    constexpr pid_t kKthreadd = 2;
-    if (pid != kKthreadd && FindField(*status, "\nPPid:") != std::to_string(kKthreadd)) {
+    const std::optional<ProcStat> stat = ReadProcStat(pid);
+    if (!stat || !stat->is_of_kernel) {
       return MakeStatus(StatusCode::kNotFound, "process %d ends just now", pid);
     }
     return MakeStatus(StatusCode::kUnsupported,

@@ -1,19 +1,12 @@
-// What page faults cost a process, as its CPU time has them: the kernel's part is in it, too.
+// What a page fault takes of the CPU time of a thread: the kernel's part is in it, too.
 #ifndef HBBP_LIB_ATTACH_PAGE_FAULTS_H_
 #define HBBP_LIB_ATTACH_PAGE_FAULTS_H_
 
-#include <sys/types.h>
-
-#include <cstdint>
-
 namespace hbbp {
 
-// Returns how many page faults the process has had; 0 if it is not known.
-uint64_t CountPageFaults(pid_t pid);
-
-// Measures how long the first access to a page of new memory takes, in ns; half a millisecond where
-// hypervisors make page faults slow. Huge pages take much longer. Returns 0 if there is no memory.
-double NsOfPageFault();
+// Measures how long the first access to a page of new memory takes, in ns, by 33 pages. That
+// of a huge page takes much longer. Returns 0 if there is no memory.
+double MeasurePageFaultNs();
 
 }  // namespace hbbp
 

@@ -40,6 +40,8 @@ void ProcessPages::Begin() {
     slot.is_copied = slot.is_read = false;
   }
   for (PageGroup& group : groups_) group.is_known = false;
+  pagemap_ = UniqueFd();
+  is_pagemap_refused_ = false;
   read_pages_ = copied_ahead_ = read_ahead_ = calls_ = 0;
   CopyAhead();
 }
@@ -64,28 +66,28 @@ void ProcessPages::CopyAhead() {
   if (copied_ahead_ < count) wanted[copied_ahead_]->bursts = 0;
 }
 
-// Whether a page is new has to be asked for in front of the copy, behind which it is not.
-bool ProcessPages::TakeNew(uint64_t page_address) {
+// Whether a page is new has to be asked for in front of the copy, behind which it is not, and nor
+// are others that one page fault brings along: of a file, or of a huge page.
+bool ProcessPages::IsNew(uint64_t page_address) {
   const uint64_t page = page_address / kPageBytes;
   const uint64_t number = page / kPagesOfGroup;
   PageGroup& group = groups_[number % kGroups];
   if (!group.is_known || group.number != number) group = {number, true, FindNewPages(number)};
-  const uint64_t bit = uint64_t{1} << (page % kPagesOfGroup);
-  const bool is_new = (group.new_pages & bit) != 0;
-  group.new_pages &= ~bit;
+  const bool is_new = (group.new_pages >> (page % kPagesOfGroup) & 1) != 0;
+  if (is_new) group.is_known = false;
   return is_new;
 }
 
-// Another program of the process has another file. Where there is none, no page is known to be new.
+// The file is opened by each burst: when the process executes a program, it has another one.
 uint64_t ProcessPages::FindNewPages(uint64_t group) {
-  std::array<uint64_t, kPagesOfGroup> entries;
-  const auto offset = static_cast<off_t>(group * sizeof(entries));
-  ssize_t bytes = ::pread(pagemap_.get(), entries.data(), sizeof(entries), offset);
-  if (bytes <= 0 && !is_pagemap_refused_) {
+  if (!pagemap_.valid() && !is_pagemap_refused_) {
     pagemap_ = UniqueFd(::open(ProcPath(pid_, "pagemap").c_str(), O_RDONLY | O_CLOEXEC));
     is_pagemap_refused_ = !pagemap_.valid();
-    bytes = ::pread(pagemap_.get(), entries.data(), sizeof(entries), offset);
   }
+  if (is_pagemap_refused_) return 0;
+  std::array<uint64_t, kPagesOfGroup> entries;
+  const auto offset = static_cast<off_t>(group * sizeof(entries));
+  const ssize_t bytes = ::pread(pagemap_.get(), entries.data(), sizeof(entries), offset);
   uint64_t new_pages = 0;
   for (size_t i = 0; bytes > 0 && i < static_cast<size_t>(bytes) / sizeof(entries[0]); ++i) {
     if ((entries[i] & kIsPresent) == 0) new_pages |= uint64_t{1} << i;
@@ -103,7 +105,7 @@ trace::PageCopy ProcessPages::Copy(uint64_t page_address) {
   if (slot.is_copied) {
     if (!slot.is_read) ++read_ahead_;
   } else {
-    if (TakeNew(page_address)) copied = trace::PageCopy::kNew;
+    if (IsNew(page_address)) copied = trace::PageCopy::kNew;
     ++calls_;
     const std::span to(CopyOf(page_address), kPageBytes);
     if (ReadProcessMemory(pid_, RuntimeAddress{page_address}, to) != kPageBytes) {

@@ -4,8 +4,9 @@
 // These pages are copied ahead, all by one system call, which takes less than half of the time that
 // they would take by themselves. Where no burst has been for some time is forgotten.
 //
-// Of the others it is known whether the process has used them before (/proc/PID/pagemap): if not,
-// it will have a page fault there, which takes more of its time than thousands of instructions.
+// Of the others it is known whether they are in the page table of the process (/proc/PID/pagemap):
+// if not, it will have a page fault there, which takes more of its time than thousands of
+// instructions.
 //
 // Contract: one thread at a time uses an object. All copies of a burst are made while the process
 // is stopped.
@@ -38,6 +39,8 @@ class ProcessPages {
   size_t read_pages() const { return read_pages_; }
   size_t unread_pages() const { return copied_ahead_ - read_ahead_; }
   size_t calls() const { return calls_; }
+  // Then no page is known to be new.
+  bool is_pagemap_refused() const { return is_pagemap_refused_; }
 
  private:
   static constexpr size_t kSlots = trace::MemoryReader::kPages;
@@ -53,20 +56,20 @@ class ProcessPages {
   struct PageGroup {
     uint64_t number = 0;
     bool is_known = false;   // in this burst
-    uint64_t new_pages = 0;  // that the burst has not copied; a bit each
+    uint64_t new_pages = 0;  // a bit each
   };
   static constexpr size_t kGroups = 64;
 
   uint8_t* CopyOf(uint64_t page_address) const;
   trace::PageCopy Copy(uint64_t page_address);
-  bool TakeNew(uint64_t page_address);
+  bool IsNew(uint64_t page_address);
   uint64_t FindNewPages(uint64_t group);
   void CopyAhead();
 
   const pid_t pid_;
   const std::unique_ptr<uint8_t[]> pages_;
   std::array<Slot, kSlots> slots_;
-  UniqueFd pagemap_;
+  UniqueFd pagemap_;  // of this burst
   bool is_pagemap_refused_ = false;
   std::array<PageGroup, kGroups> groups_;
   size_t read_pages_ = 0;

@@ -71,7 +71,7 @@ bool ProcessTracer::MapMemory() {
   region_ = trace::NativeRegion::Create(kNativeRegionBytes);
   code_cache_ = trace::CodeCache::Create(kCodeCacheBytes, region_);
   if (code_cache_ == nullptr) return false;
-  code_cache_->SetAccessTiming({}, true);
+  code_cache_->SetAccessTiming({}, /*counts_page_faults=*/true);
   const size_t bytes = trace::LookAhead::Size();
   if (!memory_.Reserve(bytes) || !memory_.Use(bytes)) return false;
   look_ahead_ = trace::LookAhead::Create(memory_.start(), code_cache_);
@@ -132,6 +132,7 @@ TracedBurst ProcessTracer::Trace(const ThreadStop& thread, const BurstLimits& li
       static_cast<uint32_t>(std::min<uint64_t>(burst.interpreted, UINT32_MAX));
   burst.read_pages = pages_.read_pages();
   burst.unread_pages = pages_.unread_pages();
+  burst.is_pagemap_refused = pages_.is_pagemap_refused();
   return burst;
 }
 

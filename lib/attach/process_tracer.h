@@ -36,8 +36,9 @@ struct TracedBurst {
   uint64_t decoded = 0;                   // that were not known before
   trace::StopReason end = trace::StopReason::kFull;
   trace::BurstCost cost;
-  uint64_t read_pages = 0;    // of the process
-  uint64_t unread_pages = 0;  // were copied in vain
+  uint64_t read_pages = 0;          // of the process
+  uint64_t unread_pages = 0;        // were copied in vain
+  bool is_pagemap_refused = false;  // so that page faults are not known
 };
 
 struct Verification {

@@ -1,11 +1,12 @@
-// FaultTime says which bursts of a clock begin at a page fault that a hypervisor has just handled.
+// FaultTime says which bursts of a clock begin at a page fault that was just handled, by a
+// hypervisor or, where the clock does not stand still in the kernel (from outside), by either.
 //
 // A hypervisor that keeps page tables of its own, such as PVM, takes some microseconds for the
 // first access to each page, besides what the kernel does. To the clock, that is time of the
 // program, at the instruction that faulted: it has as many samples as ten thousand others.
-// BurstTime adds the time of page faults to that of a burst. Those within the burst the look-ahead
-// has itself; the one that a sample has interrupted is over when the burst begins. It is known by
-// its page, which has nothing but zeros: the kernel has just made it.
+// BurstTime adds the time of page faults to that of a burst. Those within the burst are known; the
+// one that a sample has interrupted is over when the burst begins. It is known by its page, which
+// has nothing but zeros: the kernel has just made it.
 //
 //   while (more) { page += 4096; *page = 1; Compute(); } - 85 % of the samples are at the store. By
 //   the time of Compute alone, it would seem to run ten times as often as it does.

@@ -20,7 +20,7 @@ struct ProcessorTiming {
   bool may_read_ticks = false;
   trace::AccessTiming accesses = {};  // if it may read ticks
   // What a hypervisor takes for a page fault, which a clock takes for time of the program; 0: less
-  // than a microsecond.
+  // than a microsecond. From outside, where the clock has the kernel's part as well, both.
   double page_fault_ns = 0;
   // The others are cycles, but for those in ns.
   double instructions_per_cycle = 6;

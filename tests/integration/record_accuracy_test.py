@@ -117,9 +117,10 @@ class RecordAccuracyTest(record_support.RecordTest):
         # The look-ahead takes page faults from the program, which faults again where it stores.
         source, = self.info()['sources']
         self.assertLess(source['taken_branches'] / source['bursts'], 64)
-        rounds = max(row['instructions'] for row in self.rows('mix', self.file, '--by', 'address'))
-        self.assertGreater(rounds, pages * 0.4)
-        self.assertLess(rounds, pages * 2.5)
+        rows = {row['function']: row['instructions'] for row in self.rows('mix', self.file, '--by', 'function')}
+        # Each round has seven.
+        self.assertGreater(rows['WithNewPages'], 7 * pages * 0.4)
+        self.assertLess(rows['WithNewPages'], 7 * pages * 2.5)
 
     def count_by_callgrind(self, *command):
         truth = self.directory / 'truth'

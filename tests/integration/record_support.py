@@ -58,8 +58,10 @@ def wait_until_caught(pid, number):
     deadline = time.monotonic() + TIMEOUT_S
     while True:
         with open(f'/proc/{pid}/status') as file:
-            masks = dict(line.split(':\t') for line in file.read().splitlines() if line.startswith('Sig'))
-        if any(int(masks[name], 16) >> (number - 1) & 1 for name in ('SigCgt', 'SigBlk')):
+            status = dict(line.split(':\t', 1) for line in file.read().splitlines() if ':\t' in line)
+        if status['State'].startswith('Z'):
+            raise AssertionError(f'process {pid} has ended')
+        if any(int(status[name], 16) >> (number - 1) & 1 for name in ('SigCgt', 'SigBlk')):
             return
         if time.monotonic() > deadline:
             raise AssertionError(f'process {pid} does not handle {signal.Signals(number).name}')

@@ -170,6 +170,7 @@ class RecordUndisturbedTest(record_support.RecordTest):
             with self.subTest(mode):
                 tool = self.trace(process, '--mode', mode)
                 record_support.wait_until_caught(tool.pid, signal.SIGINT)
+                time.sleep(0.3)
                 self.assertEqual(self.reports_of_stops(process), untraced)
                 self.assert_all_threads_go_on()
                 tool.send_signal(signal.SIGINT)

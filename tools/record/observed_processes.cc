@@ -37,11 +37,11 @@ StatusOr<UniqueFd> OpenProcess(pid_t pid) {
 }
 
 // A zombie has ended, too.
-bool HasEnded(pid_t pid) {
+bool HasEnded(pid_t pid, int timeout_ms) {
   const StatusOr<UniqueFd> process = OpenProcess(pid);
   if (!process.ok()) return true;
   pollfd end = {process->get(), POLLIN, 0};
-  return ::poll(&end, 1, 0) > 0;
+  return ::poll(&end, 1, timeout_ms) > 0;
 }
 
 }  // namespace
@@ -136,8 +136,10 @@ std::vector<pid_t> ObservedProcesses::FindNew() {
 void ObservedProcesses::AddFound(pid_t pid) {
   if (pid == ::getpid()) return;
   const Status status = Add(pid);
-  if (status.ok() || status.code() == StatusCode::kNotFound) return;
-  if (refusals_.size() == kShownRefusals || HasEnded(pid)) return;
+  if (status.ok() || refusals_.size() == kShownRefusals) return;
+  // What /proc does not show any longer ends just now, but where it hides processes (hidepid).
+  constexpr int kEndingMs = 100;
+  if (HasEnded(pid, status.code() == StatusCode::kNotFound ? kEndingMs : 0)) return;
   if (refusals_.insert(status.message()).second) {
     Note(kName, "process " + std::to_string(pid) + " is not observed: " + status.message());
   }

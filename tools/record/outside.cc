@@ -78,19 +78,22 @@ Status ObserveFromOutside(const RecordOptions& record, OutsideRun* run) {
   if (ObservesRunning(record)) {
     // A process that SIGTSTP stops by default would hold the threads that it is about to add.
     SuspendBySignal();
-    EndBySignals();
     HBBP_RETURN_IF_ERROR(AddAll(record, &observed));
+    EndBySignals();
     WaitWhile([&] { return observed.AnyRuns(); }, record.duration_s, &observed);
     HBBP_ASSIGN_OR_RETURN(run->stored, Store(record, observed.Finish()));
     return OkStatus();
   }
   std::vector<ProcessProfile> profiles;
   LaunchHooks hooks;
-  hooks.before_it_runs = [&](pid_t pid) { return observed.AddWaiting(pid); };
   // Whoever waits for a child by wait4 also takes the stops that the session waits for.
-  if (record.duration_s > 0 || record.children || TracesBranches(record)) {
+  const bool waits = record.duration_s > 0 || record.children || TracesBranches(record);
+  hooks.before_it_runs = [&](pid_t pid) {
+    if (waits) SuspendBySignal();
+    return observed.AddWaiting(pid);
+  };
+  if (waits) {
     hooks.while_it_runs = [&](pid_t pid) {
-      SuspendBySignal();
       WaitWhile([&] { return observed.IsRunning(pid); }, record.duration_s, &observed);
       profiles = observed.Finish();
     };

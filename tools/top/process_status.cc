@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/proc_stat.h"
 
 namespace hbbp::tools {
 namespace {
@@ -39,7 +40,6 @@ ProcessStatus ParseProcessStatus(std::string_view text) {
   ProcessStatus status;
   status.name = FindField(text, "Name:");
   status.process = ParseField<pid_t>(text, "Tgid:");
-  status.parent = ParseField<pid_t>(text, "PPid:");
   status.threads = ParseField<uint64_t>(text, "Threads:");
   status.has_memory = !FindField(text, "VmSize:").empty();
   const std::string_view state = FindField(text, "State:");
@@ -50,7 +50,10 @@ ProcessStatus ParseProcessStatus(std::string_view text) {
 StatusOr<ProcessStatus> ReadProcessStatus(pid_t pid) {
   HBBP_ASSIGN_OR_RETURN(const std::string text,
                         ReadTextFile("/proc/" + std::to_string(pid) + "/status"));
-  return ParseProcessStatus(text);
+  ProcessStatus status = ParseProcessStatus(text);
+  const std::optional<ProcStat> stat = ReadProcStat(pid);
+  status.is_of_kernel = stat && stat->is_of_kernel;
+  return status;
 }
 
 Status CheckHasUserCode(pid_t pid, const ProcessStatus& status) {
@@ -68,8 +71,7 @@ Status CheckHasUserCode(pid_t pid, const ProcessStatus& status) {
     return MakeStatus(StatusCode::kUnsupported, "process %d has ended (it is a zombie)", pid);
   }
   if (!status.has_memory && status.threads <= 1) {
-    constexpr pid_t kKthreadd = 2;
-    if (pid != kKthreadd && status.parent != kKthreadd) {
+    if (!status.is_of_kernel) {
       return MakeStatus(StatusCode::kNotFound, "process %d ends just now", pid);
     }
     return MakeStatus(StatusCode::kUnsupported,

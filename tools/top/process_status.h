@@ -17,13 +17,13 @@ namespace hbbp::tools {
 struct ProcessStatus {
   std::string name;
   pid_t process = 0;  // that the id is a thread of
-  pid_t parent = 0;
-  char state = '?';  // as ps prints it: 'R', 'S', 'Z'
+  char state = '?';   // as ps prints it: 'R', 'S', 'Z'
   uint64_t threads = 0;
   bool has_memory = false;  // threads of the kernel, and what has ended, have none
+  bool is_of_kernel = false;
 };
 
-// Parses /proc/PID/status. What is missing keeps its default.
+// Parses /proc/PID/status, which does not have `is_of_kernel`. What is missing keeps its default.
 ProcessStatus ParseProcessStatus(std::string_view text);
 StatusOr<ProcessStatus> ReadProcessStatus(pid_t pid);
 

@@ -14,7 +14,8 @@ namespace {
 
 constexpr uint64_t kUserEnd = uint64_t{1} << 56;
 // Copying a line of a page that the program has not used yet maps a page of zeros, and the store of
-// the program itself faults again. So the faults of a burst that fills new memory are few.
+// the program itself faults again. So the faults of a burst that fills new memory are few. In this
+// process, those that take no longer than a cache miss are not known.
 constexpr uint64_t kMaxPageFaults = 8;
 
 constexpr uint64_t PageOf(uint64_t address) { return address & ~(kPageBytes - 1); }

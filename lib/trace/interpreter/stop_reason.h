@@ -21,7 +21,7 @@ enum class StopReason : uint8_t {
   kCodeWasWritten,    // the code there is changed by what the burst stored
   kInVdso,            // the kernel changes the data of that code concurrently
   kInstructionLimit,  // the burst is too long, for example in a loop that waits for another thread
-  kOverlayFull,       // the overlay has no room for more stores
+  kOverlayFull,       // the overlay takes no more stores: it has no room, or had many page faults
   kCodeCacheFull,     // the cache has no room for more code until the worker flushes it
   kStackOverflow,  // the interpreter's own stack overflowed, a bug; the branches cannot be trusted
   kSystemCallRefused,  // a fault of the interpreter could not be prepared for, so it did not run

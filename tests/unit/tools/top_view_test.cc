@@ -109,11 +109,10 @@ TEST_CASE("top: lines are written over what is there") {
 
 TEST_CASE("top: the status of a process") {
   const ProcessStatus status = ParseProcessStatus(
-      "Name:\ta (b) c\nState:\tR (running)\nTgid:\t42\nPPid:\t7\nVmSize:\t  100 kB\nThreads:\t3\n");
+      "Name:\ta (b) c\nState:\tR (running)\nTgid:\t42\nVmSize:\t  100 kB\nThreads:\t3\n");
   CHECK(status.name == "a (b) c");
   CHECK(status.state == 'R');
   CHECK(status.process == 42);
-  CHECK(status.parent == 7);
   CHECK(status.threads == 3);
   CHECK(status.has_memory);
   CHECK_FALSE(ParseProcessStatus("").has_memory);
@@ -122,14 +121,15 @@ TEST_CASE("top: the status of a process") {
 
 TEST_CASE("top: what has no code of a user is refused, with its reason") {
   const auto check = [](pid_t process, char state, uint64_t threads, bool has_memory,
-                        pid_t parent = 1) {
-    return CheckHasUserCode(42, {"name", process, parent, state, threads, has_memory}).message();
+                        bool is_of_kernel = false) {
+    return CheckHasUserCode(42, {"name", process, state, threads, has_memory, is_of_kernel})
+        .message();
   };
   CHECK(check(42, 'S', 1, true).empty());
   CHECK(check(7, 'S', 1, true).find("thread of process 7") != std::string::npos);
   CHECK(check(42, 'Z', 1, false).find("zombie") != std::string::npos);
   CHECK(check(42, 'Z', 3, false).empty());
-  CHECK(check(42, 'S', 1, false, 2).find("kernel") != std::string::npos);
+  CHECK(check(42, 'S', 1, false, true).find("kernel") != std::string::npos);
   CHECK(check(42, 'R', 1, false).find("ends just now") != std::string::npos);
 }
 
