@@ -38,6 +38,8 @@ struct ProgramActions {
 
 constinit ProgramActions program_actions[kSignalCount] = {};
 std::atomic<bool> owned[kSignalCount];
+std::atomic<int> executing{0};        // threads of this process between IgnoreForExec and exec
+std::atomic<bool> reclaiming{false};  // a thread is in ReclaimSignals
 std::atomic<SignalFilter> filter_of_signals{nullptr};
 std::atomic<TrapBlockedQuery> trap_is_blocked{nullptr};
 
@@ -353,12 +355,14 @@ int InstallSignalChain(SignalFilter filter, bool with_real_time_signals) {
 
 int ReclaimSignals() {
   int reclaimed = 0;
-  for (int i = 0; i < kSignalCount; ++i) {
+  reclaiming.store(true);
+  for (int i = 0; i < kSignalCount && executing.load() == 0; ++i) {
     struct sigaction found;
     const bool is_chained = owned[i].load(std::memory_order_acquire);
     if (!is_chained || GetKernelAction(kSignals[i], &found) != 0 || IsOurs(found)) continue;
     if (TakeSignal(i, found) == 0) ++reclaimed;
   }
+  reclaiming.store(false);
   return reclaimed;
 }
 
@@ -373,7 +377,15 @@ HBBP_SIGNAL_EDGE void SendAgain(const siginfo_t& info) {
 
 void SetTrapBlockedQuery(TrapBlockedQuery query) { trap_is_blocked = query; }
 
-void IgnoreForExec() {
+void IgnoreForExec(bool is_own_process) {
+  if (is_own_process) {
+    executing.fetch_add(1);
+    // The thread may be gone (after fork), or be interrupted by this one.
+    constexpr int kMaxYields = 1000;
+    for (int yields = 0; reclaiming.load() && yields < kMaxYields; ++yields) {
+      RawSyscall(SYS_sched_yield);
+    }
+  }
   for (int i = 0; i < kSignalCount; ++i) {
     struct sigaction found;
     if (!owned[i].load(std::memory_order_acquire) || Current(i).sa_handler != SIG_IGN) continue;
@@ -383,7 +395,8 @@ void IgnoreForExec() {
   }
 }
 
-void TakeBackAfterExec() {
+void TakeBackAfterExec(bool is_own_process) {
+  if (is_own_process) executing.fetch_sub(1);
   for (int i = 0; i < kSignalCount; ++i) {
     if (!owned[i].load(std::memory_order_acquire) || Current(i).sa_handler != SIG_IGN) continue;
     SetOurAction(kSignals[i]);

@@ -57,9 +57,10 @@ void SendAgain(const siginfo_t& info);
 
 // Call these around exec, which keeps ignored signals: the first makes the kernel ignore what the
 // program ignores, and the second installs our handlers again after an exec that failed. They also
-// serve a child with handlers of its own.
-void IgnoreForExec();
-void TakeBackAfterExec();
+// serve a child with handlers of its own, which shares memory with its parent (vfork); for any
+// other `is_own_process` is true, and ReclaimSignals does nothing between the two.
+void IgnoreForExec(bool is_own_process);
+void TakeBackAfterExec(bool is_own_process);
 
 bool IsAtSignalEdge(uint64_t ip);
 

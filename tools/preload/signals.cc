@@ -189,7 +189,7 @@ void hbbp::preload::ReleaseSignals() {
 
 void hbbp::preload::PrepareSignalsForExec() {
   if (HasFilter()) return;
-  hbbp::trace::IgnoreForExec();
+  hbbp::trace::IgnoreForExec(IsOwnProcess());
   if (TrapIsBlocked()) SetTrapInKernel(SIG_BLOCK);
 }
 
@@ -239,7 +239,7 @@ void hbbp::preload::RestoreSignalsAfterExec() {
   if (HasFilter()) return;
   const int saved_errno = errno;
   if (TrapIsBlocked() && IsOwnProcess()) SetTrapInKernel(SIG_UNBLOCK);
-  if (HasOwnHandlers()) hbbp::trace::TakeBackAfterExec();
+  if (HasOwnHandlers()) hbbp::trace::TakeBackAfterExec(IsOwnProcess());
   errno = saved_errno;
 }
 

@@ -12,6 +12,7 @@
 #include <csetjmp>
 #include <cstring>
 #include <functional>
+#include <thread>
 
 #include "support/catch.h"
 #include "support/sanitizer.h"
@@ -241,6 +242,35 @@ TEST_CASE("a handler that the program installs later is found and put behind our
           if (ReclaimSignals() != 1 || ReclaimSignals() != 0) return 1;
           ::raise(SIGTRAP);
           return ours == 1 && theirs == 1 ? 0 : 2;
+        }) == 0);
+}
+
+TEST_CASE("what the program ignores is ignored for exec, however often ours is installed again") {
+  if (kHasThreadSanitizer) HBBP_SKIP("the thread sanitizer has actions of its own in between");
+  CHECK(InChild([] {
+          ::signal(SIGBUS, SIG_IGN);
+          InstallSignalChain(&Filter, false);
+          const auto is_ignored = [] {
+            struct sigaction found;
+            ::sigaction(SIGBUS, nullptr, &found);
+            return found.sa_handler == SIG_IGN;
+          };
+          std::atomic<bool> ends{false};
+          std::thread worker([&ends] {
+            while (!ends) ReclaimSignals();
+          });
+          bool was_ignored = true, was_taken_back = true;
+          for (int i = 0; i < 1000; ++i) {
+            IgnoreForExec(true);
+            for (int j = 0; j < 20; ++j) was_ignored = was_ignored && is_ignored();
+            TakeBackAfterExec(true);
+            was_taken_back = was_taken_back && !is_ignored();
+          }
+          ends = true;
+          worker.join();
+          // A child of vfork must not stop its parent's worker.
+          IgnoreForExec(false);
+          return was_ignored && was_taken_back && ReclaimSignals() == 1 ? 0 : 1;
         }) == 0);
 }
 
