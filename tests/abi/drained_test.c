@@ -23,8 +23,9 @@ static uint64_t cpu_ns(void) {
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* Takes so long that the system call that reads the time has hardly a sample. */
 __attribute__((noinline)) static void spin_a_bit(void) {
-  for (int i = 0; i < 20000; ++i) __asm__ volatile("");
+  for (int i = 0; i < 200000; ++i) __asm__ volatile("");
 }
 
 static void spin(uint64_t for_ns) {

@@ -241,6 +241,8 @@ class ProbeProfileTest(record_support.RecordTest):
         for row in found['rows']:
             counts[row['table']][row['rdx'] if row['divisor'] is None else row['divisor']] += row['count']
         shares_of = {table: {value: count / of.total() for value, count in of.items()} for table, of in counts.items()}
+        # A burst may see the loader end the program, which copies, too, but rarely.
+        shares_of = {table: {value: share for value, share in of.items() if share > 0.01} for table, of in shares_of.items()}
         sizes = {'0x8': 0.5, '0x28': 0.25, '0xbb8': 0.25}
         self.assert_shares(shares_of['calls'], sizes)
         self.assert_shares(shares_of['divisors'], {'1000': 0.5, '64': 0.375, '-7': 0.125})
