@@ -56,35 +56,54 @@ void BM_CountSample(benchmark::State& state) {
 }
 BENCHMARK(BM_CountSample)->Arg(100)->Arg(10'000)->Arg(1'000'000);
 
-// Bursts have 64 branches between random addresses.
-void BM_CountBurst(benchmark::State& state) {
-  SyntheticRun run(1);
-  const auto addresses = static_cast<uint64_t>(state.range(0));
-  constexpr size_t kBranches = 64;
-  constexpr uint64_t kBatch = 256;
+std::vector<TakenBranch> BranchesBetween(uint64_t addresses, size_t count) {
   std::vector<TakenBranch> branches;
   uint64_t random = 1;
   const auto next_address = [&] {
     random = random * 6364136223846793005ull + 1442695040888963407ull;
     return kTextStart + (random >> 33) % addresses * (kTextBytes / addresses);
   };
-  for (size_t i = 0; i < kBranches * kBatch; ++i) branches.push_back({next_address(), {}});
+  for (size_t i = 0; i < count; ++i) branches.push_back({next_address(), {}});
   for (size_t i = 0; i + 1 < branches.size(); ++i) branches[i].to = branches[i + 1].from;
+  return branches;
+}
+
+constexpr size_t kBurstBranches = 64;
+
+void CountBursts(std::span<const TakenBranch> branches, Recorder* recorder) {
   uint64_t time_ns = 0;
-  for (auto _ : state) {
-    for (size_t i = 0; i < branches.size(); i += kBranches) {
-      BurstSample burst;
-      burst.pid = burst.tid = 1;
-      burst.time_ns = ++time_ns;
-      burst.period = 100;
-      burst.branches = std::span<const TakenBranch>(branches).subspan(i, kBranches);
-      run.recorder().OnBurst(burst);
-    }
-    run.recorder().Commit(time_ns);
+  for (size_t i = 0; i + kBurstBranches <= branches.size(); i += kBurstBranches) {
+    BurstSample burst;
+    burst.pid = burst.tid = 1;
+    burst.time_ns = ++time_ns;
+    burst.period = 100;
+    burst.branches = branches.subspan(i, kBurstBranches);
+    recorder->OnBurst(burst);
   }
+  recorder->Commit(time_ns);
+}
+
+void BM_CountBurst(benchmark::State& state) {
+  SyntheticRun run(1);
+  const std::vector<TakenBranch> branches =
+      BranchesBetween(static_cast<uint64_t>(state.range(0)), 256 * kBurstBranches);
+  for (auto _ : state) CountBursts(branches, &run.recorder());
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(branches.size()));
 }
 BENCHMARK(BM_CountBurst)->Arg(100)->Arg(10'000)->Arg(1'000'000);
+
+// Between two snapshots a tenth of all branches is counted again.
+void BM_SnapshotOfBranches(benchmark::State& state) {
+  SyntheticRun run(1);
+  const auto count = static_cast<size_t>(state.range(0));
+  const std::vector<TakenBranch> branches = BranchesBetween(1'000'000, count);
+  CountBursts(branches, &run.recorder());
+  for (auto _ : state) {
+    CountBursts(std::span(branches).first(count / 10), &run.recorder());
+    benchmark::DoNotOptimize(run.recorder().Snapshot());
+  }
+}
+BENCHMARK(BM_SnapshotOfBranches)->Arg(4'096)->Arg(65'536);
 
 void BM_Snapshot(benchmark::State& state) {
   SyntheticRun run(static_cast<uint64_t>(state.range(0)));

@@ -4,6 +4,8 @@
 
 #include <new>
 
+#include "trace/interpreter/large_memory.h"
+
 namespace hbbp {
 namespace {
 
@@ -27,6 +29,7 @@ BranchPredictor::BranchPredictor() {
   void* const memory = ::mmap(nullptr, Bytes(), PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
+  trace::PopulatePages(memory, Bytes());
   targets_[0] = static_cast<Target*>(memory);
   directions_[0] = reinterpret_cast<Direction*>(targets_[0] + (kTables << kTargetBits));
   for (size_t i = 0; i < kTables; ++i) {

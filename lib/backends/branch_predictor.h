@@ -24,7 +24,7 @@ class BranchPredictor {
  public:
   enum class Outcome : uint8_t { kUnknown, kPredicted, kMispredicted };
 
-  // Throws std::bad_alloc. A burst uses a small part of the tables, and only that takes memory.
+  // Throws std::bad_alloc. All tables are put into memory, as a burst uses most of their pages.
   BranchPredictor();
   ~BranchPredictor();
   BranchPredictor(const BranchPredictor&) = delete;

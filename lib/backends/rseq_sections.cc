@@ -4,10 +4,14 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <span>
 
+#include "base/hash.h"
 #include "base/unique_fd.h"
 #include "image/process_memory.h"
 
@@ -18,6 +22,23 @@ constexpr size_t kMaxHeaders = 4096;
 constexpr size_t kMaxNameBytes = 1 << 20;
 constexpr char kSectionName[] = "__rseq_cs";
 
+// Hashes of mappings of files without a section of sequences. Children of fork have it, whenever
+// that is.
+constexpr size_t kMaxWithout = 1024;
+std::array<std::atomic<uint64_t>, kMaxWithout> mappings_without;
+
+uint64_t HashMapping(const Mapping& mapping) {
+  return HashNumbers({mapping.start.value, mapping.end.value, mapping.offset.value,
+                      mapping.device_major, mapping.device_minor, mapping.inode,
+                      std::hash<std::string>()(mapping.path)});
+}
+
+std::atomic<uint64_t>& CellOf(uint64_t hash) { return mappings_without[hash % kMaxWithout]; }
+
+bool IsWithout(uint64_t hash) { return CellOf(hash).load(std::memory_order_relaxed) == hash; }
+
+void SetWithout(uint64_t hash) { CellOf(hash).store(hash, std::memory_order_relaxed); }
+
 template <typename T>
 bool ReadAt(int fd, uint64_t offset, std::vector<T>* items) {
   const size_t bytes = items->size() * sizeof(T);
@@ -25,7 +46,8 @@ bool ReadAt(int fd, uint64_t offset, std::vector<T>* items) {
          static_cast<ssize_t>(bytes);
 }
 
-std::optional<Elf64_Shdr> FindSection(int fd, const Elf64_Ehdr& header) {
+// Sets `has_none` if all sections could be read and it is not there.
+std::optional<Elf64_Shdr> FindSection(int fd, const Elf64_Ehdr& header, bool* has_none) {
   if (header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shnum > kMaxHeaders ||
       header.e_shstrndx >= header.e_shnum) {
     return std::nullopt;
@@ -42,6 +64,7 @@ std::optional<Elf64_Shdr> FindSection(int fd, const Elf64_Ehdr& header) {
       return section;
     }
   }
+  *has_none = true;
   return std::nullopt;
 }
 
@@ -61,7 +84,7 @@ std::optional<uint64_t> LoadBias(int fd, const Elf64_Ehdr& header, const Mapping
   return std::nullopt;
 }
 
-std::vector<trace::SequenceRange> ReadSequences(const Mapping& mapping) {
+std::vector<trace::SequenceRange> ReadSequences(const Mapping& mapping, bool* has_no_section) {
   std::vector<trace::SequenceRange> ranges;
   const UniqueFd fd(::open(mapping.path.c_str(), O_RDONLY | O_CLOEXEC));
   std::vector<Elf64_Ehdr> header(1);
@@ -70,7 +93,7 @@ std::vector<trace::SequenceRange> ReadSequences(const Mapping& mapping) {
       header[0].e_ident[EI_CLASS] != ELFCLASS64) {
     return ranges;
   }
-  const std::optional<Elf64_Shdr> section = FindSection(fd.get(), header[0]);
+  const std::optional<Elf64_Shdr> section = FindSection(fd.get(), header[0], has_no_section);
   if (!section) return ranges;
   const std::optional<uint64_t> bias = LoadBias(fd.get(), header[0], mapping);
   if (!bias) return ranges;
@@ -95,9 +118,14 @@ std::vector<trace::SequenceRange> RseqSections::Find(const std::vector<Mapping>&
   for (const Mapping& mapping : mappings) {
     if (!mapping.executable || !mapping.IsFile()) continue;
     Key key(mapping.start.value, mapping.path);
-    const auto known = known_.find(key);
-    std::vector<trace::SequenceRange> ranges =
-        known != known_.end() ? known->second : ReadSequences(mapping);
+    std::vector<trace::SequenceRange> ranges;
+    if (const auto known = known_.find(key); known != known_.end()) {
+      ranges = known->second;
+    } else if (const uint64_t hash = HashMapping(mapping); !IsWithout(hash)) {
+      bool has_no_section = false;
+      ranges = ReadSequences(mapping, &has_no_section);
+      if (has_no_section) SetWithout(hash);
+    }
     all.insert(all.end(), ranges.begin(), ranges.end());
     found.emplace(std::move(key), std::move(ranges));
   }

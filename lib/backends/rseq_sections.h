@@ -12,7 +12,8 @@
 
 namespace hbbp {
 
-// Programs have the descriptors of their sequences in a section __rseq_cs. Each file is read once.
+// Programs have the descriptors of their sequences in a section __rseq_cs. Each file is read once;
+// of files without such a section, as almost all are, children of fork know that, too.
 class RseqSections {
  public:
   // Returns the sequences of all executable mappings of the calling process.

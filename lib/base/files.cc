@@ -1,3 +1,6 @@
+// ReadWhole reads files of any kind, of which some do not say their size. WriteFile writes to a
+// temporary file next to the path, which is then put in its place: by rename, or by an exchange for
+// files that do not stay. MappedFile maps files for reading.
 #include "base/files.h"
 
 #include <fcntl.h>
@@ -5,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -135,7 +139,23 @@ Status CheckNotPlanted(const std::string& path) {
       path.c_str(), found.st_uid);
 }
 
-Status WriteFileAtomically(const std::string& path, std::span<const uint8_t> bytes, mode_t mode) {
+namespace {
+
+// Returns false if there is no file to exchange it with, or the file system cannot do that.
+bool Exchange(const std::string& temporary, const std::string& path) {
+  constexpr unsigned kExchange = 2;  // RENAME_EXCHANGE, since Linux 3.15
+  const char* const from = temporary.c_str();
+  struct stat old;
+  if (::lstat(path.c_str(), &old) != 0 || !S_ISREG(old.st_mode) ||
+      ::syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, path.c_str(), kExchange) != 0) {
+    return false;
+  }
+  (void)::unlink(from);
+  return true;
+}
+
+Status WriteFile(const std::string& path, std::span<const uint8_t> bytes, mode_t mode,
+                 bool exchanges) {
   HBBP_RETURN_IF_ERROR(CheckNotPlanted(path));
   struct stat link, old;
   const bool is_link = ::lstat(path.c_str(), &link) == 0 && S_ISLNK(link.st_mode);
@@ -152,11 +172,22 @@ Status WriteFileAtomically(const std::string& path, std::span<const uint8_t> byt
   UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
   if (!fd.valid()) return ErrnoStatus(errno, path + ": cannot create a file next to it");
   Status status = WriteAll(fd.get(), path, bytes);
+  if (status.ok() && exchanges && Exchange(temporary, target)) return status;
   if (status.ok() && ::rename(temporary.c_str(), target.c_str()) != 0) {
     status = ErrnoStatus(errno, path + ": cannot put the new file in place");
   }
   if (!status.ok()) ::unlink(temporary.c_str());
   return status;
+}
+
+}  // namespace
+
+Status WriteFileAtomically(const std::string& path, std::span<const uint8_t> bytes, mode_t mode) {
+  return WriteFile(path, bytes, mode, /*exchanges=*/false);
+}
+
+Status WriteBriefFile(const std::string& path, std::span<const uint8_t> bytes, mode_t mode) {
+  return WriteFile(path, bytes, mode, /*exchanges=*/true);
 }
 
 StatusOr<MappedFile> MappedFile::Open(const std::string& path) {

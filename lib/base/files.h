@@ -42,6 +42,10 @@ Status CheckNotPlanted(const std::string& path);
 // CheckNotPlanted refuses it. The umask applies to `mode`.
 Status WriteFileAtomically(const std::string& path, std::span<const uint8_t> bytes,
                            mode_t mode = 0666);
+// Does the same for a file that is replaced or removed soon: it is exchanged with the old one.
+// Where a file is replaced by rename, ext4 writes it to the disk, and removing it takes
+// milliseconds then.
+Status WriteBriefFile(const std::string& path, std::span<const uint8_t> bytes, mode_t mode);
 
 // A file mapped read-only.
 class MappedFile {

@@ -319,8 +319,7 @@ ProfileData Aggregator::Snapshot(CancelCheck* check) {
     ibs_attribution_.AppendLosses(source, counters);
     if (keepers_.data != nullptr) keepers_.data->AppendLosses(source, counters);
   }
-  CopyInSteps(branches_, check, &data.branches);
-  Normalize(&data.branches, check);
+  data.branches = CopyNormalized(branches_, sorted_branches_, check);
   if (sorted_branches_ != branches_.size()) {
     branches_.assign(data.branches.begin(), data.branches.end());
     sorted_branches_ = branches_.size();

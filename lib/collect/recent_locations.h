@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/counted_memory.h"
 #include "base/linux_constants.h"
 #include "collect/address_space.h"
 #include "collect/code_location.h"
@@ -64,16 +65,14 @@ class RecentLocations {
                       bytes <= kLocationOffsetMask - first_offset;
     if (!fits) return LocationInNoModule(address);
     const uint64_t distance = LocationInModule(placement.module, first_offset) - range->start.value;
-    if (keeps && time_ns >= space.newest_ns()) {
-      entries_.resize(kEntries);
-      entries_[address / kPageBytes % kEntries] = {&space, generation_, range->start.value, bytes,
-                                                   distance};
+    if (keeps && time_ns >= space.newest_ns() && MakeRoom(space, address)) {
+      entries_[IndexOf(address)] = {&space, generation_, range->start.value, bytes, distance};
     }
     return address + distance;
   }
 
  private:
-  static constexpr size_t kEntries = 4096;  // a power of two
+  static constexpr size_t kMinEntries = 64, kMaxEntries = 4096;  // powers of two
 
   struct Entry {
     const AddressSpace* space = nullptr;
@@ -85,10 +84,27 @@ class RecentLocations {
 
   const Entry* FindEntry(const AddressSpace& space, uint64_t address, uint64_t time_ns) const {
     if (entries_.empty()) return nullptr;
-    const Entry& entry = entries_[address / kPageBytes % kEntries];
+    const Entry& entry = entries_[IndexOf(address)];
     const bool is_known = entry.space == &space && entry.generation == generation_ &&
                           address - entry.start < entry.bytes && time_ns >= space.newest_ns();
     return is_known ? &entry : nullptr;
+  }
+
+  size_t IndexOf(uint64_t address) const { return address / kPageBytes & (entries_.size() - 1); }
+
+  // Has more entries, all unused, where another page has the one of this address. Returns false if
+  // there is no memory for any.
+  bool MakeRoom(const AddressSpace& space, uint64_t address) {
+    if (entries_.empty()) return HasMemoryFor([this] { entries_.resize(kMinEntries); });
+    const Entry& entry = entries_[IndexOf(address)];
+    const uint64_t page = address / kPageBytes;
+    const bool is_of_other_page =
+        entry.space == &space && entry.generation == generation_ &&
+        (page < entry.start / kPageBytes || page > (entry.start + entry.bytes - 1) / kPageBytes);
+    if (is_of_other_page && entries_.size() < kMaxEntries) {
+      HasMemoryFor([this] { entries_.assign(2 * entries_.size(), {}); });
+    }
+    return true;
   }
 
   uint64_t generation_ = 1;

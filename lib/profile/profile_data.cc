@@ -1,13 +1,14 @@
 // These functions sort and merge the counts of a profile. Normalize sorts by the key of a record
 // (KeyOf) and adds up equal keys; for branches it sorts only those that were appended, and merges
-// them in place if there is no memory for a copy. Loops and comparisons call CancelCheck where the
-// caller gave one. collect/ calls them for snapshots, profile_merge.cc and profile_file.cc for
-// whole profiles.
+// them into a copy, or sorts all in place if there is no memory for one. Loops and comparisons call
+// CancelCheck where the caller gave one. collect/ calls them for snapshots, profile_merge.cc and
+// profile_file.cc for whole profiles.
 #include "profile/profile_data.h"
 
 #include <algorithm>
 #include <iterator>
 #include <new>
+#include <numeric>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -117,31 +118,44 @@ void SortAndAdd(std::vector<Record>* records, CancelCheck* check) {
   });
 }
 
-// Sorts branches of which most are sorted already: all but a tail. Room for a copy is what
-// `merged` can have.
-template <typename Branches>
-void SortBranches(Branches* branches, CancelCheck* check) {
-  const auto is_before = KeyOrder(check);
-  const std::span<BranchCount> all(*branches);
-  const auto tail = std::is_sorted_until(all.begin(), all.end(), is_before);
-  if (tail == all.end()) return;
-  Branches merged(branches->get_allocator());
-  if (!HasMemoryFor([&] { merged.reserve(all.size()); })) {
-    std::sort(all.begin(), all.end(), is_before);
-    return;
-  }
-  std::sort(tail, all.end(), is_before);
-  std::merge(all.begin(), tail, tail, all.end(), std::back_inserter(merged), is_before);
-  *branches = std::move(merged);
+// Returns the end of the branches that are sorted already.
+size_t CountSorted(std::span<const BranchCount> branches, CancelCheck* check) {
+  return static_cast<size_t>(
+      std::is_sorted_until(branches.begin(), branches.end(), KeyOrder(check)) - branches.begin());
 }
 
-template <typename Branches>
-void NormalizeBranches(Branches* branches, CancelCheck* check) {
-  WithCheck(check, [branches](CancelCheck* checked) {
-    if (IsNormal(std::span<BranchCount>(*branches), checked)) return;
-    SortBranches(branches, checked);
-    branches->resize(AddEqual(std::span<BranchCount>(*branches), checked));
-  });
+// Copies normalized `branches`, of which so many at the beginning are sorted, to `copy`, which has
+// room for all. Returns how many there are then. What takes most of the time is new memory, of
+// which it needs no more than some bytes for each branch that is not sorted.
+size_t CopyNormalized(std::span<const BranchCount> branches, size_t sorted, CancelCheck* check,
+                      BranchCount* copy) {
+  const auto is_before = KeyOrder(check);
+  const auto head = branches.first(sorted), tail = branches.subspan(sorted);
+  std::vector<uint32_t> order(tail.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(),
+            [&](uint32_t a, uint32_t b) { return is_before(tail[a], tail[b]); });
+  auto of_head = head.begin();
+  auto of_tail = order.begin();
+  size_t kept = 0;
+  while (of_head != head.end() || of_tail != order.end()) {
+    check->Step();
+    const bool takes_tail =
+        of_head == head.end() || (of_tail != order.end() && is_before(tail[*of_tail], *of_head));
+    const BranchCount& branch = takes_tail ? tail[*of_tail++] : *of_head++;
+    if (kept > 0 && KeyOf(copy[kept - 1]) == KeyOf(branch)) {
+      AddTo(&copy[kept - 1], branch);
+    } else {
+      copy[kept++] = branch;
+    }
+  }
+  return kept;
+}
+
+// Returns how many are kept.
+size_t NormalizeInPlace(std::span<BranchCount> branches, CancelCheck* check) {
+  Sort(branches, KeyOrder(check));
+  return AddEqual(branches, check);
 }
 
 constexpr std::string_view kSeparator = "; ";
@@ -195,9 +209,26 @@ void AddAccesses(const IbsAccesses& more, IbsAccesses* sum) {
 }
 
 void Normalize(std::vector<BranchCount>* branches, CancelCheck* check) {
-  NormalizeBranches(branches, check);
+  WithCheck(check, [branches](CancelCheck* checked) {
+    const std::span<BranchCount> all(*branches);
+    if (IsNormal(all, checked)) return;
+    const bool has_memory =
+        HasMemoryFor([&] { *branches = CopyNormalized(all, CountSorted(all, checked), checked); });
+    if (!has_memory) branches->resize(NormalizeInPlace(all, checked));
+  });
 }
-void Normalize(std::pmr::vector<BranchCount>* branches) { NormalizeBranches(branches, nullptr); }
+
+void Normalize(std::pmr::vector<BranchCount>* branches) {
+  CancelCheck unchecked(nullptr);
+  const std::span<BranchCount> all(*branches);
+  if (IsNormal(all, &unchecked)) return;
+  const bool has_memory = HasMemoryFor([&] {
+    std::pmr::vector<BranchCount> copy(all.size(), branches->get_allocator());
+    copy.resize(CopyNormalized(all, CountSorted(all, &unchecked), &unchecked, copy.data()));
+    *branches = std::move(copy);
+  });
+  if (!has_memory) branches->resize(NormalizeInPlace(all, &unchecked));
+}
 
 void NormalizeIbs(ProfileData* data, CancelCheck* check) {
   Normalize(&data->ibs_counts, check);
@@ -225,15 +256,19 @@ void MakeRoomFor(size_t more, std::pmr::vector<BranchCount>* branches) {
   branches->reserve(needed);
 }
 
-void CopyInSteps(std::span<const BranchCount> from, CancelCheck* check,
-                 std::vector<BranchCount>* to) {
+std::vector<BranchCount> CopyNormalized(std::span<const BranchCount> branches, size_t sorted,
+                                        CancelCheck* check) {
   constexpr size_t kStep = 16384;
-  to->reserve(to->size() + from.size());
-  for (size_t done = 0; done < from.size(); done += kStep) {
-    if (check != nullptr) check->CheckNow();
-    const auto part = from.subspan(done, std::min(kStep, from.size() - done));
-    to->insert(to->end(), part.begin(), part.end());
-  }
+  std::vector<BranchCount> copy;
+  copy.reserve(branches.size());
+  WithCheck(check, [&](CancelCheck* checked) {
+    while (copy.size() < branches.size()) {
+      checked->CheckNow();
+      copy.resize(std::min(copy.size() + kStep, branches.size()));
+    }
+    copy.resize(CopyNormalized(branches, sorted, checked, copy.data()));
+  });
+  return copy;
 }
 
 size_t CountWithoutSlices(std::span<const BranchCount> branches) {

@@ -239,9 +239,10 @@ void SortChunks(std::vector<CodeChunk>* chunks);
 // Reserves space for `more` branches, doubling it if there is memory for that. Throws
 // std::bad_alloc, and changes nothing then.
 void MakeRoomFor(size_t more, std::pmr::vector<BranchCount>* branches);
-// Appends `from` to `to`; with `check`, throws WorkCancelled if it is cancelled.
-void CopyInSteps(std::span<const BranchCount> from, CancelCheck* check,
-                 std::vector<BranchCount>* to);
+// Returns normalized `branches`, of which so many at the beginning are sorted. With `check`, throws
+// WorkCancelled if it is cancelled.
+std::vector<BranchCount> CopyNormalized(std::span<const BranchCount> branches, size_t sorted,
+                                        CancelCheck* check);
 
 // Adds up numbers, counters by name; different modes and methods are listed.
 void AddTraceStatistics(const TraceStatistics& more, TraceStatistics* sum);

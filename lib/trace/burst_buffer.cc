@@ -1,7 +1,11 @@
 #include "trace/burst_buffer.h"
 
+#include "base/linux_constants.h"
+
 namespace hbbp::trace {
 namespace {
+
+static_assert(sizeof(BurstBuffer) % kPageBytes == 0);  // for PopulatePages
 
 constexpr uint64_t kTagStep = uint64_t{1} << 32;
 
@@ -25,7 +29,10 @@ uint32_t BurstBufferPool::TakeUnused() {
   const uint32_t end = allowed < capacity_ ? allowed : capacity_;
   uint32_t index = begun_.load(std::memory_order_relaxed);
   while (index < end && memory_->Use((size_t{index} + 1) * sizeof(BurstBuffer))) {
-    if (begun_.compare_exchange_weak(index, index + 1, std::memory_order_relaxed)) return index;
+    if (begun_.compare_exchange_weak(index, index + 1, std::memory_order_relaxed)) {
+      PopulatePages(&buffers_[index], sizeof(BurstBuffer));
+      return index;
+    }
   }
   return kNone;
 }

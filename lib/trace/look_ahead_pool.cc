@@ -75,6 +75,7 @@ LookAhead* LookAheadPool::Make(unsigned index) {
     return nullptr;
   }
   made_.fetch_or(bit, std::memory_order_relaxed);
+  PopulatePages(memory, LookAhead::Size());
   return LookAhead::Create(memory, code_cache_);
 }
 

@@ -171,7 +171,9 @@ void ImageProfile::OnCheckpoint(ProfileData data, CheckpointKind kind) {
   FollowUserOfProgram();
   for (ModuleRecord& module : data.modules) EmbedIfUnreachable(&module);
   const bool is_last = kind == CheckpointKind::kLast;
-  const Status status = SaveProfile(data, path_ + (is_last ? kProfileSuffix : kPartialSuffix));
+  constexpr mode_t kOfOwnerOnly = 0600;
+  const Status status = WriteBriefFile(path_ + (is_last ? kProfileSuffix : kPartialSuffix),
+                                       SerializeProfile(data), kOfOwnerOnly);
   if (status.ok()) {
     ::unlink((path_ + (is_last ? kPartialSuffix : kProfileSuffix)).c_str());
   } else {

@@ -14,12 +14,16 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 #include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+
+#include "base/linux_constants.h"
+#include "base/raw_syscall.h"
 
 #define HBBP_REPLACE __attribute__((visibility("default")))
 
@@ -37,13 +41,18 @@ constexpr size_t kHeaderBytes = sizeof(Header);
 constexpr size_t kAlignment = 16;
 static_assert(kHeaderBytes % kAlignment == 0);
 
-constexpr size_t kPageBytes = 4096;
+using hbbp::kPageBytes;
+
 constexpr size_t kStepBytes = 256 * 1024;  // memory is made accessible by so much
 constexpr size_t kReservedBytes = 64 << 20;
 constexpr size_t kReservedBytesOfLittle = 4 << 20;  // where the address space is limited
 constexpr size_t kLargestSize = 32 << 20;
 // The pages of larger blocks are given back when these are freed.
 constexpr size_t kLargestKept = 64 * 1024;
+// Pages are put into memory by so much, which costs less than a fault of each. Of large blocks a
+// large part may stay unused.
+constexpr size_t kPopulatedBytes = 64 * 1024;
+constexpr size_t kLargestPopulated = 1 << 20;
 
 // Sizes are multiples of 16 up to 128, and four for each doubling beyond.
 constexpr size_t kSmallSizes = 8;
@@ -73,6 +82,7 @@ struct FreeBlock {
 struct Heap {
   FreeBlock* free_blocks[kSizes];
   char* next;
+  char* populated_end;  // the pages before it were populated, or are of a large block
   char* accessible_end;
   char* reserved_end;
 };
@@ -108,9 +118,28 @@ bool Reserve(size_t bytes) {
     range = Map(reserved, PROT_NONE);
   }
   if (range == nullptr) return false;
-  heap.next = heap.accessible_end = range;
+  heap.next = heap.populated_end = heap.accessible_end = range;
   heap.reserved_end = range + reserved;
   return true;
+}
+
+// Kernels before Linux 5.14 refuse it: then each page has its fault.
+void Populate(char* begin, size_t bytes) {
+  (void)hbbp::trace::RawSyscall(SYS_madvise, begin, bytes, hbbp::kPopulateForWriting);
+}
+
+// Puts a new block, and some more, into memory.
+void PopulateNew(char* block, size_t bytes) {
+  if (block + bytes <= heap.populated_end) return;
+  const auto needed = static_cast<size_t>(block + bytes - heap.populated_end);
+  if (bytes > kLargestPopulated) {
+    heap.populated_end += RoundUp(needed, kPageBytes);
+    return;
+  }
+  const size_t more = std::min(RoundUp(needed, kPopulatedBytes),
+                               static_cast<size_t>(heap.accessible_end - heap.populated_end));
+  Populate(heap.populated_end, more);
+  heap.populated_end += more;
 }
 
 // Returns new memory, or null.
@@ -125,15 +154,27 @@ char* Grow(size_t bytes) {
     heap.accessible_end += more;
   }
   heap.next = block + bytes;
+  PopulateNew(block, bytes);
   return block;
 }
 
-char* TakeFromHeap(size_t index) {
-  if (FreeBlock* const block = heap.free_blocks[index]) {
-    heap.free_blocks[index] = block->next;
-    return reinterpret_cast<char*>(block);
-  }
-  return Grow(SizeOf(index));
+struct Pages {
+  char* begin;
+  size_t bytes;
+};
+
+// Returns the whole pages of a block that is larger than a page.
+Pages PagesIn(char* block, size_t bytes) {
+  const size_t skipped = -reinterpret_cast<uintptr_t>(block) % kPageBytes;
+  return {block + skipped, (bytes - skipped) / kPageBytes * kPageBytes};
+}
+
+char* TakeFromHeap(size_t index, bool* is_new) {
+  FreeBlock* const block = heap.free_blocks[index];
+  *is_new = block == nullptr;
+  if (*is_new) return Grow(SizeOf(index));
+  heap.free_blocks[index] = block->next;
+  return reinterpret_cast<char*>(block);
 }
 
 // Returns a block with so many bytes at least, and how many it has; null: there is no memory.
@@ -146,8 +187,13 @@ char* TakeBlock(size_t* bytes) {
   const size_t index = SizeIndex(*bytes);
   *bytes = SizeOf(index);
   ::pthread_mutex_lock(&mutex);
-  char* const block = TakeFromHeap(index);
+  bool is_new = false;
+  char* const block = TakeFromHeap(index, &is_new);
   ::pthread_mutex_unlock(&mutex);
+  if (!is_new && *bytes > kLargestKept && *bytes <= kLargestPopulated) {
+    const Pages pages = PagesIn(block, *bytes);
+    Populate(pages.begin, pages.bytes);
+  }
   return block;
 }
 
@@ -179,10 +225,8 @@ void Free(void* memory) {
     return;
   }
   if (header.block_bytes > kLargestKept) {
-    const auto begin = RoundUp(reinterpret_cast<uintptr_t>(header.block), kPageBytes);
-    const auto end = reinterpret_cast<uintptr_t>(header.block + header.block_bytes);
-    ::madvise(reinterpret_cast<void*>(begin), (end - begin) / kPageBytes * kPageBytes,
-              MADV_DONTNEED);
+    const Pages pages = PagesIn(header.block, header.block_bytes);
+    ::madvise(pages.begin, pages.bytes, MADV_DONTNEED);
     errno = saved_errno;
   }
   auto* const block = reinterpret_cast<FreeBlock*>(header.block);

@@ -5,7 +5,7 @@
 // use, and some more, is usable. Huge pages make tables cheaper that a burst accesses at scattered
 // addresses, because each burst misses the address translation of every small page again.
 //
-// Contract: not async-signal-safe, except GrowingMemory::Use.
+// Contract: not async-signal-safe, except PopulatePages and GrowingMemory::Use.
 #ifndef HBBP_LIB_TRACE_INTERPRETER_LARGE_MEMORY_H_
 #define HBBP_LIB_TRACE_INTERPRETER_LARGE_MEMORY_H_
 
@@ -20,8 +20,8 @@ namespace hbbp::trace {
 // meanwhile.
 void UseHugePages(void* memory, size_t bytes);
 
-// Puts whole pages of usable memory into memory, for writing, which costs less than a fault of each
-// (since Linux 5.14).
+// Puts the pages of usable memory, which begins with a page, into memory for writing. That costs
+// less than a fault of each (since Linux 5.14).
 void PopulatePages(void* memory, size_t bytes);
 
 // GrowingMemory is address space whose first part may be used. No destructor releases it.

@@ -936,10 +936,21 @@ TEST_CASE("a program that ends within a period is sampled as often as it lasts")
   config.period = 40'000'000;
   config.period_mode = PeriodMode::kPrime;
   constexpr int kRuns = 40, kWorkMs = 20;
-  int sampled = 0;
-  for (int i = 0; i < kRuns; ++i) {
+  int runs = 0, sampled = 0;
+  for (int i = 0; runs < kRuns; ++i) {
+    REQUIRE(i < 10 * kRuns);
+    uint64_t took_ns = 0;
     const Sink sink = Trace(
-        config, [] { WorkFor(kWorkMs); }, method);
+        config,
+        [&] {
+          const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
+          WorkFor(kWorkMs);
+          took_ns = ClockNs(CLOCK_MONOTONIC) - begin_ns;
+        },
+        method);
+    // The clock of the event has time, too, that a hypervisor has given to others.
+    if (took_ns >= config.period) continue;
+    ++runs;
     const std::vector<uint64_t> periods = sink.PeriodsOfWholeBursts();
     REQUIRE(periods.size() <= 1);
     if (periods.empty()) continue;

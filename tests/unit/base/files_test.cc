@@ -127,6 +127,30 @@ TEST_CASE("an existing file is replaced, not written into") {
   CHECK(FilesIn(directory) == 1);
 }
 
+TEST_CASE("a brief file is replaced in the same way, and is there at any moment") {
+  const TemporaryFolder directory;
+  const std::string path = directory.File("file");
+  REQUIRE(WriteBriefFile(path, BytesOf("first"), 0600).ok());
+  CHECK(Content(path) == "first");
+  CHECK(ModeOf(path) == 0600);
+  std::ifstream reader(path);
+  std::atomic<bool> ends{false}, is_there{true};
+  std::thread watcher([&] {
+    while (!ends) is_there = is_there && std::filesystem::exists(path);
+  });
+  for (int i = 0; i < 200; ++i) CHECK(WriteBriefFile(path, BytesOf(std::to_string(i)), 0600).ok());
+  ends = true;
+  watcher.join();
+  CHECK(is_there);
+  CHECK(Content(path) == "199");
+  const std::string seen((std::istreambuf_iterator<char>(reader)), {});
+  CHECK(seen == "first");
+  std::filesystem::create_directory(directory.File("target"));
+  CHECK_FALSE(WriteBriefFile(directory.File("target"), BytesOf("x"), 0600).ok());
+  CHECK(std::filesystem::is_directory(directory.File("target")));
+  CHECK(FilesIn(directory) == 2);
+}
+
 TEST_CASE("an empty file can be written") {
   const TemporaryFolder directory;
   REQUIRE(WriteFileAtomically(directory.File("file"), {}).ok());

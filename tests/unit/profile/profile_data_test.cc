@@ -5,6 +5,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "support/catch.h"
@@ -78,12 +79,42 @@ TEST_CASE("sorting can be cancelled, and is the same with a check that is never 
   flag.Set(true);
   CHECK_THROWS_AS(Normalize(&checked, &check), WorkCancelled);
   std::vector<BranchCount> branches(10'000);
+  for (size_t i = 0; i < branches.size(); ++i) branches[i].to = i;
   CHECK_THROWS_AS(Normalize(&branches, &check), WorkCancelled);
-  std::vector<BranchCount> copied;
-  CHECK_THROWS_AS(CopyInSteps(branches, &check, &copied), WorkCancelled);
+  CHECK_THROWS_AS(CopyNormalized(branches, 0, &check), WorkCancelled);
+  CHECK_THROWS_AS(CopyNormalized(branches, branches.size(), &check), WorkCancelled);
   flag.Set(false);
-  CopyInSteps(branches, &check, &copied);
-  CHECK(copied.size() == branches.size());
+  CHECK(CopyNormalized(branches, branches.size(), &check).size() == branches.size());
+}
+
+TEST_CASE("a normalized copy is the same as a copy that is normalized") {
+  std::mt19937 random(3);
+  for (const size_t size : {0, 1, 2, 3000}) {
+    for (const uint64_t keys : {1, 40, 2000}) {
+      std::vector<BranchCount> branches(size);
+      for (BranchCount& branch : branches) {
+        branch.to = random() % keys;
+        branch.source = random() % 2;
+        branch.number = 1 + random() % 3;
+        branch.weights = static_cast<double>(branch.number);
+      }
+      std::vector<BranchCount> head(branches.begin(),
+                                    branches.begin() + static_cast<long>(size / 3));
+      Normalize(&head);
+      for (const size_t normalized : {size_t{0}, head.size()}) {
+        CAPTURE(size, keys, normalized);
+        std::vector<BranchCount> all = normalized == 0 ? std::vector<BranchCount>() : head;
+        all.insert(all.end(), branches.begin(), branches.end());
+        const std::vector<BranchCount> copy = CopyNormalized(all, normalized, nullptr);
+        Normalize(&all);
+        CHECK(std::equal(copy.begin(), copy.end(), all.begin(), all.end(),
+                         [](const BranchCount& a, const BranchCount& b) {
+                           return std::tie(a.to, a.source, a.number, a.weights) ==
+                                  std::tie(b.to, b.source, b.number, b.weights);
+                         }));
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -109,6 +109,40 @@ TEST_CASE("threads allocate at the same time") {
   CHECK(is_intact);
 }
 
+// Returns whether all whole pages of the block are in memory.
+bool IsInMemory(const uint8_t* block, size_t bytes) {
+  constexpr uintptr_t kPageBytes = 4096;
+  const uintptr_t begin = (reinterpret_cast<uintptr_t>(block) + kPageBytes - 1) & -kPageBytes;
+  const uintptr_t end = (reinterpret_cast<uintptr_t>(block) + bytes) & -kPageBytes;
+  std::vector<unsigned char> pages((end - begin) / kPageBytes);
+  if (::mincore(reinterpret_cast<void*>(begin), end - begin, pages.data()) != 0) return false;
+  return std::all_of(pages.begin(), pages.end(), [](unsigned char page) { return page & 1; });
+}
+
+TEST_CASE("blocks of many sizes are in memory at once, also when they are used again") {
+  constexpr int kPopulate = 23;  // MADV_POPULATE_WRITE
+  void* const page =
+      ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const bool can_populate = ::madvise(page, 4096, kPopulate) == 0;
+  ::munmap(page, 4096);
+  if (!can_populate) HBBP_SKIP("no MADV_POPULATE_WRITE here, which needs Linux 5.14");
+  for (const size_t bytes : {20'000, 60'000, 70'000, 200'000, 900'000, 5'000'000}) {
+    CAPTURE(bytes);
+    auto* const other = static_cast<uint8_t*>(::malloc(bytes));
+    const Block kept = Fill(other, bytes, 7);
+    for (int i = 0; i < 3; ++i) {
+      errno = 123;
+      auto* const block = static_cast<uint8_t*>(::malloc(bytes));
+      CHECK(errno == 123);
+      if (bytes < 1'000'000) CHECK(IsInMemory(block, bytes));
+      CHECK(IsIntact(Fill(block, bytes, 9)));
+      ::free(block);
+    }
+    CHECK(IsIntact(kept));
+    ::free(other);
+  }
+}
+
 TEST_CASE("memory that was freed is used again") {
   void* const first = ::malloc(1000);
   ::free(first);
