@@ -71,6 +71,7 @@ CodeCache* CodeCache::Create(size_t bytes, NativeRegion* region) {
   cache->blocks_ = start + head;
   cache->units_ = static_cast<uint32_t>(body / kBlockUnit);
   cache->used_units_.store(1, std::memory_order_relaxed);
+  cache->PopulateTable(0);
   cache->GrowAhead();
   cache->FindVdso();
   cache->xsave_layout_.Find();
@@ -159,12 +160,28 @@ bool CodeCache::Flush() {
   return true;
 }
 
+// Its pages are in no order that blocks come in.
+void CodeCache::PopulateTable(unsigned number) {
+  const Table& table = tables_[number];
+  auto* const begin = reinterpret_cast<uint8_t*>(table.entries);
+  auto* const end = reinterpret_cast<uint8_t*>(table.entries + table.mask + 1);
+  const size_t skipped = static_cast<size_t>(begin - memory_.start()) % kPageBytes;
+  PopulatePages(begin - skipped, static_cast<size_t>(end - begin) + skipped);
+  populated_tables_ = number + 1;
+}
+
 // If this fails, a handler makes the system call later, or a burst ends.
 void CodeCache::GrowAhead() {
   const size_t used = HeadBytes() + used_bytes();
   const size_t reserved = memory_.reserved();
   const size_t wanted = used + kBytesAhead < reserved ? used + kBytesAhead : reserved;
   if (!memory_.Use(wanted) || used_bytes() <= kBlockUnit) return;
+  const unsigned last = LastTable();
+  const bool is_half_full = used_bytes() > (size_t{tables_[last].mask} + 1) * kBytesPerEntry / 2;
+  const unsigned wanted_tables = last + (is_half_full ? 2 : 1);
+  while (populated_tables_ < wanted_tables && populated_tables_ < kTables) {
+    PopulateTable(populated_tables_);
+  }
   const size_t start = populated_bytes_ > used ? populated_bytes_ : used / kPageBytes * kPageBytes;
   const size_t end =
       (used + kBytesInMemory < wanted ? used + kBytesInMemory : wanted) / kPageBytes * kPageBytes;

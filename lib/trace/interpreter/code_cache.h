@@ -130,6 +130,7 @@ class CodeCache {
   bool Flush();
   BlockRef Allocate(size_t bytes);
   unsigned LastTable() const;
+  void PopulateTable(unsigned number);
   bool Holds(uint64_t entry, uint64_t ip) const;
   BlockRef FindIn(const Table& table, uint64_t ip) const;
   bool Enter(const Table& table, uint64_t ip, BlockRef block) const;
@@ -140,7 +141,9 @@ class CodeCache {
   uint8_t* blocks_ = nullptr;
   uint32_t units_ = 0;
   Table tables_[kTables] = {};
-  size_t populated_bytes_ = 0;  // the worker's
+  // These are the worker's.
+  size_t populated_bytes_ = 0;
+  unsigned populated_tables_ = 0;
   uint64_t vdso_start_ = 0;
   uint64_t vdso_bytes_ = 0;
   std::atomic<bool> reads_may_block_{false};

@@ -120,6 +120,30 @@ TEST_CASE("memory for the next blocks is resident before they are added") {
   CHECK(resident_pages() == kAhead);
 }
 
+TEST_CASE("a table is resident before it is used") {
+  constexpr size_t kPage = 4096;
+  const Cache cache = MakeCache();
+  const auto resident_pages = [&cache] {
+    auto* const head = reinterpret_cast<uint8_t*>(cache.get());
+    std::vector<unsigned char> pages(static_cast<size_t>(cache->blocks() - head) / kPage);
+    REQUIRE(::mincore(head, pages.size() * kPage, pages.data()) == 0);
+    return std::count_if(pages.begin(), pages.end(),
+                         [](unsigned char page) { return (page & 1) != 0; });
+  };
+  const auto first = resident_pages();
+  cache->GrowAhead();
+  CHECK(resident_pages() == first);
+  size_t added = 0;
+  while (resident_pages() == first && added < kBlocks) {
+    REQUIRE(Add(cache.get(), MakeIp(static_cast<uint32_t>(added++), false)) != kNoBlock);
+    cache->GrowAhead();
+  }
+  CHECK(added > 10);
+  // The next table is eight times as large, and all of it is there at once.
+  if (resident_pages() < 8) HBBP_SKIP("no MADV_POPULATE_WRITE here, which needs Linux 5.14");
+  CHECK(resident_pages() > 4 * first);
+}
+
 TEST_CASE("threads that add and find blocks at once find what they have added") {
   const Cache cache = MakeCache();
   constexpr int kThreads = 4;
