@@ -160,7 +160,7 @@ bool CodeCache::Flush() {
   return true;
 }
 
-// Its pages are in no order that blocks come in.
+// Blocks are entered anywhere in a table, so all of its pages are put into memory at once.
 void CodeCache::PopulateTable(unsigned number) {
   const Table& table = tables_[number];
   auto* const begin = reinterpret_cast<uint8_t*>(table.entries);

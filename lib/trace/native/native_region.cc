@@ -107,7 +107,7 @@ NativeRegion* NativeRegion::Create(size_t bytes) {
   shared->slot_count = 1;
   while (shared->slot_count * 2 <= shared->unit_count) shared->slot_count *= 2;
   const size_t header = sizeof(Shared) + shared->slot_count * sizeof(shared->slots[0]);
-  (void)madvise(writable, header, kPopulateForWriting);  // of which handlers use any part
+  (void)madvise(writable, header, kPopulateForWriting);  // handlers use any part of it
   shared->used_units.store(static_cast<uint32_t>(UnitsFor(header)), std::memory_order_relaxed);
 
   static_assert(sizeof(NativeRegion) <= kPageBytes);
