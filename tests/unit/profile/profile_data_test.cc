@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
+#include <memory_resource>
 #include <random>
 #include <set>
 #include <string>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "support/catch.h"
@@ -87,31 +89,51 @@ TEST_CASE("sorting can be cancelled, and is the same with a check that is never 
   CHECK(CopyNormalized(branches, branches.size(), &check).size() == branches.size());
 }
 
-TEST_CASE("a normalized copy is the same as a copy that is normalized") {
+using Sums = std::map<std::pair<uint64_t, uint32_t>, uint64_t>;  // by address and source
+
+template <typename Branches>
+void CheckNormal(const Branches& branches, const Sums& expected) {
+  REQUIRE(branches.size() == expected.size());
+  auto sum = expected.begin();
+  for (const BranchCount& branch : branches) {
+    CHECK(std::pair(branch.to, branch.source) == sum->first);
+    CHECK(branch.number == sum->second);
+    CHECK(branch.weights == static_cast<double>(sum->second));
+    ++sum;
+  }
+}
+
+TEST_CASE("branches are sorted and added up, however many are sorted already") {
   std::mt19937 random(3);
-  for (const size_t size : {0, 1, 2, 3000}) {
-    for (const uint64_t keys : {1, 40, 2000}) {
-      std::vector<BranchCount> branches(size);
-      for (BranchCount& branch : branches) {
-        branch.to = random() % keys;
-        branch.source = random() % 2;
-        branch.number = 1 + random() % 3;
-        branch.weights = static_cast<double>(branch.number);
-      }
-      std::vector<BranchCount> head(branches.begin(),
-                                    branches.begin() + static_cast<long>(size / 3));
-      Normalize(&head);
-      for (const size_t normalized : {size_t{0}, head.size()}) {
-        CAPTURE(size, keys, normalized);
-        std::vector<BranchCount> all = normalized == 0 ? std::vector<BranchCount>() : head;
-        all.insert(all.end(), branches.begin(), branches.end());
-        const std::vector<BranchCount> copy = CopyNormalized(all, normalized, nullptr);
-        Normalize(&all);
-        CHECK(std::equal(copy.begin(), copy.end(), all.begin(), all.end(),
-                         [](const BranchCount& a, const BranchCount& b) {
-                           return std::tie(a.to, a.source, a.number, a.weights) ==
-                                  std::tie(b.to, b.source, b.number, b.weights);
-                         }));
+  const auto append = [&random](size_t count, uint64_t keys, std::vector<BranchCount>* branches,
+                                Sums* sums) {
+    for (size_t i = 0; i < count; ++i) {
+      BranchCount& branch = branches->emplace_back();
+      branch.to = random() % keys;
+      branch.source = random() % 2;
+      branch.number = 1 + random() % 3;
+      branch.weights = static_cast<double>(branch.number);
+      (*sums)[{branch.to, branch.source}] += branch.number;
+    }
+  };
+  for (const size_t sorted : {0, 1, 900}) {
+    for (const size_t more : {0, 1, 2, 3000}) {
+      for (const uint64_t keys : {1, 40, 2000}) {
+        CAPTURE(sorted, more, keys);
+        std::vector<BranchCount> branches;
+        Sums sums;
+        append(sorted, keys, &branches, &sums);
+        Normalize(&branches);
+        CheckNormal(branches, sums);
+        const size_t head = branches.size();
+        append(more, keys, &branches, &sums);
+        CheckNormal(CopyNormalized(branches, head, nullptr), sums);
+        CheckNormal(CopyNormalized(branches, 0, nullptr), sums);
+        std::pmr::vector<BranchCount> counted(branches.begin(), branches.end());
+        Normalize(&counted);
+        CheckNormal(counted, sums);
+        Normalize(&branches);
+        CheckNormal(branches, sums);
       }
     }
   }
