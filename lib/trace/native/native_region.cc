@@ -8,6 +8,7 @@
 #include <new>
 
 #include "base/linux_constants.h"
+#include "base/raw_syscall.h"
 #include "trace/native/native_stub.h"
 #include "trace/native/operand_rewrite.h"
 
@@ -107,7 +108,8 @@ NativeRegion* NativeRegion::Create(size_t bytes) {
   shared->slot_count = 1;
   while (shared->slot_count * 2 <= shared->unit_count) shared->slot_count *= 2;
   const size_t header = sizeof(Shared) + shared->slot_count * sizeof(shared->slots[0]);
-  (void)madvise(writable, header, kPopulateForWriting);  // handlers use any part of it
+  // Handlers use any part of it.
+  (void)RawSyscall(SYS_madvise, writable, header, kPopulateForWriting);
   shared->used_units.store(static_cast<uint32_t>(UnitsFor(header)), std::memory_order_relaxed);
 
   static_assert(sizeof(NativeRegion) <= kPageBytes);
