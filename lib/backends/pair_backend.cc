@@ -104,4 +104,8 @@ int PairBackend::DrainIntervalMs() const {
   return std::min(first_->DrainIntervalMs(), second_->DrainIntervalMs());
 }
 
+int PairBackend::IdleIntervalMs() const {
+  return std::min(first_->IdleIntervalMs(), second_->IdleIntervalMs());
+}
+
 }  // namespace hbbp

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "backends/observer_request.h"
+#include "backends/thread_starts.h"
 #include "backends/threads.h"
 #include "backends/userfaultfd.h"
 #include "base/clock.h"
@@ -113,8 +114,14 @@ constexpr uint64_t kFirstComparisonNs = 50'000'000;
 constexpr double kMaxDrainIntervalMs = 1000;
 // The interval where handlers request a drain when their buffers fill up.
 constexpr int kRequestedDrainIntervalMs = 400;
+// The longest one, for programs that wait,
+constexpr int kIdleIntervalMs = 10'000;
+// and where a system call of the program may start a thread that does not inherit a sampler.
+constexpr int kIdleThreadsIntervalMs = 2000;
 constexpr uint64_t kListingIntervalNs = 500'000'000;
 constexpr uint64_t kMappingsIntervalNs = 1'000'000'000;
+// The interval if the size of the address space does not change.
+constexpr uint64_t kMaxMappingsIntervalNs = 5'000'000'000;
 constexpr int kDisableTimeoutMs = 1000;
 // What takes long takes a thousandth of the time.
 constexpr uint64_t kCostDivisor = 1000;
@@ -238,9 +245,22 @@ int SwbtBackend::DrainIntervalMs() const {
     return draws ? std::min(interval_ms, static_cast<int>(kMinFirstDrawNs / 1'000'000))
                  : interval_ms;
   }
-  const uint64_t last_birth_ns = std::max(start_ns_, last_birth_ns_);
-  const bool is_steady = ClockNs(CLOCK_MONOTONIC) - last_birth_ns >= kNoBirthsNs;
-  return std::min(interval_ms, is_steady ? kSteadyThreadsIntervalMs : kThreadsIntervalMs);
+  if (HasThreadsBornNow()) return std::min(interval_ms, kThreadsIntervalMs);
+  const bool are_reported = ThreadStarts::Get().are_seen();
+  return are_reported ? interval_ms : std::min(interval_ms, kSteadyThreadsIntervalMs);
+}
+
+// Returns whether there may be a new thread at any time, as at the start.
+bool SwbtBackend::HasThreadsBornNow() const {
+  return ClockNs(CLOCK_MONOTONIC) - std::max(start_ns_, last_birth_ns_) < kNoBirthsNs;
+}
+
+int SwbtBackend::IdleIntervalMs() const {
+  const bool finds_threads = threads_inherit_ || ThreadStarts::Get().are_seen();
+  if (drain_request_ == nullptr || !finds_threads || will_observe_ || HasThreadsBornNow()) {
+    return DrainIntervalMs();
+  }
+  return threads_inherit_ ? kIdleIntervalMs : kIdleThreadsIntervalMs;
 }
 
 Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendChoice* choice) {
@@ -264,7 +284,7 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   own_threads_ = config.own_threads;
   only_threads_ = config.threads;
   max_events_ = DescriptorBudget();
-  handlers_request_drains_ = config.drain_request != nullptr;
+  drain_request_ = config.drain_request;
   missed_threads_ = threads_by_timer_ = 0;
   last_sampler_ = 0;
   has_ended_early_ = false;
@@ -341,6 +361,8 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   last_thread_count_ = 0;
   last_cpu_ns_ = ClockNs(CLOCK_PROCESS_CPUTIME_ID);
   last_switching_ns_ = 0;
+  trace::Tracer::Get().ReleaseUnused();
+  known_pages_ = 0;
   // Forbidden memory must be known before anything is interpreted.
   if (Status known = RefreshMappings(nullptr); !known.ok()) {
     Close();
@@ -552,7 +574,7 @@ void SwbtBackend::ChooseBudget(const BackendConfig& config) {
 // Returns an interval in which at most half of the buffers fill up, if handlers do not say that
 // they do.
 int SwbtBackend::ChooseDrainInterval(uint64_t period_of_bursts) const {
-  if (handlers_request_drains_) return kRequestedDrainIntervalMs;
+  if (drain_request_ != nullptr) return kRequestedDrainIntervalMs;
   const double events_per_ms = trigger_.FastestPerNs() * 1e6;
   const double period_ms = static_cast<double>(period_of_bursts) / events_per_ms;
   const auto cpus = static_cast<double>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
@@ -667,7 +689,10 @@ Status SwbtBackend::AttachThread(pid_t tid) {
   if (draws_periods_) drawn_periods_[tid] = period;
   DivideFirstPeriods(tid, &*sampler);
   if (divides_first_periods_) first_period_ends_[tid] = CpuNsOf(tid) + 2 * period_;
-  if (!sampler->IsInherited() && only_threads_.empty()) threads_inherit_ = false;
+  if (!sampler->IsInherited() && only_threads_.empty()) {
+    threads_inherit_ = false;
+    ThreadStarts::Get().SetWorker(drain_request_);
+  }
   samplers_.emplace(tid, *std::move(sampler));
   return OkStatus();
 }
@@ -757,6 +782,7 @@ StatusOr<std::map<pid_t, ThreadSampler>> SwbtBackend::OpenTimers() {
 
 void SwbtBackend::ReplaceEventsByTimers(std::map<pid_t, ThreadSampler> timers, EventSink* sink) {
   may_replace_events_ = samples_by_event_ = threads_inherit_ = false;
+  ThreadStarts::Get().SetWorker(drain_request_);
   DoNotObserveLater();
   samplers_ = std::move(timers);
   switch_cost_.End();
@@ -801,9 +827,10 @@ void SwbtBackend::Drain(EventSink* sink) {
     }
   }
   if (observer_ != nullptr) observer_->Drain(sink);
-  const bool mappings_are_old = ClockNs(CLOCK_MONOTONIC) - last_mappings_ns_ >= kMappingsIntervalNs;
+  const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
+  const bool mappings_are_old = now_ns - last_look_at_mappings_ns_ >= kMappingsIntervalNs;
   // On failure the ranges stay as they were.
-  if (mappings_are_old) (void)RefreshMappings(sink);
+  if (mappings_are_old) (void)RefreshMappingsIfChanged(sink);
   const bool is_last = !tracer.is_enabled() && !has_ended_early_;
   if ((mappings_are_old && !has_ended_early_) || is_last) ScanBlockedSignals();
   may_compare_mappings_ = observer_ == nullptr;
@@ -1012,11 +1039,23 @@ void SwbtBackend::AppendDisagreements(Counters* counters) {
       });
 }
 
+// Mappings take fifty times as long to be read as their size, with which they mostly change.
+Status SwbtBackend::RefreshMappingsIfChanged(EventSink* sink) {
+  last_look_at_mappings_ns_ = ClockNs(CLOCK_MONOTONIC);
+  trace::Tracer::Get().ReleaseUnused();
+  const uint64_t pages = AddressSpacePages();
+  const bool is_same = pages != 0 && pages == known_pages_;
+  if (is_same && last_look_at_mappings_ns_ - last_mappings_ns_ < kMaxMappingsIntervalNs) {
+    return OkStatus();
+  }
+  known_pages_ = pages;
+  return RefreshMappings(sink);
+}
+
 // Updates the ranges that look-ahead must not read, and those where no breakpoint may be. Delivers
 // new mappings to a sink.
 Status SwbtBackend::RefreshMappings(EventSink* sink) {
-  last_mappings_ns_ = ClockNs(CLOCK_MONOTONIC);
-  trace::Tracer::Get().ReleaseUnused();
+  last_look_at_mappings_ns_ = last_mappings_ns_ = ClockNs(CLOCK_MONOTONIC);
   HBBP_ASSIGN_OR_RETURN(const std::vector<Mapping> mappings, ReadProcessMaps(0));
   if (observer_ == nullptr) mapping_watch_.Compare(mappings, last_mappings_ns_, sink);
   std::vector<trace::ForbiddenRange> forbidden;
@@ -1081,6 +1120,7 @@ uint64_t SwbtBackend::SamplingNs() const {
 }
 
 void SwbtBackend::Disable() {
+  ThreadStarts::Get().SetWorker(nullptr);
   DoNotObserveLater();
   for (auto& [tid, sampler] : samplers_) sampler.Stop();
   all_handlers_ended_ = trace::Tracer::Get().Disable(kDisableTimeoutMs);
@@ -1098,6 +1138,7 @@ void SwbtBackend::Close() {
 }
 
 void SwbtBackend::ResetInChild() {
+  ThreadStarts::Get().SetWorker(nullptr);
   DoNotObserveLater();
   for (auto& [tid, sampler] : samplers_) sampler.ResetInChild();
   samplers_.clear();

@@ -61,6 +61,7 @@ class SwbtBackend : public Backend {
   void ResetInChild() override;
   void AbandonInChild() override;
   int DrainIntervalMs() const override;
+  int IdleIntervalMs() const override;
   bool SamplesNeedCpuTime() const override { return true; }
 
   // These are for tests: they behave as if perf_event_open were refused, or as if the kernel were
@@ -95,6 +96,7 @@ class SwbtBackend : public Backend {
   void DivideFirstPeriods(pid_t tid, ThreadSampler* sampler);
   void EndFirstPeriods();
   bool HasBirths() const;
+  bool HasThreadsBornNow() const;
   void DrawFirstPeriods();
   bool ThreadsMayHaveChanged();
   uint64_t ComparisonIntervalNs(uint64_t begin_ns) const;
@@ -117,6 +119,7 @@ class SwbtBackend : public Backend {
                        EventSink* sink);
   void DeliverStatistics(EventSink* sink);
   void AppendDisagreements(Counters* counters);
+  Status RefreshMappingsIfChanged(EventSink* sink);
   Status RefreshMappings(EventSink* sink);
   void CheckUserfaultfd();
   void ScanBlockedSignals();
@@ -171,13 +174,15 @@ class SwbtBackend : public Backend {
   uint64_t last_birth_ns_ = 0;  // when a thread was found
   int drain_interval_ms_ = 0;
   int dense_drain_interval_ms_ = 0;
-  bool handlers_request_drains_ = false;
+  Wakeup* drain_request_ = nullptr;  // by handlers; nullptr: they make none
   uint64_t missed_threads_ = 0;
   uint64_t threads_by_timer_ = 0;  // with a timer for want of descriptors
   uint64_t last_thread_count_ = 0;
   uint64_t last_listing_ns_ = 0;
   uint64_t start_ns_ = 0;
-  uint64_t last_mappings_ns_ = 0;
+  uint64_t last_mappings_ns_ = 0;  // when they were read
+  uint64_t last_look_at_mappings_ns_ = 0;
+  uint64_t known_pages_ = 0;  // of address space, when they were read
   uint64_t next_descriptors_ns_ = 0;
   uint64_t next_scan_ns_ = 0;
   FaultTime fault_time_;

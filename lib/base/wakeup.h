@@ -14,9 +14,16 @@
 
 namespace hbbp {
 
-// Contract: Post is async-signal-safe, from any thread; one thread at a time waits.
+// Contract: Post and Report are async-signal-safe, from any thread; one thread at a time waits and
+// calls the other functions.
 class Wakeup {
  public:
+  // What happens in a program that was thought to do nothing.
+  enum Sign : uint32_t {
+    kBurst = 1,
+    kThreadStart = 2,
+  };
+
   // Ends the wait, or the next one if there is none now.
   void Post() {
     if (posted_.exchange(1, std::memory_order_release) != 0) return;
@@ -26,23 +33,44 @@ class Wakeup {
   // Returns whether there was a Post, which no wait ends then.
   bool Take() { return posted_.exchange(0, std::memory_order_acquire) != 0; }
 
-  // Waits until Post, or until that time of CLOCK_MONOTONIC.
-  void WaitUntil(const timespec& deadline) {
+  // Ends the wait if it is one for such a sign. Costs a load if not.
+  void Report(Sign sign) {
+    if ((expected_.load(std::memory_order_relaxed) & sign) == 0) return;
+    if (expected_.exchange(0, std::memory_order_relaxed) == 0) return;
+    is_reported_.store(true, std::memory_order_relaxed);
+    Post();
+  }
+  // Has the first of these signs end the wait. They are expected until then, or until TakeReport.
+  void Expect(uint32_t signs) { expected_.store(signs, std::memory_order_relaxed); }
+  // Returns whether there was one.
+  bool TakeReport() {
+    expected_.store(0, std::memory_order_relaxed);
+    return is_reported_.exchange(false, std::memory_order_relaxed);
+  }
+
+  // Waits until Post, or until that time of CLOCK_MONOTONIC. Returns whether there was a Post.
+  bool WaitUntil(const timespec& deadline) {
     while (!Take()) {
       const long result = trace::RawSyscall(SYS_futex, &posted_, FUTEX_WAIT_BITSET_PRIVATE, 0,
                                             &deadline, nullptr, FUTEX_BITSET_MATCH_ANY);
       const bool may_go_on = result == 0 || result == -EINTR || result == -EAGAIN;
-      if (!may_go_on) return;
+      if (!may_go_on) return false;
     }
+    return true;
   }
 
   // Forgets a Post, in the child after fork.
-  void Reset() { posted_.store(0, std::memory_order_relaxed); }
+  void Reset() {
+    posted_.store(0, std::memory_order_relaxed);
+    (void)TakeReport();
+  }
 
   Wakeup* next_spare = nullptr;  // of SessionRegistry
 
  private:
   std::atomic<uint32_t> posted_{0};
+  std::atomic<uint32_t> expected_{0};
+  std::atomic<bool> is_reported_{false};
 };
 
 }  // namespace hbbp

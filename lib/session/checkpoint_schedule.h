@@ -1,5 +1,6 @@
 // Says when checkpoints are taken: soon and often at first, since programs may be killed early, and
-// each second later, or after a tenth of the time of long runs, unless their cost forbids it.
+// each second later, or after a tenth of the time of long runs, unless their cost forbids it: a
+// program pays for them with its CPU time.
 #ifndef HBBP_LIB_SESSION_CHECKPOINT_SCHEDULE_H_
 #define HBBP_LIB_SESSION_CHECKPOINT_SCHEDULE_H_
 
@@ -8,34 +9,46 @@
 
 namespace hbbp {
 
-// Times are in nanoseconds; those of the clock may be of any clock that never goes back.
+// Times are in nanoseconds; those of the clock may be of any clock that never goes back, CPU times
+// are of the program.
 class CheckpointSchedule {
  public:
-  explicit CheckpointSchedule(uint64_t now_ns)
-      : begin_ns_(now_ns), interval_ns_(kFirstIntervalNs), due_ns_(now_ns + kFirstIntervalNs) {}
+  CheckpointSchedule(uint64_t now_ns, uint64_t cpu_ns)
+      : begin_ns_(now_ns),
+        begin_cpu_ns_(cpu_ns),
+        interval_ns_(kFirstIntervalNs),
+        due_ns_(now_ns + kFirstIntervalNs) {}
 
   bool IsDue(uint64_t now_ns) const { return now_ns >= due_ns_; }
   uint64_t NsUntilDue(uint64_t now_ns) const { return IsDue(now_ns) ? 0 : due_ns_ - now_ns; }
 
   // A checkpoint has taken `cost_ns` of CPU time.
-  void Took(uint64_t cost_ns, uint64_t now_ns) {
+  void Took(uint64_t cost_ns, uint64_t now_ns, uint64_t cpu_ns) {
     cost_ns_ += cost_ns;
+    const auto elapsed_ns = static_cast<double>(std::max<uint64_t>(now_ns - begin_ns_, 1));
+    const double share =
+        std::clamp(static_cast<double>(cpu_ns - begin_cpu_ns_) / elapsed_ns, kMinShare, 1.0);
     const uint64_t longest_ns =
         std::clamp((now_ns - begin_ns_) / 10, kIntervalNs, kLongestIntervalNs);
     interval_ns_ = std::min(2 * interval_ns_, longest_ns);
     const uint64_t charged_ns = cost_ns_ - std::min(cost_ns_, kFreeCostNs);
-    due_ns_ = std::max(now_ns + interval_ns_, begin_ns_ + charged_ns * kCostDivisor);
+    const auto paid_after_ns = static_cast<uint64_t>(static_cast<double>(charged_ns) *
+                                                     static_cast<double>(kCostDivisor) / share);
+    due_ns_ = std::max(now_ns + interval_ns_, begin_ns_ + paid_after_ns);
   }
 
  private:
   static constexpr uint64_t kFirstIntervalNs = 20'000'000;
   static constexpr uint64_t kIntervalNs = 1'000'000'000;
   static constexpr uint64_t kLongestIntervalNs = 10'000'000'000;
-  // Checkpoints take this at most, and one part in so many of the time.
+  // Checkpoints take this at most, and one part in so many of the program's CPU time, but of this
+  // share of a CPU at least.
   static constexpr uint64_t kFreeCostNs = 2'000'000;
   static constexpr uint64_t kCostDivisor = 1000;
+  static constexpr double kMinShare = 0.125;
 
   uint64_t begin_ns_;
+  uint64_t begin_cpu_ns_;
   uint64_t interval_ns_;
   uint64_t due_ns_;
   uint64_t cost_ns_ = 0;

@@ -521,6 +521,7 @@ void Session::RunWorker() {
   ::prctl(PR_SET_NAME, "hbbp-worker");
   SessionRegistry::Get().AddWorker(::gettid());
   worker_tid_ = ::gettid();
+  program_cpu_ns_ = last_drain_cpu_ns_ = 0;
   if (settings_.observer != nullptr) settings_.observer->OnWorkerStarted();
   Status status;
   {
@@ -558,12 +559,14 @@ void Session::DrainWhateverMemoryThereIs() {
 }
 
 void Session::DrainUntilEnd() {
-  CheckpointSchedule checkpoints(ClockNs(CLOCK_MONOTONIC));
+  CheckpointSchedule checkpoints(ClockNs(CLOCK_MONOTONIC), ProgramCpuNs());
+  WorkerPace pace(ClockNs(CLOCK_MONOTONIC), ProgramCpuNs());
   const uint64_t worker_begin_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID);
   uint64_t saved_cpu_ns = 0;  // of the program, at the last checkpoint
   while (!worker_should_end_) {
-    const bool has_samples =
-        WaitForSamples(DeadlineIn(std::min(DrainIntervalMs(), MsUntilDue(checkpoints))));
+    const bool may_be_saved = settings_.observer != nullptr && !IsIdleSince(saved_cpu_ns);
+    const int longest_ms = MsUntilDue(may_be_saved ? &checkpoints : nullptr);
+    const bool has_samples = WaitForSamples(longest_ms, &pace);
     if (end_note_ != nullptr) {
       (void)EndRun();  // whose failure is in the log
       TakeCheckpoint(CheckpointKind::kLast);
@@ -587,9 +590,10 @@ void Session::DrainUntilEnd() {
       saved_cpu_ns = ProgramCpuNs();
       const uint64_t cost_begin_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID);
       TakeCheckpoint(must_save ? CheckpointKind::kLast : CheckpointKind::kPeriodic);
-      checkpoints.Took(ClockNs(CLOCK_THREAD_CPUTIME_ID) - cost_begin_ns, ClockNs(CLOCK_MONOTONIC));
+      checkpoints.Took(ClockNs(CLOCK_THREAD_CPUTIME_ID) - cost_begin_ns, ClockNs(CLOCK_MONOTONIC),
+                       ProgramCpuNs());
     } else if (may_save) {
-      checkpoints.Took(0, begin_ns);
+      checkpoints.Took(0, begin_ns, ProgramCpuNs());
     }
     if (drains || saves) {
       std::lock_guard data(data_);
@@ -606,16 +610,39 @@ void Session::DrainUntilEnd() {
   }
 }
 
-// Returns whether there are samples that were waited for.
-bool Session::WaitForSamples(const timespec& deadline) {
+// Returns whether there are samples that were waited for, or threads to be attached to.
+bool Session::WaitForSamples(int longest_ms, WorkerPace* pace) {
   SampleWait* wait = nullptr;
+  int interval_ms = 0, idle_ms = 0;
   {
     std::lock_guard data(data_);
     if (running_) wait = backend_->sample_wait();
+    idle_ms = interval_ms = backend_->DrainIntervalMs();
+    if (wait == nullptr && HasSamplesByCpuTime()) idle_ms = backend_->IdleIntervalMs();
   }
-  if (wait != nullptr) return wait->Wait(deadline, wakeup_);
-  wakeup_->WaitUntil(deadline);
-  return false;
+  const int wanted_ms =
+      idle_ms > interval_ms
+          ? pace->NextMs(interval_ms, idle_ms, ClockNs(CLOCK_MONOTONIC), ProgramCpuNs())
+          : interval_ms;
+  const int wait_ms = std::min(wanted_ms, longest_ms);
+  if (wait != nullptr) return wait->Wait(DeadlineIn(wait_ms), wakeup_);
+  const bool is_idle = wanted_ms > interval_ms && pace->is_idle();
+  wakeup_->Expect(is_idle ? Wakeup::kThreadStart | Wakeup::kBurst : Wakeup::kThreadStart);
+  SleepUntilWoken(wait_ms);
+  const bool has_report = wakeup_->TakeReport();
+  if (has_report) pace->Restart();
+  return has_report;
+}
+
+// The last thread of a program does not wake the worker where it ends without the C library.
+void Session::SleepUntilWoken(int milliseconds) {
+  constexpr int kLongestStepMs = 2000;
+  while (milliseconds > 0) {
+    const int step_ms = std::min(milliseconds, kLongestStepMs);
+    if (wakeup_->WaitUntil(DeadlineIn(step_ms))) return;
+    milliseconds -= step_ms;
+    if (milliseconds > 0 && SessionRegistry::Get().ProgramHasEnded()) return;
+  }
 }
 
 void Session::KeepBudgets() {
@@ -623,28 +650,30 @@ void Session::KeepBudgets() {
   budget_.Keep(&numbered);
 }
 
-int Session::MsUntilDue(const CheckpointSchedule& checkpoints) const {
+// Returns the time until the deadline, or until a checkpoint if one is wanted.
+int Session::MsUntilDue(const CheckpointSchedule* checkpoints) const {
   const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
   uint64_t ns = UINT64_MAX;
-  if (settings_.observer != nullptr) ns = checkpoints.NsUntilDue(now_ns);
+  if (checkpoints != nullptr) ns = checkpoints->NsUntilDue(now_ns);
   if (now_ns < settings_.deadline_ns) ns = std::min(ns, settings_.deadline_ns - now_ns);
   return static_cast<int>(std::min<uint64_t>(ns / 1'000'000 + 1, INT_MAX));
 }
 
-int Session::DrainIntervalMs() {
-  std::lock_guard data(data_);
-  return backend_->DrainIntervalMs();
+// It never goes back, though the worker runs on between the two clocks.
+uint64_t Session::ProgramCpuNs() {
+  const uint64_t process_ns = ClockNs(CLOCK_PROCESS_CPUTIME_ID);
+  const uint64_t worker_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID);
+  program_cpu_ns_ = std::max(program_cpu_ns_, process_ns - std::min(process_ns, worker_ns));
+  return program_cpu_ns_;
 }
 
-uint64_t Session::ProgramCpuNs() {
-  return ClockNs(CLOCK_PROCESS_CPUTIME_ID) - ClockNs(CLOCK_THREAD_CPUTIME_ID);
+bool Session::HasSamplesByCpuTime() const {
+  return external_sources_ == nullptr && backend_->SamplesNeedCpuTime();
 }
 
 // A process that has used hardly any CPU time has hardly any samples, and these can wait.
-bool Session::IsIdleSince(uint64_t program_cpu_ns) const {
-  constexpr uint64_t kFewNs = 1'000'000;
-  return external_sources_ == nullptr && backend_->SamplesNeedCpuTime() &&
-         ProgramCpuNs() - program_cpu_ns < kFewNs;
+bool Session::IsIdleSince(uint64_t program_cpu_ns) {
+  return HasSamplesByCpuTime() && ProgramCpuNs() - program_cpu_ns < WorkerPace::kFewNs;
 }
 
 bool Session::MayHaveSamples(uint64_t now_ns) {

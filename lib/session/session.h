@@ -30,6 +30,7 @@
 #include "session/session_budget.h"
 #include "session/session_info.h"
 #include "session/session_registry.h"
+#include "session/worker_pace.h"
 
 namespace hbbp {
 
@@ -164,12 +165,12 @@ class Session : private ForkParticipant {
   ProfileData SnapshotLocked(CancelCheck* check);
   SessionInfo InfoLocked();
   Status AttachAndLog(pid_t excluded);
-  int DrainIntervalMs();
-  bool WaitForSamples(const timespec& deadline);
-  int MsUntilDue(const CheckpointSchedule& checkpoints) const;
+  bool WaitForSamples(int longest_ms, WorkerPace* pace);
+  int MsUntilDue(const CheckpointSchedule* checkpoints) const;
   // Of the threads but the worker, which calls it.
-  static uint64_t ProgramCpuNs();
-  bool IsIdleSince(uint64_t program_cpu_ns) const;
+  uint64_t ProgramCpuNs();
+  bool HasSamplesByCpuTime() const;
+  bool IsIdleSince(uint64_t program_cpu_ns);
   bool MayHaveSamples(uint64_t now_ns);
   void LockForFork() override;
   void UnlockAfterFork() override;
@@ -220,6 +221,7 @@ class Session : private ForkParticipant {
   uint64_t run_start_ns_ = 0;
   uint64_t last_drain_ns_ = 0;      // CLOCK_MONOTONIC
   uint64_t last_drain_cpu_ns_ = 0;  // of all threads but the worker
+  uint64_t program_cpu_ns_ = 0;     // the same, when it was last read
   uint64_t finished_runs_ns_ = 0;
 
   SessionBudget budget_;

@@ -578,10 +578,10 @@ class RecordSwbtTest(record_support.RecordTest):
                  if row['module'].endswith('/ends')]
         self.assertEqual({row['source'] for row in ended}, {'ebs'}, parts)
 
-    def without_perf(self, error_number, *options):
+    def without_perf(self, error_number, *options, command=()):
         result = subprocess.run(
             [program('refuse_perf'), str(error_number), TOOL, 'record', '--source', 'swbt', '-e', 'task-clock', '-c',
-             str(PERIOD_NS), *options, '-o', self.file, '--', program('ends'), 'exit', '400', '3'],
+             str(PERIOD_NS), *options, '-o', self.file, '--', *(command or (program('ends'), 'exit', '400', '3'))],
             text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=record_support.TIMEOUT_S)
         if result.returncode == 77:
             self.skipTest('no seccomp filters')
@@ -598,6 +598,13 @@ class RecordSwbtTest(record_support.RecordTest):
                 self.assertIn('timers', source['method'])
                 self.assertIn(errno.errorcode[error_number], source['method'])
                 self.assertIn('timers', self.run_tool('info', self.file).stdout)
+
+    def test_a_thread_that_a_waiting_program_starts_gets_its_timer_at_once(self):
+        """Threads inherit no timers, and a worker looks rarely at a program that does nothing."""
+        run_ms, waited_ms, longest_tick_ms = 300, 4000, 10
+        result = self.without_perf(errno.EACCES, command=(program('threads'), 'late', str(run_ms), str(waited_ms)))
+        self.assertEqual(result.returncode, 0, result)
+        self.assertGreater(self.source()['bursts'], run_ms / longest_tick_ms / 2, result)
 
     def test_modes_that_need_breakpoints_say_so(self):
         for mode in ('breakpoint', 'verify'):

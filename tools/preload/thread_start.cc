@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "backends/observer_request.h"
+#include "backends/thread_starts.h"
 #include "preload/alternate_stack.h"
 #include "preload/own_process.h"
 #include "preload/seccomp_filter.h"
@@ -37,6 +38,7 @@ __attribute__((constructor(101))) void LookUpNext() {
   if (next_thrd_create != nullptr) return;
   next_pthread_create = reinterpret_cast<PosixCreate*>(::dlsym(RTLD_NEXT, "pthread_create"));
   next_thrd_create = reinterpret_cast<StandardCreate*>(::dlsym(RTLD_NEXT, "thrd_create"));
+  hbbp::ThreadStarts::Get().SetAreSeen();
 }
 
 // It is the lowest part of the stack that it gives to the thread.
@@ -69,10 +71,11 @@ int StartWithStack(Function* function, void* argument, int created, const Create
                          !hbbp::preload::HasFilter() && hbbp::preload::IsOwnProcess();
   if (is_wanted) hbbp::ObserverRequest::Get().MakeAndWait();
   void* const stack = is_wanted ? hbbp::preload::MapAlternateStack() : nullptr;
-  if (stack == nullptr) return create(function, argument);
-  *static_cast<Start<Function>*>(stack) = {function, argument};
-  const int result = create(&Run<Function>, stack);
-  if (result != created) hbbp::preload::UnmapAlternateStack(stack);
+  const bool has_stack = stack != nullptr;
+  if (has_stack) *static_cast<Start<Function>*>(stack) = {function, argument};
+  const int result = has_stack ? create(&Run<Function>, stack) : create(function, argument);
+  if (is_wanted) hbbp::ThreadStarts::Get().Report();
+  if (has_stack && result != created) hbbp::preload::UnmapAlternateStack(stack);
   return result;
 }
 

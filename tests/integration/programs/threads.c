@@ -1,5 +1,5 @@
-// threads HOW MILLISECONDS: runs threads that start and end, and prints how much each of them
-// worked.
+// threads HOW MILLISECONDS [WAIT]: runs threads that start and end, and prints how much each of
+// them worked. With "late" the thread starts after so many milliseconds.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <string.h>
@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
     for (int i = kThreads - 8; i < kThreads; ++i) pthread_join(threads[i], NULL);
   }
   if (strcmp(how, "late") == 0) {
-    usleep(500000);
+    usleep(argc > 3 ? 1000 * (useconds_t)atol(argv[3]) : 500000);
     pthread_join(Start(&RunTask, &task, 0), NULL);
   }
   if (strcmp(how, "shares") == 0) {

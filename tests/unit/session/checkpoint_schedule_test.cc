@@ -10,15 +10,16 @@ namespace {
 
 constexpr uint64_t kMs = 1'000'000;
 
-// Returns when checkpoints of this cost are taken, in milliseconds.
-std::vector<uint64_t> FindTimes(uint64_t cost_ns, size_t count) {
+// Returns when checkpoints of this cost are taken, in milliseconds, of a program that uses one part
+// in so many of a CPU.
+std::vector<uint64_t> FindTimes(uint64_t cost_ns, size_t count, uint64_t part_of_cpu = 1) {
   constexpr uint64_t kStart = 12'345 * kMs;
-  CheckpointSchedule schedule(kStart);
+  CheckpointSchedule schedule(kStart, 0);
   std::vector<uint64_t> times;
   for (uint64_t now = kStart; times.size() < count; now += kMs) {
     if (!schedule.IsDue(now)) continue;
     times.push_back((now - kStart) / kMs);
-    schedule.Took(cost_ns, now);
+    schedule.Took(cost_ns, now, (now - kStart) / part_of_cpu);
   }
   return times;
 }
@@ -29,12 +30,12 @@ TEST_CASE("checkpoints are frequent at first, and come each second later") {
 }
 
 TEST_CASE("in a long run, checkpoints come after a tenth of its time, and each ten seconds") {
-  CheckpointSchedule schedule(0);
+  CheckpointSchedule schedule(0, 0);
   constexpr uint64_t kMinute = 60'000 * kMs;
-  schedule.Took(0, 20 * kMs);
-  for (int i = 0; i < 20; ++i) schedule.Took(0, kMinute / 2);
+  schedule.Took(0, 20 * kMs, 20 * kMs);
+  for (int i = 0; i < 20; ++i) schedule.Took(0, kMinute / 2, kMinute / 2);
   CHECK(schedule.NsUntilDue(kMinute / 2) == 3'000 * kMs);
-  for (int i = 0; i < 20; ++i) schedule.Took(0, 10 * kMinute);
+  for (int i = 0; i < 20; ++i) schedule.Took(0, 10 * kMinute, 0);
   CHECK(schedule.NsUntilDue(10 * kMinute) == 10'000 * kMs);
 }
 
@@ -43,8 +44,13 @@ TEST_CASE("checkpoints take two milliseconds and a thousandth of the time at mos
   CHECK(FindTimes(10 * kMs, 3) == std::vector<uint64_t>{20, 8000, 18000});
 }
 
+TEST_CASE("checkpoints take a part of the CPU time that a program uses, and not of the time") {
+  CHECK(FindTimes(10 * kMs, 2, 4) == std::vector<uint64_t>{20, 32000});
+  CHECK(FindTimes(10 * kMs, 2, 1'000'000) == std::vector<uint64_t>{20, 64000});
+}
+
 TEST_CASE("the time until the next checkpoint ends at none") {
-  const CheckpointSchedule schedule(0);
+  const CheckpointSchedule schedule(0, 0);
   CHECK(schedule.NsUntilDue(5 * kMs) == 15 * kMs);
   CHECK(schedule.NsUntilDue(20 * kMs) == 0);
   CHECK(schedule.NsUntilDue(21 * kMs) == 0);

@@ -36,6 +36,7 @@ struct Log {
   std::atomic<int> closes{0};
   std::atomic<int> forgets{0};
   std::atomic<pid_t> excluded{0};
+  std::atomic<Wakeup*> drain_request{nullptr};
   std::atomic<bool> signals_blocked{false};
 };
 
@@ -45,6 +46,7 @@ struct Plan {
   std::function<void()> on_start = [] {};
   std::function<void(EventSink*)> on_drain = [](EventSink*) {};
   int drain_interval_ms = 1;
+  int idle_interval_ms = 0;  // 0: the backend has samples without CPU time
   std::function<Status(double)> on_factor = [](double) { return OkStatus(); };
   std::function<uint64_t()> sampling_ns = [] { return uint64_t{0}; };
 };
@@ -57,6 +59,7 @@ class FakeBackend : public Backend {
   Status Start(const BackendConfig& config, pid_t excluded, BackendChoice* choice) override {
     ++log_->starts;
     log_->excluded = excluded;
+    log_->drain_request = config.drain_request;
     sigset_t blocked;
     ::pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
     log_->signals_blocked = true;
@@ -98,6 +101,8 @@ class FakeBackend : public Backend {
     is_open_ = false;
   }
   int DrainIntervalMs() const override { return plan_.drain_interval_ms; }
+  int IdleIntervalMs() const override { return plan_.idle_interval_ms; }
+  bool SamplesNeedCpuTime() const override { return plan_.idle_interval_ms != 0; }
 
  private:
   Log* const log_;
@@ -214,6 +219,34 @@ TEST_CASE("the worker drains as often as the backend asks, and is the thread to 
   const int drains = log.drains;
   CHECK(session->Info().samples == static_cast<uint64_t>(drains));
   CHECK(log.drains == drains);
+}
+
+TEST_CASE("the worker of a program that does nothing drains less and less often") {
+  Log log;
+  Plan plan;
+  plan.idle_interval_ms = 60'000;
+  const auto session = MakeSession(&log, plan);
+  REQUIRE(session->Start().ok());
+  std::this_thread::sleep_for(std::chrono::seconds(3));
+  CHECK(log.drains < 10);
+  CHECK(session->Stop().ok());
+}
+
+TEST_CASE("a report ends a long wait of the worker, and is followed by a drain") {
+  Log log;
+  Plan plan;
+  plan.drain_interval_ms = 60'000;
+  plan.idle_interval_ms = 120'000;
+  const auto session = MakeSession(&log, plan);
+  REQUIRE(session->Start().ok());
+  Wakeup* const worker = log.drain_request;
+  REQUIRE(worker != nullptr);
+  for (int i = 0; i < 30'000 && log.drains == 0; ++i) {
+    worker->Report(Wakeup::kThreadStart);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  CHECK(log.drains != 0);
+  CHECK(session->Stop().ok());
 }
 
 TEST_CASE("the worker gets no signal of the program, whose own mask is left alone") {
