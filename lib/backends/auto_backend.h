@@ -41,7 +41,7 @@ class AutoBackend : public Backend {
   void ResetInChild() override { chosen_->ResetInChild(); }
   void AbandonInChild() override { chosen_->AbandonInChild(); }
   int DrainIntervalMs() const override { return chosen_->DrainIntervalMs(); }
-  int IdleIntervalMs() const override { return chosen_->IdleIntervalMs(); }
+  int LongestIntervalMs() const override { return chosen_->LongestIntervalMs(); }
   SampleWait* sample_wait() override { return chosen_->sample_wait(); }
   bool SamplesNeedCpuTime() const override { return chosen_->SamplesNeedCpuTime(); }
 

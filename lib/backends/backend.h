@@ -142,9 +142,8 @@ class Backend {
 
   // Returns the longest time between two calls of Drain in which the buffers do not overflow.
   virtual int DrainIntervalMs() const = 0;
-  // Returns the same for a program that uses hardly any CPU time, if the first burst after a wait
-  // is reported to the `drain_request`.
-  virtual int IdleIntervalMs() const { return DrainIntervalMs(); }
+  // Returns the same for a program that uses little CPU time now, and may use more at any time.
+  virtual int LongestIntervalMs() const { return DrainIntervalMs(); }
   // Returns what to wait with between two calls of Drain; null: a Wakeup.
   virtual SampleWait* sample_wait() { return nullptr; }
   // Returns whether the calling process has samples only if it uses CPU time.

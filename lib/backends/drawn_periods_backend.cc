@@ -260,6 +260,10 @@ int DrawnPeriodsBackend::DrainIntervalMs() const {
                                               : interval_ms;
 }
 
+int DrawnPeriodsBackend::LongestIntervalMs() const {
+  return HasBirths() ? DrainIntervalMs() : PerfBackend::LongestIntervalMs();
+}
+
 // As long as threads are born, another moment is drawn now and then, for those that are born from
 // then on. Events whose samples say what they have counted stay with their thread (Linux 6.12).
 // Others do not: where threads have inherited all of their events, the kernel exchanges these at a

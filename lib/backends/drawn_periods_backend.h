@@ -32,6 +32,7 @@ class DrawnPeriodsBackend : public PerfBackend {
   Status SetPeriodFactor(double factor, EventSink* sink) override;
   SampleWait* sample_wait() override;
   int DrainIntervalMs() const override;
+  int LongestIntervalMs() const override;
 
  private:
   void Prepare(const BackendConfig& config) override;

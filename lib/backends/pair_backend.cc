@@ -104,8 +104,8 @@ int PairBackend::DrainIntervalMs() const {
   return std::min(first_->DrainIntervalMs(), second_->DrainIntervalMs());
 }
 
-int PairBackend::IdleIntervalMs() const {
-  return std::min(first_->IdleIntervalMs(), second_->IdleIntervalMs());
+int PairBackend::LongestIntervalMs() const {
+  return std::min(first_->LongestIntervalMs(), second_->LongestIntervalMs());
 }
 
 }  // namespace hbbp

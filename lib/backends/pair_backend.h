@@ -32,7 +32,7 @@ class PairBackend : public Backend {
   void ResetInChild() override;
   void AbandonInChild() override;
   int DrainIntervalMs() const override;
-  int IdleIntervalMs() const override;
+  int LongestIntervalMs() const override;
   SampleWait* sample_wait() override {
     SampleWait* const wait = first_->sample_wait();
     return wait != nullptr ? wait : second_->sample_wait();

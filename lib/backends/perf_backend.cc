@@ -139,7 +139,7 @@ Status PerfBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
     }
   }
   draw_ = PeriodDraw::SeededByTime();
-  drain_interval_ms_ = ChooseDrainInterval();
+  ChooseDrainIntervals();
   if (!only_threads_.empty()) {
     observer_ = std::make_unique<PerfBackend>(SourceKind::kNone, cpu_);
     BackendConfig everything;
@@ -515,7 +515,7 @@ Status PerfBackend::SetPeriodFactor(double factor, EventSink* sink) {
   } else {
     ScaleAll(factor_);
   }
-  drain_interval_ms_ = ChooseDrainInterval();
+  ChooseDrainIntervals();
   RedrawPeriods();
   return status;
 }
@@ -632,17 +632,20 @@ void PerfBackend::ResetInChild() {
   Close();
 }
 
-// Returns an interval in which at most a quarter of a ring fills up, and few samples have the same
-// random period.
-int PerfBackend::ChooseDrainInterval() const {
+// Chooses an interval in which at most a quarter of a ring fills up, and few samples have the same
+// random period; while the program uses little CPU time, the first is enough. Code that is sampled
+// is copied when the ring is drained, and may be gone if that is late.
+void PerfBackend::ChooseDrainIntervals() {
+  constexpr double kLongestMs = 400;
   double max_interval_ms = std::min(100 * factor_, 1000.0);
+  drain_interval_ms_ = longest_interval_ms_ = static_cast<int>(max_interval_ms);
   constexpr double kSamplesByDraw = 20;
   constexpr double kSampleBytes = 72;
   constexpr double kStackBytes = 32 * BranchStack::kEntryBytes;
   constexpr double kIbsBytes = 88;
   constexpr double kFastestEventsPerMs = 2e7;  // of instructions and cycles on one CPU
   constexpr double kFastestBranchesPerMs = 5e6;
-  if (kind_ == SourceKind::kNone) return static_cast<int>(max_interval_ms);
+  if (kind_ == SourceKind::kNone) return;
   double bytes_per_ms = 0;
   for (const PlannedEvent& planned : plan_.events) {
     const SourceChoice& choice = planned.choice;
@@ -661,8 +664,10 @@ int PerfBackend::ChooseDrainInterval() const {
     bytes_per_ms += samples_per_ms * (kSampleBytes + (has_stack ? kStackBytes : 0) +
                                       (planned.ibs_kind != IbsKind::kNone ? kIbsBytes : 0));
   }
-  const double interval_ms = static_cast<double>(ring_bytes_) / 4 / bytes_per_ms;
-  return static_cast<int>(std::max(1.0, std::min(interval_ms, max_interval_ms)));
+  const double interval_ms = std::max(1.0, static_cast<double>(ring_bytes_) / 4 / bytes_per_ms);
+  drain_interval_ms_ = static_cast<int>(std::min(interval_ms, max_interval_ms));
+  longest_interval_ms_ =
+      std::max(drain_interval_ms_, static_cast<int>(std::min(interval_ms, kLongestMs)));
 }
 
 }  // namespace hbbp

@@ -53,6 +53,9 @@ class PerfBackend : public Backend {
   }
   void ResetInChild() override;
   int DrainIntervalMs() const override { return drain_interval_ms_; }
+  int LongestIntervalMs() const override {
+    return per_thread_ ? drain_interval_ms_ : longest_interval_ms_;
+  }
   bool SamplesNeedCpuTime() const override { return target_ == 0; }
 
   // Returns whether threads were started since the last call.
@@ -152,7 +155,7 @@ class PerfBackend : public Backend {
   void DisableAll(std::vector<Event>* events);
   void AddCounts(const Event& event, Counts* counts) const;
   void EndCounting(Event* event);
-  int ChooseDrainInterval() const;
+  void ChooseDrainIntervals();
 
   const SourceKind kind_;
   const CpuEvents cpu_;
@@ -166,6 +169,7 @@ class PerfBackend : public Backend {
   pid_t excluded_ = 0;
   size_t ring_bytes_ = 0;
   int drain_interval_ms_ = 1;
+  int longest_interval_ms_ = 1;
   std::vector<int> cpus_;
   std::set<pid_t> attached_;
   std::vector<pid_t> only_threads_;  // sorted; empty: all

@@ -114,14 +114,10 @@ constexpr uint64_t kFirstComparisonNs = 50'000'000;
 constexpr double kMaxDrainIntervalMs = 1000;
 // The interval where handlers request a drain when their buffers fill up.
 constexpr int kRequestedDrainIntervalMs = 400;
-// The longest one, for programs that wait,
-constexpr int kIdleIntervalMs = 10'000;
-// and where a system call of the program may start a thread that does not inherit a sampler.
-constexpr int kIdleThreadsIntervalMs = 2000;
+// So soon the worker knows what handlers must not touch, and that they were replaced.
+constexpr int kLongestIntervalMs = 1000;
 constexpr uint64_t kListingIntervalNs = 500'000'000;
 constexpr uint64_t kMappingsIntervalNs = 1'000'000'000;
-// The interval if the size of the address space does not change.
-constexpr uint64_t kMaxMappingsIntervalNs = 5'000'000'000;
 constexpr int kDisableTimeoutMs = 1000;
 // What takes long takes a thousandth of the time.
 constexpr uint64_t kCostDivisor = 1000;
@@ -246,7 +242,7 @@ int SwbtBackend::DrainIntervalMs() const {
                  : interval_ms;
   }
   if (HasThreadsBornNow()) return std::min(interval_ms, kThreadsIntervalMs);
-  const bool are_reported = ThreadStarts::Get().are_seen();
+  const bool are_reported = drain_request_ != nullptr && ThreadStarts::Get().are_seen();
   return are_reported ? interval_ms : std::min(interval_ms, kSteadyThreadsIntervalMs);
 }
 
@@ -255,12 +251,10 @@ bool SwbtBackend::HasThreadsBornNow() const {
   return ClockNs(CLOCK_MONOTONIC) - std::max(start_ns_, last_birth_ns_) < kNoBirthsNs;
 }
 
-int SwbtBackend::IdleIntervalMs() const {
+int SwbtBackend::LongestIntervalMs() const {
   const bool finds_threads = threads_inherit_ || ThreadStarts::Get().are_seen();
-  if (drain_request_ == nullptr || !finds_threads || will_observe_ || HasThreadsBornNow()) {
-    return DrainIntervalMs();
-  }
-  return threads_inherit_ ? kIdleIntervalMs : kIdleThreadsIntervalMs;
+  const bool may_wait = drain_request_ != nullptr && finds_threads && !will_observe_;
+  return may_wait && !HasThreadsBornNow() ? kLongestIntervalMs : DrainIntervalMs();
 }
 
 Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendChoice* choice) {
@@ -361,8 +355,6 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   last_thread_count_ = 0;
   last_cpu_ns_ = ClockNs(CLOCK_PROCESS_CPUTIME_ID);
   last_switching_ns_ = 0;
-  trace::Tracer::Get().ReleaseUnused();
-  known_pages_ = 0;
   // Forbidden memory must be known before anything is interpreted.
   if (Status known = RefreshMappings(nullptr); !known.ok()) {
     Close();
@@ -392,6 +384,7 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   dense_drain_interval_ms_ = ChooseDrainInterval(period_);
   drain_interval_ms_ = ChooseDrainInterval(begins_densely_ ? kDensity * period_ : period_);
   choice->sources = {std::move(source)};
+  if (!threads_inherit_) ThreadStarts::Get().SetWorker(drain_request_);
   if (!status.ok()) {
     Disable();
     Close();
@@ -689,10 +682,7 @@ Status SwbtBackend::AttachThread(pid_t tid) {
   if (draws_periods_) drawn_periods_[tid] = period;
   DivideFirstPeriods(tid, &*sampler);
   if (divides_first_periods_) first_period_ends_[tid] = CpuNsOf(tid) + 2 * period_;
-  if (!sampler->IsInherited() && only_threads_.empty()) {
-    threads_inherit_ = false;
-    ThreadStarts::Get().SetWorker(drain_request_);
-  }
+  if (!sampler->IsInherited() && only_threads_.empty()) threads_inherit_ = false;
   samplers_.emplace(tid, *std::move(sampler));
   return OkStatus();
 }
@@ -797,6 +787,7 @@ void SwbtBackend::ReplaceEventsByTimers(std::map<pid_t, ThreadSampler> timers, E
 void SwbtBackend::EndEarly(const char* reason) {
   if (has_ended_early_) return;
   has_ended_early_ = true;
+  ThreadStarts::Get().SetWorker(nullptr);
   DoNotObserveLater();
   may_replace_events_ = false;
   for (auto& [tid, sampler] : samplers_) sampler.Stop();
@@ -827,10 +818,9 @@ void SwbtBackend::Drain(EventSink* sink) {
     }
   }
   if (observer_ != nullptr) observer_->Drain(sink);
-  const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
-  const bool mappings_are_old = now_ns - last_look_at_mappings_ns_ >= kMappingsIntervalNs;
+  const bool mappings_are_old = ClockNs(CLOCK_MONOTONIC) - last_mappings_ns_ >= kMappingsIntervalNs;
   // On failure the ranges stay as they were.
-  if (mappings_are_old) (void)RefreshMappingsIfChanged(sink);
+  if (mappings_are_old) (void)RefreshMappings(sink);
   const bool is_last = !tracer.is_enabled() && !has_ended_early_;
   if ((mappings_are_old && !has_ended_early_) || is_last) ScanBlockedSignals();
   may_compare_mappings_ = observer_ == nullptr;
@@ -1039,23 +1029,11 @@ void SwbtBackend::AppendDisagreements(Counters* counters) {
       });
 }
 
-// Mappings take fifty times as long to be read as their size, with which they mostly change.
-Status SwbtBackend::RefreshMappingsIfChanged(EventSink* sink) {
-  last_look_at_mappings_ns_ = ClockNs(CLOCK_MONOTONIC);
-  trace::Tracer::Get().ReleaseUnused();
-  const uint64_t pages = AddressSpacePages();
-  const bool is_same = pages != 0 && pages == known_pages_;
-  if (is_same && last_look_at_mappings_ns_ - last_mappings_ns_ < kMaxMappingsIntervalNs) {
-    return OkStatus();
-  }
-  known_pages_ = pages;
-  return RefreshMappings(sink);
-}
-
 // Updates the ranges that look-ahead must not read, and those where no breakpoint may be. Delivers
 // new mappings to a sink.
 Status SwbtBackend::RefreshMappings(EventSink* sink) {
-  last_look_at_mappings_ns_ = last_mappings_ns_ = ClockNs(CLOCK_MONOTONIC);
+  last_mappings_ns_ = ClockNs(CLOCK_MONOTONIC);
+  trace::Tracer::Get().ReleaseUnused();
   HBBP_ASSIGN_OR_RETURN(const std::vector<Mapping> mappings, ReadProcessMaps(0));
   if (observer_ == nullptr) mapping_watch_.Compare(mappings, last_mappings_ns_, sink);
   std::vector<trace::ForbiddenRange> forbidden;
@@ -1150,6 +1128,9 @@ void SwbtBackend::ResetInChild() {
   trace::Tracer::Get().ResetInChild();
 }
 
-void SwbtBackend::AbandonInChild() { trace::Tracer::Get().ResetInChild(); }
+void SwbtBackend::AbandonInChild() {
+  ThreadStarts::Get().SetWorker(nullptr);
+  trace::Tracer::Get().ResetInChild();
+}
 
 }  // namespace hbbp

@@ -61,7 +61,7 @@ class SwbtBackend : public Backend {
   void ResetInChild() override;
   void AbandonInChild() override;
   int DrainIntervalMs() const override;
-  int IdleIntervalMs() const override;
+  int LongestIntervalMs() const override;
   bool SamplesNeedCpuTime() const override { return true; }
 
   // These are for tests: they behave as if perf_event_open were refused, or as if the kernel were
@@ -119,7 +119,6 @@ class SwbtBackend : public Backend {
                        EventSink* sink);
   void DeliverStatistics(EventSink* sink);
   void AppendDisagreements(Counters* counters);
-  Status RefreshMappingsIfChanged(EventSink* sink);
   Status RefreshMappings(EventSink* sink);
   void CheckUserfaultfd();
   void ScanBlockedSignals();
@@ -180,9 +179,7 @@ class SwbtBackend : public Backend {
   uint64_t last_thread_count_ = 0;
   uint64_t last_listing_ns_ = 0;
   uint64_t start_ns_ = 0;
-  uint64_t last_mappings_ns_ = 0;  // when they were read
-  uint64_t last_look_at_mappings_ns_ = 0;
-  uint64_t known_pages_ = 0;  // of address space, when they were read
+  uint64_t last_mappings_ns_ = 0;
   uint64_t next_descriptors_ns_ = 0;
   uint64_t next_scan_ns_ = 0;
   FaultTime fault_time_;

@@ -29,7 +29,7 @@ class ThreadStarts {
   // The program has started a thread.
   void Report() {
     Wakeup* const worker = worker_.load(std::memory_order_acquire);
-    if (worker != nullptr) worker->Report(Wakeup::kThreadStart);
+    if (worker != nullptr) worker->Report();
   }
 
  private:

@@ -35,10 +35,6 @@ int ReadField(std::initializer_list<const char*> names, const std::string& path 
 
 int CountSeccompFilters() { return ReadField({"\nSeccomp_filters:", "\nSeccomp:"}); }
 
-uint64_t AddressSpacePages() {
-  return std::strtoull(ReadFileOfKernel("/proc/self/statm").c_str(), nullptr, 10);
-}
-
 pid_t TracerPid(pid_t pid) {
   return ReadField({"\nTracerPid:"}, pid == 0 ? kOwnStatus : ProcPath(pid, "status"));
 }

@@ -1,12 +1,11 @@
-// Reads fields of /proc/self/status and statm, and of that of its threads and of other processes,
-// and the names of threads.
+// Reads fields of /proc/self/status, and of that of its threads and of other processes, and the
+// names of threads.
 #ifndef HBBP_LIB_BASE_OWN_STATUS_H_
 #define HBBP_LIB_BASE_OWN_STATUS_H_
 
 #include <sys/types.h>
 
 #include <climits>
-#include <cstdint>
 #include <string>
 
 namespace hbbp {
@@ -15,9 +14,6 @@ namespace hbbp {
 // returns the seccomp mode, which changes with the first filter. It makes only system calls that
 // the dynamic linker has made before.
 int CountSeccompFilters();
-
-// Returns how many pages of address space the calling process has; 0 if /proc does not show it.
-uint64_t AddressSpacePages();
 
 // Returns the process that traces the main thread of process `pid` by ptrace (a debugger, strace),
 // or 0. A `pid` of 0 is the calling process.

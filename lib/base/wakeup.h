@@ -18,12 +18,6 @@ namespace hbbp {
 // calls the other functions.
 class Wakeup {
  public:
-  // What happens in a program that was thought to do nothing.
-  enum Sign : uint32_t {
-    kBurst = 1,
-    kThreadStart = 2,
-  };
-
   // Ends the wait, or the next one if there is none now.
   void Post() {
     if (posted_.exchange(1, std::memory_order_release) != 0) return;
@@ -33,18 +27,18 @@ class Wakeup {
   // Returns whether there was a Post, which no wait ends then.
   bool Take() { return posted_.exchange(0, std::memory_order_acquire) != 0; }
 
-  // Ends the wait if it is one for such a sign. Costs a load if not.
-  void Report(Sign sign) {
-    if ((expected_.load(std::memory_order_relaxed) & sign) == 0) return;
-    if (expected_.exchange(0, std::memory_order_relaxed) == 0) return;
+  // Does the same if a report is expected, and costs a load if not.
+  void Report() {
+    if (!expects_report_.load(std::memory_order_relaxed)) return;
+    if (!expects_report_.exchange(false, std::memory_order_relaxed)) return;
     is_reported_.store(true, std::memory_order_relaxed);
     Post();
   }
-  // Has the first of these signs end the wait. They are expected until then, or until TakeReport.
-  void Expect(uint32_t signs) { expected_.store(signs, std::memory_order_relaxed); }
+  // Expects one report, until TakeReport.
+  void ExpectReport() { expects_report_.store(true, std::memory_order_relaxed); }
   // Returns whether there was one.
   bool TakeReport() {
-    expected_.store(0, std::memory_order_relaxed);
+    expects_report_.store(false, std::memory_order_relaxed);
     return is_reported_.exchange(false, std::memory_order_relaxed);
   }
 
@@ -69,7 +63,7 @@ class Wakeup {
 
  private:
   std::atomic<uint32_t> posted_{0};
-  std::atomic<uint32_t> expected_{0};
+  std::atomic<bool> expects_report_{false};
   std::atomic<bool> is_reported_{false};
 };
 

@@ -17,40 +17,40 @@ class CheckpointSchedule {
       : begin_ns_(now_ns),
         begin_cpu_ns_(cpu_ns),
         interval_ns_(kFirstIntervalNs),
-        due_ns_(now_ns + kFirstIntervalNs) {}
+        next_ns_(now_ns + kFirstIntervalNs) {}
 
-  bool IsDue(uint64_t now_ns) const { return now_ns >= due_ns_; }
-  uint64_t NsUntilDue(uint64_t now_ns) const { return IsDue(now_ns) ? 0 : due_ns_ - now_ns; }
+  bool IsDue(uint64_t now_ns, uint64_t cpu_ns) const { return NsUntilDue(now_ns, cpu_ns) == 0; }
+  // Of a program that uses one CPU from now on.
+  uint64_t NsUntilDue(uint64_t now_ns, uint64_t cpu_ns) const {
+    const uint64_t paid_ns =
+        std::max(cpu_ns - begin_cpu_ns_, (now_ns - begin_ns_) / kMinShareDivisor);
+    const uint64_t price_ns = (cost_ns_ - std::min(cost_ns_, kFreeCostNs)) * kCostDivisor;
+    return std::max(next_ns_ - std::min(next_ns_, now_ns), price_ns - std::min(price_ns, paid_ns));
+  }
 
   // A checkpoint has taken `cost_ns` of CPU time.
-  void Took(uint64_t cost_ns, uint64_t now_ns, uint64_t cpu_ns) {
+  void Took(uint64_t cost_ns, uint64_t now_ns) {
     cost_ns_ += cost_ns;
-    const auto elapsed_ns = static_cast<double>(std::max<uint64_t>(now_ns - begin_ns_, 1));
-    const double share =
-        std::clamp(static_cast<double>(cpu_ns - begin_cpu_ns_) / elapsed_ns, kMinShare, 1.0);
     const uint64_t longest_ns =
         std::clamp((now_ns - begin_ns_) / 10, kIntervalNs, kLongestIntervalNs);
     interval_ns_ = std::min(2 * interval_ns_, longest_ns);
-    const uint64_t charged_ns = cost_ns_ - std::min(cost_ns_, kFreeCostNs);
-    const auto paid_after_ns = static_cast<uint64_t>(static_cast<double>(charged_ns) *
-                                                     static_cast<double>(kCostDivisor) / share);
-    due_ns_ = std::max(now_ns + interval_ns_, begin_ns_ + paid_after_ns);
+    next_ns_ = now_ns + interval_ns_;
   }
 
  private:
   static constexpr uint64_t kFirstIntervalNs = 20'000'000;
   static constexpr uint64_t kIntervalNs = 1'000'000'000;
   static constexpr uint64_t kLongestIntervalNs = 10'000'000'000;
-  // Checkpoints take this at most, and one part in so many of the program's CPU time, but of this
-  // share of a CPU at least.
+  // Checkpoints take this at most, and one part in so many of the program's CPU time, or of this
+  // part of the time if that is more.
   static constexpr uint64_t kFreeCostNs = 2'000'000;
   static constexpr uint64_t kCostDivisor = 1000;
-  static constexpr double kMinShare = 0.125;
+  static constexpr uint64_t kMinShareDivisor = 8;
 
   uint64_t begin_ns_;
   uint64_t begin_cpu_ns_;
   uint64_t interval_ns_;
-  uint64_t due_ns_;
+  uint64_t next_ns_;
   uint64_t cost_ns_ = 0;
 };
 

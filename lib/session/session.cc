@@ -564,8 +564,8 @@ void Session::DrainUntilEnd() {
   const uint64_t worker_begin_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID);
   uint64_t saved_cpu_ns = 0;  // of the program, at the last checkpoint
   while (!worker_should_end_) {
-    const bool may_be_saved = settings_.observer != nullptr && !IsIdleSince(saved_cpu_ns);
-    const int longest_ms = MsUntilDue(may_be_saved ? &checkpoints : nullptr);
+    const bool has_unsaved = settings_.observer != nullptr && !IsIdleSince(saved_cpu_ns);
+    const int longest_ms = MsUntilDue(has_unsaved ? &checkpoints : nullptr);
     const bool has_samples = WaitForSamples(longest_ms, &pace);
     if (end_note_ != nullptr) {
       (void)EndRun();  // whose failure is in the log
@@ -578,7 +578,7 @@ void Session::DrainUntilEnd() {
     const bool program_has_ended = SessionRegistry::Get().ProgramHasEnded();
     const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
     const bool must_save = is_requested || program_has_ended;
-    const bool is_due = must_save || checkpoints.IsDue(begin_ns);
+    const bool is_due = must_save || checkpoints.IsDue(begin_ns, ProgramCpuNs());
     const bool may_save = settings_.observer != nullptr && is_due;
     const bool saves = may_save && (must_save || !IsIdleSince(saved_cpu_ns));
     const bool drains = must_save || has_samples || MayHaveSamples(begin_ns);
@@ -590,10 +590,9 @@ void Session::DrainUntilEnd() {
       saved_cpu_ns = ProgramCpuNs();
       const uint64_t cost_begin_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID);
       TakeCheckpoint(must_save ? CheckpointKind::kLast : CheckpointKind::kPeriodic);
-      checkpoints.Took(ClockNs(CLOCK_THREAD_CPUTIME_ID) - cost_begin_ns, ClockNs(CLOCK_MONOTONIC),
-                       ProgramCpuNs());
+      checkpoints.Took(ClockNs(CLOCK_THREAD_CPUTIME_ID) - cost_begin_ns, ClockNs(CLOCK_MONOTONIC));
     } else if (may_save) {
-      checkpoints.Took(0, begin_ns, ProgramCpuNs());
+      checkpoints.Took(0, begin_ns);
     }
     if (drains || saves) {
       std::lock_guard data(data_);
@@ -612,37 +611,30 @@ void Session::DrainUntilEnd() {
 
 // Returns whether there are samples that were waited for, or threads to be attached to.
 bool Session::WaitForSamples(int longest_ms, WorkerPace* pace) {
+  constexpr int kBetweenReportsMs = 20;
   SampleWait* wait = nullptr;
-  int interval_ms = 0, idle_ms = 0;
+  int wait_ms = 0, longest_of_backend_ms = 0;
   {
     std::lock_guard data(data_);
     if (running_) wait = backend_->sample_wait();
-    idle_ms = interval_ms = backend_->DrainIntervalMs();
-    if (wait == nullptr && HasSamplesByCpuTime()) idle_ms = backend_->IdleIntervalMs();
+    wait_ms = longest_of_backend_ms = backend_->DrainIntervalMs();
+    if (wait == nullptr && HasSamplesByCpuTime())
+      longest_of_backend_ms = backend_->LongestIntervalMs();
   }
-  const int wanted_ms =
-      idle_ms > interval_ms
-          ? pace->NextMs(interval_ms, idle_ms, ClockNs(CLOCK_MONOTONIC), ProgramCpuNs())
-          : interval_ms;
-  const int wait_ms = std::min(wanted_ms, longest_ms);
+  if (longest_of_backend_ms > wait_ms) {
+    wait_ms =
+        pace->NextMs(wait_ms, longest_of_backend_ms, ClockNs(CLOCK_MONOTONIC), ProgramCpuNs());
+  }
+  wait_ms = std::min(wait_ms, longest_ms);
   if (wait != nullptr) return wait->Wait(DeadlineIn(wait_ms), wakeup_);
-  const bool is_idle = wanted_ms > interval_ms && pace->is_idle();
-  wakeup_->Expect(is_idle ? Wakeup::kThreadStart | Wakeup::kBurst : Wakeup::kThreadStart);
-  SleepUntilWoken(wait_ms);
-  const bool has_report = wakeup_->TakeReport();
-  if (has_report) pace->Restart();
-  return has_report;
-}
-
-// The last thread of a program does not wake the worker where it ends without the C library.
-void Session::SleepUntilWoken(int milliseconds) {
-  constexpr int kLongestStepMs = 2000;
-  while (milliseconds > 0) {
-    const int step_ms = std::min(milliseconds, kLongestStepMs);
-    if (wakeup_->WaitUntil(DeadlineIn(step_ms))) return;
-    milliseconds -= step_ms;
-    if (milliseconds > 0 && SessionRegistry::Get().ProgramHasEnded()) return;
+  // A program that starts many threads must not have a drain for each.
+  if (std::exchange(had_report_, false)) {
+    wakeup_->WaitUntil(DeadlineIn(std::min(wait_ms, kBetweenReportsMs)));
+    return true;
   }
+  wakeup_->ExpectReport();
+  wakeup_->WaitUntil(DeadlineIn(wait_ms));
+  return had_report_ = wakeup_->TakeReport();
 }
 
 void Session::KeepBudgets() {
@@ -651,10 +643,11 @@ void Session::KeepBudgets() {
 }
 
 // Returns the time until the deadline, or until a checkpoint if one is wanted.
-int Session::MsUntilDue(const CheckpointSchedule* checkpoints) const {
+int Session::MsUntilDue(const CheckpointSchedule* checkpoints) {
+  constexpr uint64_t kEndOfThreadNs = 20'000'000;
   const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
-  uint64_t ns = UINT64_MAX;
-  if (checkpoints != nullptr) ns = checkpoints->NsUntilDue(now_ns);
+  uint64_t ns = SessionRegistry::Get().ProgramEndsNow() ? kEndOfThreadNs : UINT64_MAX;
+  if (checkpoints != nullptr) ns = std::min(ns, checkpoints->NsUntilDue(now_ns, ProgramCpuNs()));
   if (now_ns < settings_.deadline_ns) ns = std::min(ns, settings_.deadline_ns - now_ns);
   return static_cast<int>(std::min<uint64_t>(ns / 1'000'000 + 1, INT_MAX));
 }
@@ -673,13 +666,22 @@ bool Session::HasSamplesByCpuTime() const {
 
 // A process that has used hardly any CPU time has hardly any samples, and these can wait.
 bool Session::IsIdleSince(uint64_t program_cpu_ns) {
-  return HasSamplesByCpuTime() && ProgramCpuNs() - program_cpu_ns < WorkerPace::kFewNs;
+  constexpr uint64_t kFewNs = 1'000'000;
+  return HasSamplesByCpuTime() && ProgramCpuNs() - program_cpu_ns < kFewNs;
 }
 
+// A program that has used no CPU time has made no system call either, so that there is nothing to
+// find out; but a thread may have blocked in a handler right after the clocks were read.
 bool Session::MayHaveSamples(uint64_t now_ns) {
-  if (IsIdleSince(last_drain_cpu_ns_) && now_ns - last_drain_ns_ < kSecondNs) return false;
+  constexpr uint64_t kMinCpuNs = 5'000;
+  constexpr uint64_t kLongestNs = 5 * kSecondNs;
+  const uint64_t used_ns = ProgramCpuNs() - last_drain_cpu_ns_;
+  const uint64_t waited_ns = now_ns - last_drain_ns_;
+  const bool did_nothing = HasSamplesByCpuTime() && used_ns < kMinCpuNs;
+  if (did_nothing && waited_ns < kLongestNs) return false;
+  if (IsIdleSince(last_drain_cpu_ns_) && waited_ns < kSecondNs) return false;
   last_drain_ns_ = now_ns;
-  last_drain_cpu_ns_ = ProgramCpuNs();
+  last_drain_cpu_ns_ = program_cpu_ns_;
   return true;
 }
 

@@ -133,13 +133,15 @@ class Session : private ForkParticipant {
   // there is no worker, or if it did not get there in time: then the session must not be destroyed.
   bool EndForGood(const char* note, int timeout_ms);
 
+  // Has the worker look whether the program has ended. Async-signal-safe.
+  void WakeWorker() { wakeup_->Post(); }
+
  private:
   static void* WorkerMain(void* session);
   void RunWorker();
   void DrainWhateverMemoryThereIs();
   void DrainUntilEnd();
   void TakeCheckpoint(CheckpointKind kind);
-  void SleepUntilWoken(int milliseconds);
   Status Attach(pid_t excluded);
   Status StartWorker();
   void AttachInCaller();
@@ -166,7 +168,7 @@ class Session : private ForkParticipant {
   SessionInfo InfoLocked();
   Status AttachAndLog(pid_t excluded);
   bool WaitForSamples(int longest_ms, WorkerPace* pace);
-  int MsUntilDue(const CheckpointSchedule* checkpoints) const;
+  int MsUntilDue(const CheckpointSchedule* checkpoints);
   // Of the threads but the worker, which calls it.
   uint64_t ProgramCpuNs();
   bool HasSamplesByCpuTime() const;
@@ -222,6 +224,7 @@ class Session : private ForkParticipant {
   uint64_t last_drain_ns_ = 0;      // CLOCK_MONOTONIC
   uint64_t last_drain_cpu_ns_ = 0;  // of all threads but the worker
   uint64_t program_cpu_ns_ = 0;     // the same, when it was last read
+  bool had_report_ = false;         // the last wait ended so
   uint64_t finished_runs_ns_ = 0;
 
   SessionBudget budget_;

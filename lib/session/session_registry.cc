@@ -148,6 +148,7 @@ void SessionRegistry::AfterForkInChild() {
   if (registry.is_bare_fork_) return registry.AbandonInChild();
   registry.workers_.clear();
   registry.status_of_last_thread_ = -1;
+  registry.program_ends_now_ = false;
   for (ForkParticipant* session : registry.sessions_) session->ResetInChild();
   AfterForkInParent();
 }

@@ -72,6 +72,11 @@ class SessionRegistry {
   // Returns -1 if it is not known to end with one.
   int StatusOfLastThread() const { return status_of_last_thread_; }
 
+  // The last thread of the program calls it before it ends, and wakes the worker.
+  // Async-signal-safe.
+  void SetProgramEndsNow() { program_ends_now_ = true; }
+  bool ProgramEndsNow() const { return program_ends_now_; }
+
  private:
   SessionRegistry();
 
@@ -87,6 +92,7 @@ class SessionRegistry {
   std::atomic<bool> is_bare_fork_{false};
   std::atomic<bool> main_thread_was_last_{true};  // of those of the program
   std::atomic<int> status_of_last_thread_{-1};
+  std::atomic<bool> program_ends_now_{false};
 };
 
 }  // namespace hbbp

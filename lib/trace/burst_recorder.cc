@@ -166,8 +166,6 @@ bool BurstRecorder::Begin(ThreadSlot* slot, uint32_t periods) {
     return false;
   }
   StartPart(slot, fresh);
-  // A burst that blocks in a read waits for the worker.
-  if (Wakeup* const worker = drain_request_; worker != nullptr) worker->Report(Wakeup::kBurst);
   return true;
 }
 

@@ -55,6 +55,11 @@ class ImageProfile : private SessionObserver {
   // profiling continues. It preserves errno, and may be called in a signal handler.
   void Save();
 
+  // The last thread of the program is about to end. Async-signal-safe.
+  void WakeWorker() {
+    if (session_ != nullptr) session_->WakeWorker();
+  }
+
   // Says with the next counts that there may be a child that is not yet profiled.
   void SetHasForked() { has_forked_ = true; }
 

@@ -285,8 +285,11 @@ void PrepareForEndOfThread(int status) {
   const bool is_main = ::gettid() == ::getpid();
   if (is_main && threads > 1) SessionRegistry::Get().SetOthersOutliveMainThread();
   const size_t main_and_stand_in = has_stand_in ? 2 : 1;
-  if (!is_main && threads == main_and_stand_in + 1) {
-    SessionRegistry::Get().SetStatusOfLastThread(status);
+  const bool is_last_but_main = !is_main && threads == main_and_stand_in + 1;
+  if (is_last_but_main) SessionRegistry::Get().SetStatusOfLastThread(status);
+  if (is_last_but_main || threads == 1) {
+    SessionRegistry::Get().SetProgramEndsNow();
+    current->WakeWorker();
   }
 }
 

@@ -52,6 +52,7 @@ class FakeBackend : public Backend {
   uint64_t BufferBytes() const override { return 0; }
   void ResetInChild() override { Log("reset"); }
   int DrainIntervalMs() const override { return interval_ms_; }
+  int LongestIntervalMs() const override { return 1000 - interval_ms_; }
   bool IsProfilerSample(const IpSample& sample) const override {
     return sample.tid == kBusyThread && sample.time_ns == kBusyNs;
   }
@@ -99,6 +100,7 @@ TEST_CASE("a pair has the sources of both, one after the other") {
   PairBackend pair = MakePair(true, &calls);
   CHECK(std::string(pair.name()) == "a,b");
   CHECK(pair.DrainIntervalMs() == 20);
+  CHECK(pair.LongestIntervalMs() == 900);
   BackendChoice choice;
   REQUIRE(pair.Start({}, 0, &choice).ok());
   CHECK(choice.sources.size() == 4);

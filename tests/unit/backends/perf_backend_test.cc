@@ -704,8 +704,17 @@ TEST_CASE("the shorter the period, the more often the buffers must be emptied") 
     CHECK(backend.DrainIntervalMs() >= 1);
     CHECK(backend.DrainIntervalMs() <= 100);
     CHECK(backend.DrainIntervalMs() < last_ms);
+    CHECK(backend.LongestIntervalMs() >= backend.DrainIntervalMs());
     last_ms = backend.DrainIntervalMs();
   }
+}
+
+TEST_CASE("the buffers of a program that waits are emptied less often") {
+  PerfBackend backend(SourceKind::kEbs);
+  BackendChoice choice;
+  HBBP_START_OR_SKIP(backend, ClockConfig(10 * kMs), 0, &choice);
+  backend.Close();
+  CHECK(backend.LongestIntervalMs() > backend.DrainIntervalMs());
 }
 
 TEST_CASE("some twenty samples have the same random period") {

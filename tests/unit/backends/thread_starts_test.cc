@@ -13,11 +13,11 @@ TEST_CASE("the start of a thread is reported to a worker that waits for it") {
   starts.SetWorker(&wakeup);
   starts.Report();
   CHECK_FALSE(wakeup.Take());
-  wakeup.Expect(Wakeup::kThreadStart);
+  wakeup.ExpectReport();
   starts.Report();
   CHECK(wakeup.Take());
   CHECK(wakeup.TakeReport());
-  wakeup.Expect(Wakeup::kThreadStart);
+  wakeup.ExpectReport();
   starts.SetWorker(nullptr);
   starts.Report();
   CHECK_FALSE(wakeup.Take());

@@ -88,31 +88,29 @@ TEST_CASE("a signal handler ends the wait that it interrupts, and another handle
   ::sigaction(SIGUSR2, &previous, nullptr);
 }
 
-TEST_CASE("a report ends a wait for it, and costs nothing when none is expected") {
+TEST_CASE("a report ends a wait for it, and does nothing when none is expected") {
   Wakeup wakeup;
-  wakeup.Report(Wakeup::kBurst);
+  wakeup.Report();
   CHECK_FALSE(wakeup.WaitUntil(In(0)));
   CHECK_FALSE(wakeup.TakeReport());
-  wakeup.Expect(Wakeup::kThreadStart);
-  wakeup.Report(Wakeup::kBurst);
-  CHECK_FALSE(wakeup.WaitUntil(In(0)));
-  wakeup.Report(Wakeup::kThreadStart);
-  wakeup.Report(Wakeup::kThreadStart);
+  wakeup.ExpectReport();
+  wakeup.Report();
+  wakeup.Report();
   CHECK(wakeup.WaitUntil(In(60 * kSecondNs)));
   CHECK(wakeup.TakeReport());
   CHECK_FALSE(wakeup.TakeReport());
   CHECK_FALSE(wakeup.WaitUntil(In(0)));
 }
 
-TEST_CASE("what was expected is not after the wait, or after a reset") {
+TEST_CASE("a report is no longer expected after the wait, or after a reset") {
   Wakeup wakeup;
-  wakeup.Expect(Wakeup::kBurst | Wakeup::kThreadStart);
+  wakeup.ExpectReport();
   SECTION("the wait is over") { CHECK_FALSE(wakeup.TakeReport()); }
   SECTION("reset") {
-    wakeup.Report(Wakeup::kBurst);
+    wakeup.Report();
     wakeup.Reset();
   }
-  wakeup.Report(Wakeup::kBurst);
+  wakeup.Report();
   CHECK_FALSE(wakeup.WaitUntil(In(0)));
   CHECK_FALSE(wakeup.TakeReport());
 }

@@ -17,9 +17,9 @@ std::vector<uint64_t> FindTimes(uint64_t cost_ns, size_t count, uint64_t part_of
   CheckpointSchedule schedule(kStart, 0);
   std::vector<uint64_t> times;
   for (uint64_t now = kStart; times.size() < count; now += kMs) {
-    if (!schedule.IsDue(now)) continue;
+    if (!schedule.IsDue(now, (now - kStart) / part_of_cpu)) continue;
     times.push_back((now - kStart) / kMs);
-    schedule.Took(cost_ns, now, (now - kStart) / part_of_cpu);
+    schedule.Took(cost_ns, now);
   }
   return times;
 }
@@ -32,11 +32,11 @@ TEST_CASE("checkpoints are frequent at first, and come each second later") {
 TEST_CASE("in a long run, checkpoints come after a tenth of its time, and each ten seconds") {
   CheckpointSchedule schedule(0, 0);
   constexpr uint64_t kMinute = 60'000 * kMs;
-  schedule.Took(0, 20 * kMs, 20 * kMs);
-  for (int i = 0; i < 20; ++i) schedule.Took(0, kMinute / 2, kMinute / 2);
-  CHECK(schedule.NsUntilDue(kMinute / 2) == 3'000 * kMs);
-  for (int i = 0; i < 20; ++i) schedule.Took(0, 10 * kMinute, 0);
-  CHECK(schedule.NsUntilDue(10 * kMinute) == 10'000 * kMs);
+  schedule.Took(0, 20 * kMs);
+  for (int i = 0; i < 20; ++i) schedule.Took(0, kMinute / 2);
+  CHECK(schedule.NsUntilDue(kMinute / 2, 0) == 3'000 * kMs);
+  for (int i = 0; i < 20; ++i) schedule.Took(0, 10 * kMinute);
+  CHECK(schedule.NsUntilDue(10 * kMinute, 0) == 10'000 * kMs);
 }
 
 TEST_CASE("checkpoints take two milliseconds and a thousandth of the time at most") {
@@ -49,12 +49,20 @@ TEST_CASE("checkpoints take a part of the CPU time that a program uses, and not 
   CHECK(FindTimes(10 * kMs, 2, 1'000'000) == std::vector<uint64_t>{20, 64000});
 }
 
+TEST_CASE("a program that waited at first pays with what it uses then") {
+  CheckpointSchedule schedule(0, 0);
+  schedule.Took(5 * kMs, 20 * kMs);
+  CHECK(schedule.NsUntilDue(4'000 * kMs, 0) == 2'500 * kMs);
+  CHECK(schedule.NsUntilDue(6'000 * kMs, 2'000 * kMs) == 1'000 * kMs);
+  CHECK(schedule.IsDue(7'000 * kMs, 3'000 * kMs));
+}
+
 TEST_CASE("the time until the next checkpoint ends at none") {
   const CheckpointSchedule schedule(0, 0);
-  CHECK(schedule.NsUntilDue(5 * kMs) == 15 * kMs);
-  CHECK(schedule.NsUntilDue(20 * kMs) == 0);
-  CHECK(schedule.NsUntilDue(21 * kMs) == 0);
-  CHECK_FALSE(schedule.IsDue(20 * kMs - 1));
+  CHECK(schedule.NsUntilDue(5 * kMs, 0) == 15 * kMs);
+  CHECK(schedule.NsUntilDue(20 * kMs, 0) == 0);
+  CHECK(schedule.NsUntilDue(21 * kMs, 0) == 0);
+  CHECK_FALSE(schedule.IsDue(20 * kMs - 1, 0));
 }
 
 }  // namespace

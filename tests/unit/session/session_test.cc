@@ -37,6 +37,7 @@ struct Log {
   std::atomic<int> forgets{0};
   std::atomic<pid_t> excluded{0};
   std::atomic<Wakeup*> drain_request{nullptr};
+  std::atomic<int> waits{0};
   std::atomic<bool> signals_blocked{false};
 };
 
@@ -46,7 +47,7 @@ struct Plan {
   std::function<void()> on_start = [] {};
   std::function<void(EventSink*)> on_drain = [](EventSink*) {};
   int drain_interval_ms = 1;
-  int idle_interval_ms = 0;  // 0: the backend has samples without CPU time
+  int longest_interval_ms = 0;  // 0: the backend has samples without CPU time
   std::function<Status(double)> on_factor = [](double) { return OkStatus(); };
   std::function<uint64_t()> sampling_ns = [] { return uint64_t{0}; };
 };
@@ -100,9 +101,12 @@ class FakeBackend : public Backend {
     ++log_->forgets;
     is_open_ = false;
   }
-  int DrainIntervalMs() const override { return plan_.drain_interval_ms; }
-  int IdleIntervalMs() const override { return plan_.idle_interval_ms; }
-  bool SamplesNeedCpuTime() const override { return plan_.idle_interval_ms != 0; }
+  int DrainIntervalMs() const override {
+    ++log_->waits;
+    return plan_.drain_interval_ms;
+  }
+  int LongestIntervalMs() const override { return plan_.longest_interval_ms; }
+  bool SamplesNeedCpuTime() const override { return plan_.longest_interval_ms != 0; }
 
  private:
   Log* const log_;
@@ -221,31 +225,33 @@ TEST_CASE("the worker drains as often as the backend asks, and is the thread to 
   CHECK(log.drains == drains);
 }
 
-TEST_CASE("the worker of a program that does nothing drains less and less often") {
+TEST_CASE("the worker of a program that does nothing wakes as rarely as the backend allows") {
   Log log;
   Plan plan;
-  plan.idle_interval_ms = 60'000;
+  plan.longest_interval_ms = 60'000;
   const auto session = MakeSession(&log, plan);
   REQUIRE(session->Start().ok());
-  std::this_thread::sleep_for(std::chrono::seconds(3));
-  CHECK(log.drains < 10);
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  CHECK(log.waits < 100);
   CHECK(session->Stop().ok());
 }
 
-TEST_CASE("a report ends a long wait of the worker, and is followed by a drain") {
+TEST_CASE("a report ends a long wait of the worker, and is followed by a drain, many by few") {
+  constexpr auto kEach = std::chrono::milliseconds(1);
+  constexpr int kReports = 1000;
   Log log;
   Plan plan;
   plan.drain_interval_ms = 60'000;
-  plan.idle_interval_ms = 120'000;
   const auto session = MakeSession(&log, plan);
   REQUIRE(session->Start().ok());
   Wakeup* const worker = log.drain_request;
   REQUIRE(worker != nullptr);
-  for (int i = 0; i < 30'000 && log.drains == 0; ++i) {
-    worker->Report(Wakeup::kThreadStart);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  for (int i = 0; i < 30 * kReports && log.drains < 2; ++i, std::this_thread::sleep_for(kEach)) {
+    worker->Report();
   }
-  CHECK(log.drains != 0);
+  CHECK(log.drains >= 2);
+  for (int i = 0; i < kReports; ++i, std::this_thread::sleep_for(kEach)) worker->Report();
+  CHECK(log.drains < kReports / 2);
   CHECK(session->Stop().ok());
 }
 
