@@ -86,6 +86,19 @@ class RecordSignalsTest(record_support.RecordTest):
     def test_image_inherits_what_is_ignored_and_blocked(self):
         self.same(program('signals'), 'exec', 20_000_000)
 
+    def test_a_trap_that_waits_comes_when_it_is_unblocked(self):
+        self.same(program('signals'), 'unblock', 30, min_bursts=0)
+
+    def test_children_of_vfork_that_unblock_signals(self):
+        self.same(program('signals'), 'vforks', 3, min_bursts=0)
+
+    def test_commands_of_a_shell_have_no_signal_blocked(self):
+        shell = ['sh', '-c', f'{program("signals")} masked 1; true']
+        self.same(*shell, min_bursts=0)
+
+    def test_samples_at_exec_do_not_end_the_next_image(self):
+        self.same_in('lookahead', program('signals'), 'again', 60, period_ns=50_000)
+
     def test_descriptor_of_a_blocked_trap(self):
         self.same(program('signals'), 'descriptor', 10_000_000, min_bursts=0)
         self.assertIn('signalfd', self.info()['sources'][0]['note'])

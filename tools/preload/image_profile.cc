@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -147,6 +148,13 @@ bool ImageProfile::IsOwner() const { return ::getpid() == owner_; }
 // pipe that it closes is closed. And whatever the program does by chroot or setuid, the directory
 // remains reachable.
 void ImageProfile::OnWorkerStarted() {
+  // The function by which it was blocked leaves SIGTRAP out (signals.cc). A signal to the process
+  // must not come to this thread.
+  constexpr uint64_t kAllSignals = ~uint64_t{0};
+  trace::RawSyscall(SYS_rt_sigprocmask, SIG_SETMASK, &kAllSignals, nullptr, sizeof(kAllSignals));
+  // What it takes of a semaphore of System V in a function that another library interposes, as that
+  // of fakeroot does, is given back when it ends, and not when the process does.
+  trace::RawSyscall(SYS_unshare, CLONE_SYSVSEM);
   const bool is_there =
       trace::RawSyscall(SYS_unshare, CLONE_FS) == 0 && ::chdir(directory_.c_str()) == 0;
   if (is_there) path_ = name_;

@@ -83,6 +83,12 @@ void SetTrapIsBlocked(bool is_blocked) {
   newest_blocks_traps.store(is_blocked, std::memory_order_relaxed);
 }
 
+// The child of vfork that has set its mask, on the thread of its parent: it has the variables of
+// that, but a mask of its own, and no samples.
+[[gnu::tls_model("initial-exec")]] constinit thread_local pid_t child_with_mask = 0;
+
+bool HasMaskOfChild() { return child_with_mask != 0 && child_with_mask == ::getpid(); }
+
 // Runs also in a child of vfork, whose handlers are its own. Those from its parent are ours.
 int SetInKernel(int signal, const struct sigaction* action, struct sigaction* previous) {
   struct sigaction before;
@@ -111,35 +117,6 @@ void RemoveOwnSignals(sigset_t* set) {
   sigdelset(set, SIGTRAP);
   if (hbbp::trace::IsChained(kSampleSignal)) sigdelset(set, kSampleSignal);
   if (hbbp::trace::IsChained(kBreakpointSignal)) sigdelset(set, kBreakpointSignal);
-}
-
-// Calls sigprocmask or pthread_sigmask, `next`, with the mask that the program sees.
-int SetMask(int (*next_function)(int, const sigset_t*, sigset_t*), int how, const sigset_t* set,
-            sigset_t* previous) {
-  const bool was_blocked = TrapIsBlocked();
-  sigset_t copy;
-  const sigset_t* adjusted = set;
-  if (set != nullptr && how != SIG_UNBLOCK) {
-    copy = *set;
-    RemoveOwnSignals(&copy);
-    adjusted = &copy;
-  }
-  const bool has_trap = set != nullptr && sigismember(set, SIGTRAP) == 1;
-  const bool is_blocked = set == nullptr       ? was_blocked
-                          : how == SIG_SETMASK ? has_trap
-                          : how == SIG_BLOCK   ? was_blocked || has_trap
-                                               : was_blocked && !has_trap;
-  // A child of vfork has the variables of its parent, but a mask of its own, and no samples.
-  const bool is_own = set == nullptr || hbbp::preload::IsOwnProcess();
-  const int result = next_function(how, is_own ? adjusted : set, previous);
-  if (result != 0) return result;
-  if (is_own && set != nullptr) SetTrapIsBlocked(is_blocked);
-  if (is_own && previous != nullptr && was_blocked) sigaddset(previous, SIGTRAP);
-  return 0;
-}
-
-__attribute__((constructor)) void AnswerTracer() {
-  hbbp::trace::SetTrapBlockedQuery(&TrapIsBlocked);
 }
 
 constexpr uint64_t kTrapMask = uint64_t{1} << (SIGTRAP - 1);
@@ -172,6 +149,67 @@ void DropWaitingSamples() {
   errno = saved_errno;
 }
 
+// The image before this one may have left a sample that came while it blocked SIGTRAP for exec:
+// where that is unblocked before there is a handler, it would end the process.
+void DropSamplesOfLastImage() {
+  static std::atomic<bool> are_dropped{false};
+  if (!are_dropped.exchange(true, std::memory_order_relaxed)) DropWaitingSamples();
+}
+
+// Calls sigprocmask or pthread_sigmask, `next`, with the mask that the program sees.
+int SetMask(int (*next_function)(int, const sigset_t*, sigset_t*), int how, const sigset_t* set,
+            sigset_t* previous) {
+  DropSamplesOfLastImage();
+  const bool was_blocked = TrapIsBlocked();
+  if (set != nullptr && !hbbp::preload::IsOwnProcess() && !HasMaskOfChild()) {
+    if (was_blocked) SetTrapInKernel(SIG_BLOCK);
+    child_with_mask = ::getpid();
+  }
+  if (HasMaskOfChild()) return next_function(how, set, previous);
+  sigset_t copy;
+  const sigset_t* adjusted = set;
+  if (set != nullptr && how != SIG_UNBLOCK) {
+    copy = *set;
+    RemoveOwnSignals(&copy);
+    adjusted = &copy;
+  }
+  const bool has_trap = set != nullptr && sigismember(set, SIGTRAP) == 1;
+  const bool is_blocked = set == nullptr       ? was_blocked
+                          : how == SIG_SETMASK ? has_trap
+                          : how == SIG_BLOCK   ? was_blocked || has_trap
+                                               : was_blocked && !has_trap;
+  // A signal that waits comes in the call.
+  const bool unblocks = was_blocked && !is_blocked;
+  if (unblocks) SetTrapIsBlocked(false);
+  const int result = next_function(how, adjusted, previous);
+  if (result != 0 && unblocks) SetTrapIsBlocked(true);
+  if (result != 0) return result;
+  if (set != nullptr && !unblocks) SetTrapIsBlocked(is_blocked);
+  if (previous != nullptr && was_blocked) sigaddset(previous, SIGTRAP);
+  return 0;
+}
+
+// For the functions of BSD, whose masks have a bit for each of the signals 1 to 32.
+int SetOldMask(int how, int mask) {
+  constexpr int kSignals = 32;
+  sigset_t set, previous;
+  sigemptyset(&set);
+  for (int signal = 1; signal <= kSignals; ++signal) {
+    if ((static_cast<unsigned>(mask) >> (signal - 1) & 1) != 0) sigaddset(&set, signal);
+  }
+  if (::sigprocmask(how, &set, &previous) != 0) return -1;
+  unsigned blocked = 0;
+  for (int signal = 1; signal <= kSignals; ++signal) {
+    if (sigismember(&previous, signal) == 1) blocked |= 1u << (signal - 1);
+  }
+  return static_cast<int>(blocked);
+}
+
+__attribute__((constructor)) void AnswerTracer() {
+  DropSamplesOfLastImage();
+  hbbp::trace::SetTrapBlockedQuery(&TrapIsBlocked);
+}
+
 }  // namespace
 
 // A thread that still runs may get a SIGTRAP from a sample or a breakpoint before they ended. Our
@@ -190,7 +228,9 @@ void hbbp::preload::ReleaseSignals() {
 void hbbp::preload::PrepareSignalsForExec() {
   if (HasFilter()) return;
   hbbp::trace::IgnoreForExec(IsOwnProcess());
-  if (TrapIsBlocked()) SetTrapInKernel(SIG_BLOCK);
+  if (!TrapIsBlocked() || HasMaskOfChild()) return;
+  SetTrapInKernel(SIG_BLOCK);
+  if (IsOwnProcess()) DropWaitingSamples();
 }
 
 bool hbbp::preload::PrepareSignalsForSpawn() {
@@ -285,6 +325,10 @@ HBBP_INTERPOSE int sigprocmask(int how, const sigset_t* set, sigset_t* previous)
 HBBP_INTERPOSE int pthread_sigmask(int how, const sigset_t* set, sigset_t* previous) noexcept {
   return SetMask(Next().pthread_sigmask, how, set, previous);
 }
+
+// dash calls sigsetmask in the children that execute its commands.
+HBBP_INTERPOSE int sigblock(int mask) noexcept { return SetOldMask(SIG_BLOCK, mask); }
+HBBP_INTERPOSE int sigsetmask(int mask) noexcept { return SetOldMask(SIG_SETMASK, mask); }
 
 HBBP_INTERPOSE Handler ssignal(int number, Handler handler) noexcept {
   return signal(number, handler);

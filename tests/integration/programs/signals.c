@@ -478,6 +478,76 @@ static void Ignore(int rounds) {
   printf("%lx\n", (unsigned long)x);
 }
 
+// A signal that waits comes in the call that unblocks it.
+static void Unblock(int rounds) {
+  struct sigaction action = {.sa_handler = &CountInWait};
+  sigaction(SIGTRAP, &action, NULL);
+  sigset_t trap, before;
+  sigemptyset(&trap);
+  sigaddset(&trap, SIGTRAP);
+  for (int i = 0; i < rounds; ++i) {
+    sigprocmask(SIG_BLOCK, &trap, &before);
+    kill(getpid(), SIGTRAP);
+    if (traps_in_wait != i) exit(95);
+    if (i % 3 == 0) sigprocmask(SIG_UNBLOCK, &trap, NULL);
+    if (i % 3 == 1) pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (i % 3 == 2) sigsetmask(0);
+    if (traps_in_wait != i + 1) exit(96);
+  }
+  printf("%d\n", traps_in_wait);
+}
+
+static void ShowMask(void) {
+  struct sigaction action = {.sa_handler = &CountInWait};
+  sigaction(SIGTRAP, &action, NULL);
+  sigset_t set;
+  sigprocmask(SIG_BLOCK, NULL, &set);
+  raise(SIGTRAP);
+  printf("%d %d %d\n", sigismember(&set, SIGTRAP), sigismember(&set, SIGUSR2), traps_in_wait);
+}
+
+// Shells and other programs start a child so, which then unblocks signals in one of four ways.
+static void Vfork(int way, const char* self) {
+  sigset_t all, before, other;
+  sigfillset(&all);
+  sigemptyset(&other);
+  sigaddset(&other, SIGUSR2);
+  sigprocmask(SIG_BLOCK, &all, &before);
+  const pid_t child = vfork();
+  if (child == 0) {
+    if (way == 0) sigprocmask(SIG_SETMASK, &before, NULL);
+    if (way == 1) sigsetmask(0);
+    if (way == 2) sigprocmask(SIG_UNBLOCK, &other, NULL);
+    execl(self, self, "masked", "1", NULL);
+    _exit(96);
+  }
+  sigprocmask(SIG_SETMASK, &before, NULL);
+  int status = 0;
+  if (waitpid(child, &status, 0) != child || status != 0) exit(97);
+}
+
+static void VforkInAllWays(int rounds, const char* self) {
+  enum { kWays = 4 };
+  for (int i = 0; i < rounds * kWays; ++i) Vfork(i % kWays, self);
+}
+
+// A sample that comes between the call of exec and the next image must not end that.
+static void ExecAgain(int rounds, char* self) {
+  if (rounds == 0) {
+    printf("done\n");
+    return;
+  }
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_BLOCK, &all, NULL);
+  volatile uint64_t x = 1;
+  for (int i = 0; i < 300000; ++i) x = Mix(x);
+  char left[16];
+  snprintf(left, sizeof(left), "%d", rounds - 1);
+  execl(self, self, "again", left, NULL);
+  exit(96);
+}
+
 int main(int argc, char** argv) {
   if (argc != 3) return 99;
   const int rounds = atoi(argv[2]);
@@ -509,6 +579,14 @@ int main(int argc, char** argv) {
     Clone(rounds);
   } else if (strcmp(argv[1], "ignore") == 0) {
     Ignore(rounds);
+  } else if (strcmp(argv[1], "unblock") == 0) {
+    Unblock(rounds);
+  } else if (strcmp(argv[1], "masked") == 0) {
+    ShowMask();
+  } else if (strcmp(argv[1], "vforks") == 0) {
+    VforkInAllWays(rounds, argv[0]);
+  } else if (strcmp(argv[1], "again") == 0) {
+    ExecAgain(rounds, argv[0]);
   } else if (strcmp(argv[1], "timer") == 0) {
     EndWithRunningTimer(rounds);
   } else {

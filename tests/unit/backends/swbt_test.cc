@@ -676,6 +676,44 @@ TEST_CASE("what bursts of a clock are weighed by counts as a buffer, and keeps t
   CHECK(smallest < 1 << 20);
 }
 
+struct Intervals {
+  int usual_ms;
+  int longest_ms;  // for a program that uses little CPU time
+  bool inherits;   // threads inherit their sampler
+};
+
+Intervals IntervalsOfSteadyProgram(Wakeup* drain_request, bool by_timers) {
+  SwbtBackend backend;
+  if (by_timers) backend.PreferTimers();
+  BackendConfig config = BranchConfig(TraceMode::kLookAhead);
+  config.drain_request = drain_request;
+  BackendChoice choice;
+  BranchSink sink;
+  Intervals found = {};
+  const auto drain = [&] {
+    SleepMs(10);
+    backend.Drain(&sink);
+    found = {backend.DrainIntervalMs(), backend.LongestIntervalMs(),
+             sink.statistics.method.starts_with("perf event")};
+  };
+  RunTraced(
+      &backend, config, &choice, [] {}, drain, [] { SleepMs(500); });
+  return found;
+}
+
+TEST_CASE("the worker of a steady program may wait longer, if it is called when buffers are full") {
+  static Wakeup worker;  // outlives the handlers
+  const Intervals called = IntervalsOfSteadyProgram(&worker, false);
+  if (called.inherits) CHECK(called.longest_ms > called.usual_ms);
+  CHECK(called.longest_ms <= 1000);
+  const Intervals not_called = IntervalsOfSteadyProgram(nullptr, false);
+  CHECK(not_called.longest_ms == not_called.usual_ms);
+  // Nothing reports threads here, so that they are looked for.
+  const Intervals by_timers = IntervalsOfSteadyProgram(&worker, true);
+  CHECK(by_timers.longest_ms == by_timers.usual_ms);
+  CHECK(by_timers.usual_ms <= called.usual_ms);
+}
+
 constexpr int kNoFilter = 1, kNotEnded = 2, kStartedAgain = 3;
 
 int TraceAndSetFilter() {
