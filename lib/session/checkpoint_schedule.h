@@ -22,8 +22,9 @@ class CheckpointSchedule {
   bool IsDue(uint64_t now_ns, uint64_t cpu_ns) const { return NsUntilDue(now_ns, cpu_ns) == 0; }
   // Of a program that uses one CPU from now on.
   uint64_t NsUntilDue(uint64_t now_ns, uint64_t cpu_ns) const {
-    const uint64_t paid_ns =
-        std::max(cpu_ns - begin_cpu_ns_, (now_ns - begin_ns_) / kMinShareDivisor);
+    const uint64_t elapsed_ns = now_ns - begin_ns_;
+    const uint64_t paid_ns = std::max(
+        {cpu_ns - begin_cpu_ns_, elapsed_ns / kMinShareDivisor, std::min(elapsed_ns, kIntervalNs)});
     const uint64_t price_ns = (cost_ns_ - std::min(cost_ns_, kFreeCostNs)) * kCostDivisor;
     return std::max(next_ns_ - std::min(next_ns_, now_ns), price_ns - std::min(price_ns, paid_ns));
   }
@@ -42,7 +43,7 @@ class CheckpointSchedule {
   static constexpr uint64_t kIntervalNs = 1'000'000'000;
   static constexpr uint64_t kLongestIntervalNs = 10'000'000'000;
   // Checkpoints take this at most, and one part in so many of the program's CPU time, or of this
-  // part of the time if that is more.
+  // part of the time, or of the first second, if that is more.
   static constexpr uint64_t kFreeCostNs = 2'000'000;
   static constexpr uint64_t kCostDivisor = 1000;
   static constexpr uint64_t kMinShareDivisor = 8;

@@ -153,7 +153,9 @@ void DropWaitingSamples() {
 // where that is unblocked before there is a handler, it would end the process.
 void DropSamplesOfLastImage() {
   static std::atomic<bool> are_dropped{false};
-  if (!are_dropped.exchange(true, std::memory_order_relaxed)) DropWaitingSamples();
+  if (are_dropped.load(std::memory_order_relaxed)) return;
+  are_dropped.store(true, std::memory_order_relaxed);
+  if (!hbbp::preload::HasFilterFromTheStart()) DropWaitingSamples();
 }
 
 // Calls sigprocmask or pthread_sigmask, `next`, with the mask that the program sees.

@@ -52,7 +52,7 @@ TEST_CASE("checkpoints take a part of the CPU time that a program uses, and not 
 TEST_CASE("a program that waited at first pays with what it uses then") {
   CheckpointSchedule schedule(0, 0);
   schedule.Took(5 * kMs, 20 * kMs);
-  CHECK(schedule.NsUntilDue(4'000 * kMs, 0) == 2'500 * kMs);
+  CHECK(schedule.NsUntilDue(4'000 * kMs, 0) == 2'000 * kMs);
   CHECK(schedule.NsUntilDue(6'000 * kMs, 2'000 * kMs) == 1'000 * kMs);
   CHECK(schedule.IsDue(7'000 * kMs, 3'000 * kMs));
 }
