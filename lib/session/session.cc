@@ -522,7 +522,7 @@ void Session::RunWorker() {
   SessionRegistry::Get().AddWorker(::gettid());
   worker_tid_ = ::gettid();
   program_cpu_ns_ = last_drain_cpu_ns_ = 0;
-  if (settings_.observer != nullptr) settings_.observer->OnWorkerStarted();
+  if (observer() != nullptr) observer()->OnWorkerStarted();
   Status status;
   {
     std::lock_guard data(data_);
@@ -538,12 +538,12 @@ void Session::RunWorker() {
 }
 
 void Session::TakeCheckpoint(CheckpointKind kind) {
-  if (settings_.observer == nullptr) return;
+  if (observer() == nullptr) return;
   try {
-    settings_.observer->OnCheckpoint(Snapshot(), kind);
+    observer()->OnCheckpoint(Snapshot(), kind);
   } catch (const std::bad_alloc&) {
     log_.Log(LogLevel::kError, "no memory for a checkpoint");
-    settings_.observer->OnNoMemory();
+    observer()->OnNoMemory();
   }
 }
 
@@ -553,7 +553,7 @@ void Session::DrainWhateverMemoryThereIs() {
       return DrainUntilEnd();
     } catch (const std::bad_alloc&) {
       log_.Log(LogLevel::kError, "no memory; samples are missing");
-      if (settings_.observer != nullptr) settings_.observer->OnNoMemory();
+      if (observer() != nullptr) observer()->OnNoMemory();
     }
   }
 }
@@ -564,7 +564,7 @@ void Session::DrainUntilEnd() {
   const uint64_t worker_begin_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID);
   uint64_t saved_cpu_ns = 0;  // of the program, at the last checkpoint
   while (!worker_should_end_) {
-    const bool has_unsaved = settings_.observer != nullptr && !IsIdleSince(saved_cpu_ns);
+    const bool has_unsaved = observer() != nullptr && !IsIdleSince(saved_cpu_ns);
     const int longest_ms = MsUntilDue(has_unsaved ? &checkpoints : nullptr);
     const bool has_samples = WaitForSamples(longest_ms, &pace);
     if (end_note_ != nullptr) {
@@ -579,7 +579,7 @@ void Session::DrainUntilEnd() {
     const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
     const bool must_save = is_requested || program_has_ended;
     const bool is_due = must_save || checkpoints.IsDue(begin_ns, ProgramCpuNs());
-    const bool may_save = settings_.observer != nullptr && is_due;
+    const bool may_save = observer() != nullptr && is_due;
     const bool saves = may_save && (must_save || !IsIdleSince(saved_cpu_ns));
     const bool drains = must_save || has_samples || MayHaveSamples(begin_ns);
     if (drains || saves) {

@@ -137,6 +137,14 @@ class Session : private ForkParticipant {
   void WakeWorker() { wakeup_->Post(); }
 
  private:
+  // Only the preload library has one.
+  SessionObserver* observer() const {
+#ifdef HBBP_WITHOUT_OBSERVERS
+    return nullptr;
+#else
+    return settings_.observer;
+#endif
+  }
   static void* WorkerMain(void* session);
   void RunWorker();
   void DrainWhateverMemoryThereIs();
@@ -170,9 +178,9 @@ class Session : private ForkParticipant {
   bool WaitForSamples(int longest_ms, WorkerPace* pace);
   int MsUntilDue(const CheckpointSchedule* checkpoints);
   // Of the threads but the worker, which calls it.
-  uint64_t ProgramCpuNs();
+  [[gnu::noinline]] uint64_t ProgramCpuNs();
   bool HasSamplesByCpuTime() const;
-  bool IsIdleSince(uint64_t program_cpu_ns);
+  [[gnu::noinline]] bool IsIdleSince(uint64_t program_cpu_ns);
   bool MayHaveSamples(uint64_t now_ns);
   void LockForFork() override;
   void UnlockAfterFork() override;

@@ -18,13 +18,14 @@ class WorkerPace {
   // Returns the time of the next wait: at least `interval_ms`, and at most `longest_ms`, which is
   // not less. What the program did since the last call is what it goes on with.
   int NextMs(int interval_ms, int longest_ms, uint64_t now_ns, uint64_t cpu_ns) {
-    constexpr double kMinShare = 1e-6;
-    const auto elapsed_ns = static_cast<double>(now_ns - last_ns_);
-    const auto used_ns = static_cast<double>(cpu_ns - last_cpu_ns_);
+    const uint64_t elapsed_ns = now_ns - last_ns_;
+    const uint64_t used_ns = std::clamp<uint64_t>(cpu_ns - last_cpu_ns_, 1, elapsed_ns + 1);
     last_ns_ = now_ns;
     last_cpu_ns_ = cpu_ns;
-    const double share = elapsed_ns > 0 ? std::clamp(used_ns / elapsed_ns, kMinShare, 1.0) : 1.0;
-    return static_cast<int>(std::min<double>(interval_ms / share, longest_ms));
+    const uint64_t wanted_ms = static_cast<uint64_t>(interval_ms) * (elapsed_ns / 1000) /
+                               std::max<uint64_t>(used_ns / 1000, 1);
+    return static_cast<int>(std::clamp<uint64_t>(wanted_ms, static_cast<uint64_t>(interval_ms),
+                                                 static_cast<uint64_t>(longest_ms)));
   }
 
  private:
