@@ -21,7 +21,7 @@ class CheckpointSchedule {
 
   bool IsDue(uint64_t now_ns, uint64_t cpu_ns) const { return NsUntilDue(now_ns, cpu_ns) == 0; }
   // Of a program that uses one CPU from now on.
-  [[gnu::noinline]] uint64_t NsUntilDue(uint64_t now_ns, uint64_t cpu_ns) const {
+  uint64_t NsUntilDue(uint64_t now_ns, uint64_t cpu_ns) const {
     const uint64_t elapsed_ns = now_ns - begin_ns_;
     const uint64_t paid_ns = std::max(
         {cpu_ns - begin_cpu_ns_, elapsed_ns / kMinShareDivisor, std::min(elapsed_ns, kIntervalNs)});

@@ -178,9 +178,9 @@ class Session : private ForkParticipant {
   bool WaitForSamples(int longest_ms, WorkerPace* pace);
   int MsUntilDue(const CheckpointSchedule* checkpoints);
   // Of the threads but the worker, which calls it.
-  [[gnu::noinline]] uint64_t ProgramCpuNs();
+  uint64_t ProgramCpuNs();
   bool HasSamplesByCpuTime() const;
-  [[gnu::noinline]] bool IsIdleSince(uint64_t program_cpu_ns);
+  bool IsIdleSince(uint64_t program_cpu_ns);
   bool MayHaveSamples(uint64_t now_ns);
   void LockForFork() override;
   void UnlockAfterFork() override;
