@@ -36,6 +36,7 @@ constexpr int kDrainIntervalMs = 100;
 // A request of a server waits where the worker takes its CPU.
 constexpr int kUnobservedIntervalMs = 1000;
 constexpr int kLateIntervalMs = 5;
+constexpr int kExecIntervalMs = 1;
 constexpr int kMaxWaits = 40;
 constexpr uint64_t kMaxDrainNs = 20'000'000;
 // A stop aborts the restartable sequence that it finds a thread in (rseq). For so long the thread
@@ -93,6 +94,7 @@ Status AttachBackend::Start(const BackendConfig& config, pid_t, BackendChoice* c
   HBBP_RETURN_IF_ERROR(CheckAttach(config.pid));
   pid_ = config.pid;
   is_child_ = ParentOf(pid_) == ::getpid();
+  if (config.enable_on_exec && !has_executed_) exec_watch_.emplace(pid_);
   mode_ = config.trace_mode;
   HBBP_ASSIGN_OR_RETURN(tracer_, ProcessTracer::Create(pid_));
   HBBP_ASSIGN_OR_RETURN(ThreadTimes times, ThreadTimes::Open(pid_, config.threads));
@@ -193,7 +195,7 @@ uint64_t AttachBackend::Period() const {
 
 void AttachBackend::Drain(EventSink* sink) {
   DeliverMappings(sink);
-  if (is_enabled_) {
+  if (is_enabled_ && !WaitsForExec()) {
     LetLateThreadsGo();
     const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
     if (next_ns_ == 0) {
@@ -206,6 +208,16 @@ void AttachBackend::Drain(EventSink* sink) {
     EndObserverIfSwitchesAreMany(sink);
   }
   DeliverStatistics(sink);
+}
+
+// What the process did before the exec belongs to the program that forked it.
+bool AttachBackend::WaitsForExec() {
+  if (!exec_watch_) return false;
+  if (!exec_watch_->HasExecuted()) return true;
+  exec_watch_.reset();
+  has_executed_ = true;
+  times_->DropTime();
+  return false;
 }
 
 void AttachBackend::DeliverMappings(EventSink* sink) {
@@ -364,6 +376,7 @@ uint64_t AttachBackend::BufferBytes() const {
 
 int AttachBackend::DrainIntervalMs() const {
   if (!is_enabled_) return kDrainIntervalMs;
+  if (exec_watch_) return kExecIntervalMs;
   if (!late_.empty()) return kLateIntervalMs;
   const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
   if (now_ns >= next_ns_) return 1;

@@ -25,6 +25,7 @@
 #include <string>
 #include <vector>
 
+#include "attach/exec_watch.h"
 #include "attach/process_tracer.h"
 #include "attach/stop_budget.h"
 #include "attach/thread_stop.h"
@@ -78,6 +79,8 @@ class AttachBackend : public Backend {
   void CountStop(const ThreadStop& thread);
   void Verify(ThreadStop* thread, const TracedBurst& burst);
   void LetLateThreadsGo();
+  // Returns whether it still waits.
+  bool WaitsForExec();
   std::vector<pid_t> WithoutResting(std::vector<pid_t> threads);
   void DeliverMappings(EventSink* sink);
   void DeliverStatistics(EventSink* sink) const;
@@ -88,6 +91,8 @@ class AttachBackend : public Backend {
   TraceMode mode_ = TraceMode::kLookAhead;
   trace::BurstLimits limits_;
   bool is_enabled_ = false;
+  std::optional<ExecWatch> exec_watch_;  // while it waits for an exec
+  bool has_executed_ = false;            // in this run or an earlier one, as was waited for
   uint64_t period_ns_ = 0;
   bool has_budget_ = false;
   double factor_ = 1;

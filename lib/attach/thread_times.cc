@@ -133,6 +133,11 @@ uint64_t ThreadTimes::TakeTime(pid_t tid) {
   return std::min(used_ns, remaining_ns);
 }
 
+void ThreadTimes::DropTime() {
+  for (auto& [tid, thread] : threads_) thread.taken = ReadUsage(tid, thread);
+  accounted_ns_ = ClockNs(clock_);
+}
+
 uint64_t ThreadTimes::MeanSliceNs() const {
   constexpr uint64_t kMinSeenNs = 20'000'000;
   return seen_.ns < kMinSeenNs ? 0 : seen_.ns / std::max<uint64_t>(seen_.slices, 1);

@@ -38,6 +38,8 @@ class ThreadTimes {
 
   // Returns the nanoseconds of CPU time that the thread has used since the last call for it.
   uint64_t TakeTime(pid_t tid);
+  // Likewise of all threads, which nothing stands for.
+  void DropTime();
 
   // Returns the nanoseconds for which threads ran until they were switched, on average of what
   // TakeTime() saw, or 0 if that is too little to say.

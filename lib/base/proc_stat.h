@@ -12,6 +12,7 @@ namespace hbbp {
 
 struct ProcStat {
   bool is_of_kernel = false;  // a thread of the kernel
+  bool has_executed = false;  // a program (exec), since it was forked
   uint64_t page_faults = 0;   // of all threads, minor and major
 };
 

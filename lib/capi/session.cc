@@ -92,10 +92,9 @@ bool TracesBranches(hbbp_source_kind source) {
 }
 
 Status CheckEnableOnExec(const hbbp_session_options& options) {
-  const bool may_wait =
-      options.pid != 0 && !TracesBranches(options.source) && options.source != HBBP_SOURCE_EXTERNAL;
+  const bool may_wait = options.pid != 0 && options.source != HBBP_SOURCE_EXTERNAL;
   if (options.enable_on_exec <= (may_wait ? 1 : 0)) return OkStatus();
-  return OutOfRange("enable_on_exec", "0, or 1 with pid and perf events");
+  return OutOfRange("enable_on_exec", "0, or 1 with pid");
 }
 
 Status CheckNamedEvent(const hbbp_session_options& options) {

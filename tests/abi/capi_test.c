@@ -858,8 +858,8 @@ static void test_options(void) {
   } waiting[] = {{HBBP_SOURCE_EBS, 1, HBBP_OK},
                  {HBBP_SOURCE_AUTO, 1, HBBP_OK},
                  {HBBP_SOURCE_EBS, 2, HBBP_ERROR_INVALID_ARGUMENT},
-                 {HBBP_SOURCE_SWBT, 1, HBBP_ERROR_INVALID_ARGUMENT},
-                 {HBBP_SOURCE_EBS_AND_SWBT, 1, HBBP_ERROR_INVALID_ARGUMENT},
+                 {HBBP_SOURCE_SWBT, 1, HBBP_OK},
+                 {HBBP_SOURCE_EBS_AND_SWBT, 1, HBBP_OK},
                  {HBBP_SOURCE_EXTERNAL, 1, HBBP_ERROR_INVALID_ARGUMENT}};
   for (size_t i = 0; i < sizeof(waiting) / sizeof(waiting[0]); ++i) {
     HBBP_INIT(hbbp_session_options, options);

@@ -50,8 +50,7 @@ Status ObservedProcesses::Add(pid_t pid) { return Start(pid, SessionOptionsOf(re
 
 Status ObservedProcesses::AddWaiting(pid_t child) {
   hbbp_session_options options = SessionOptionsOf(record_);
-  // With branch tracing, samples are so rare that the child has hardly any until then.
-  options.enable_on_exec = TracesBranches(record_) ? 0 : 1;
+  options.enable_on_exec = 1;
   return Start(child, options);
 }
 

@@ -11,8 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <filesystem>
+#include <new>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -20,6 +22,7 @@
 #include "attach/attach_check.h"
 #include "attach/thread_times.h"
 #include "base/files.h"
+#include "base/linux_constants.h"
 #include "support/branch_tracing.h"
 #include "support/catch.h"
 #include "support/perf_stand_in.h"
@@ -199,6 +202,42 @@ TEST_CASE("what a process maps once its perf events have ended is reported") {
   CHECK(sink.mappings > before);
   backend.Disable();
   backend.Close();
+}
+
+TEST_CASE("a child that waits for its exec is not stopped until then") {
+  using Flag = std::atomic<bool>;
+  void* const shared =
+      ::mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(shared != MAP_FAILED);
+  static Flag* executes;
+  executes = new (shared) Flag(false);
+  const Child child([] {
+    while (!*executes) g_sink = g_sink + 1;
+    ::execl("/bin/sh", "sh", "-c", "while :; do :; done", nullptr);
+  });
+  if (CheckAttach(child.pid()).code() == StatusCode::kPermission) HBBP_SKIP("ptrace is refused");
+  BackendConfig config = ConfigOf(child);
+  config.enable_on_exec = true;
+  AttachBackend backend;
+  BackendChoice choice;
+  REQUIRE(backend.Start(config, 0, &choice).ok());
+  BranchSink sink;
+  for (int i = 0; i < 100; ++i) {
+    CHECK(backend.DrainIntervalMs() == 1);
+    SleepMs(1);
+    backend.Drain(&sink);
+  }
+  CHECK(sink.bursts.empty());
+  CHECK(sink.statistics.counters.empty());
+  *executes = true;
+  CHECK(DrainBursts(2, &backend, &sink));
+  // Started again, they begin at once.
+  backend.Close();
+  sink.bursts.clear();
+  REQUIRE(backend.Start(config, 0, &choice).ok());
+  CHECK(DrainBursts(1, &backend, &sink));
+  backend.Close();
+  ::munmap(shared, kPageBytes);
 }
 
 TEST_CASE("a child of the tracing process does not trace on") {

@@ -3199,8 +3199,8 @@ pub struct hbbp_session_options {
     pub keep_values: u32,
     /// 1: samples begin when the process executes a program (exec), as for a child of the caller that
     /// waits until then; there are none if it has done so before, or never does. When the session is
-    /// started again, they begin at once. Of another process (\`pid\`), and of the sources of perf
-    /// events: HBBP_SOURCE_EBS, \_LBR, \_IBS, \_PERF and \_AUTO
+    /// started again, they begin at once. Of another process (\`pid\`), and not with
+    /// HBBP_SOURCE_EXTERNAL
     pub enable_on_exec: u32,
 }
 
