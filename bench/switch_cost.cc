@@ -5,10 +5,11 @@
 //
 // Two threads on one CPU wake each other through pipes. It prints their CPU time per switch: the
 // minimum of some runs, with no event, with one without hardware, and with each event that this
-// machine has.
+// machine has. Then two processes do, of which one has events, as a client and a traced server.
 #include "perf/switch_cost.h"
 
 #include <sched.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,7 +18,9 @@
 #include <cstdio>
 #include <limits>
 #include <optional>
+#include <span>
 #include <thread>
+#include <vector>
 
 #include "base/clock.h"
 #include "perf/perf_event.h"
@@ -72,6 +75,30 @@ double SwitchNsByPipes(const perf_event_attr* attr) {
   return min_ns;
 }
 
+// Returns the time of a question and its answer, where who asks has so many of the events.
+double AnswerNsOfProcess(std::span<const perf_event_attr> attrs) {
+  int there[2], back[2];
+  if (::pipe(there) != 0 || ::pipe(back) != 0) return 0;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(there[1]);
+    char byte = 0;
+    while (::read(there[0], &byte, 1) == 1 && ::write(back[1], &byte, 1) == 1) continue;
+    ::_exit(0);
+  }
+  std::vector<UniqueFd> events;
+  for (const perf_event_attr& attr : attrs) events.emplace_back(RawPerfEventOpen(attr, 0, -1));
+  double min_ns = std::numeric_limits<double>::infinity();
+  for (int run = 0; run < kRuns; ++run) {
+    const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
+    (void)Play(nullptr, back[0], there[1], true);
+    min_ns = std::min(min_ns, static_cast<double>(ClockNs(CLOCK_MONOTONIC) - begin_ns) / kRounds);
+  }
+  for (const int fd : {there[0], there[1], back[0], back[1]}) ::close(fd);
+  ::waitpid(child, nullptr, 0);
+  return min_ns;
+}
+
 int Main() {
   StayOnOneCpu();
   const perf_event_attr dummy = UserEvent(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY, 0);
@@ -96,6 +123,11 @@ int Main() {
                 event.name, SwitchNsByPipes(&event.attr) - without_ns,
                 static_cast<double>(*measured_ns));
   }
+  const perf_event_attr of_both[] = {dummy, kEvents[0].attr};
+  const double plain_ns = AnswerNsOfProcess({});
+  std::printf(
+      "of a process      %6.0f ns more with an event without hardware, %.0f with a clock, too\n",
+      AnswerNsOfProcess({of_both, 1}) - plain_ns, AnswerNsOfProcess(of_both) - plain_ns);
   return 0;
 }
 

@@ -21,6 +21,8 @@ namespace {
 constexpr uint64_t kBareMetalNs = 2'000;
 constexpr uint64_t kVirtualClockNs = 4'000;
 constexpr uint64_t kVirtualCounterNs = 14'000;
+constexpr uint64_t kSwitchNs = 600;
+constexpr uint64_t kEmulatedSwitchNs = 3'000;
 
 // Calls cpuid only once, because it is a trap to a hypervisor.
 bool IsVirtual() {
@@ -57,6 +59,10 @@ uint64_t SwitchesOfThread(pid_t pid, pid_t tid) {
 }  // namespace
 
 uint64_t SwitchNs() { return CounterSwitchNs().value_or(0); }
+
+uint64_t ClockSwitchNs(double page_fault_ns) {
+  return page_fault_ns == 0 ? kSwitchNs : kEmulatedSwitchNs;
+}
 
 std::string SwitchCostNote(uint64_t switch_ns, bool is_avoided) {
   if (switch_ns <= kMaxCheapSwitchNs) return "";

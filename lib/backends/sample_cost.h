@@ -26,9 +26,11 @@ constexpr uint64_t kBranchStackNs = 2'000;
 // Returns the time that a counter of the PMU adds to a context switch; 0 if it cannot be measured.
 uint64_t SwitchNs();
 
-// Approximate time that an event of a clock and one of mappings add to a context switch, which
-// bench/switch_cost measures. The event of a clock starts and cancels a timer.
-constexpr uint64_t kClockSwitchNs = 600;
+// Returns about what an event of a clock and one of mappings add to a context switch. The event of
+// a clock starts and cancels a timer. Where a hypervisor emulates page tables, which makes page
+// faults dear (ProcessorTiming::page_fault_ns), a switch between processes takes several times as
+// long with any perf event; bench/switch_cost measures both.
+uint64_t ClockSwitchNs(double page_fault_ns);
 
 // Returns a note about the cost of switches, or an empty one if they are cheap. `is_avoided` says
 // that a clock was taken instead.

@@ -344,7 +344,8 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   if (samples_by_event_ && observes_at_once) StartObserver(config.max_buffer_bytes);
   PrepareWeights(config);
   start_ns_ = ClockNs(CLOCK_MONOTONIC);
-  switch_cost_.Begin(0, only_threads_, excluded, samples_by_event_ ? switch_ns_ : 0);
+  const uint64_t switch_ns = trigger_.IsOfPmu() ? switch_ns_ : ClockSwitchNs(page_fault_ns_);
+  switch_cost_.Begin(0, only_threads_, excluded, samples_by_event_ ? switch_ns : 0);
   if (has_events_ && !samples_by_event_) {
     method_ = std::string("CPU-time timers of threads") + NameBreakpoints() +
               ": by context switches, perf events took too much CPU time in another process of "
@@ -438,7 +439,8 @@ void SwbtBackend::PrepareWeights(const BackendConfig& config) {
   weights_.Begin(burst_extent_, burst_limits_, processor, code_cache, left);
   // What a page fault takes is not known better.
   constexpr double kMaxTimesPageFault = 2;
-  fault_time_.Begin(processor ? kMaxTimesPageFault * processor->page_fault_ns : 0);
+  page_fault_ns_ = processor ? processor->page_fault_ns : 0;
+  fault_time_.Begin(kMaxTimesPageFault * page_fault_ns_);
 }
 
 // Chooses the best sampler that options and machine allow, and describes it in method_.
@@ -458,7 +460,7 @@ Status SwbtBackend::ChooseSampler(const BackendConfig& config, SourceChoice* cho
       refusal = PerfEventOpenStatus(errno, trigger.name);
       continue;
     }
-    switch_ns_ = trigger.IsOfPmu() ? SwitchNs() : kClockSwitchNs;
+    switch_ns_ = trigger.IsOfPmu() ? SwitchNs() : 0;
     const bool is_expensive = switch_ns_ > kMaxCheapSwitchNs;
     const bool has_choice = triggers.size() > 1;
     if (has_choice && is_expensive) {

@@ -162,7 +162,8 @@ class SwbtBackend : public Backend {
   bool threads_inherit_ = false;
   double handler_share_ = 0;  // of CPU time; 0: no limit
   uint64_t signal_ns_ = 0;
-  uint64_t switch_ns_ = 0;
+  uint64_t switch_ns_ = 0;  // of a counter of the PMU
+  double page_fault_ns_ = 0;
   SwitchCost switch_cost_;
   SharedStart* shared_start_ = nullptr;
   bool may_replace_events_ = false;
