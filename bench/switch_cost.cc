@@ -75,7 +75,7 @@ double SwitchNsByPipes(const perf_event_attr* attr) {
   return min_ns;
 }
 
-// Returns the time of a question and its answer, where who asks has so many of the events.
+// Returns the time of a question and its answer, where the process that asks has these events.
 double AnswerNsOfProcess(std::span<const perf_event_attr> attrs) {
   int there[2], back[2];
   if (::pipe(there) != 0 || ::pipe(back) != 0) return 0;
@@ -86,6 +86,7 @@ double AnswerNsOfProcess(std::span<const perf_event_attr> attrs) {
     while (::read(there[0], &byte, 1) == 1 && ::write(back[1], &byte, 1) == 1) continue;
     ::_exit(0);
   }
+  if (child < 0) return 0;
   std::vector<UniqueFd> events;
   for (const perf_event_attr& attr : attrs) events.emplace_back(RawPerfEventOpen(attr, 0, -1));
   double min_ns = std::numeric_limits<double>::infinity();

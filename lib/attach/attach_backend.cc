@@ -94,6 +94,7 @@ Status AttachBackend::Start(const BackendConfig& config, pid_t, BackendChoice* c
   HBBP_RETURN_IF_ERROR(CheckAttach(config.pid));
   pid_ = config.pid;
   is_child_ = ParentOf(pid_) == ::getpid();
+  exec_watch_.reset();
   if (config.enable_on_exec && !has_executed_) exec_watch_.emplace(pid_);
   mode_ = config.trace_mode;
   HBBP_ASSIGN_OR_RETURN(tracer_, ProcessTracer::Create(pid_));

@@ -38,7 +38,7 @@ class ThreadTimes {
 
   // Returns the nanoseconds of CPU time that the thread has used since the last call for it.
   uint64_t TakeTime(pid_t tid);
-  // Likewise of all threads, which nothing stands for.
+  // Drops what all threads have used since then.
   void DropTime();
 
   // Returns the nanoseconds for which threads ran until they were switched, on average of what

@@ -22,7 +22,7 @@ constexpr uint64_t kBareMetalNs = 2'000;
 constexpr uint64_t kVirtualClockNs = 4'000;
 constexpr uint64_t kVirtualCounterNs = 14'000;
 constexpr uint64_t kSwitchNs = 600;
-constexpr uint64_t kEmulatedSwitchNs = 3'000;
+constexpr uint64_t kEmulatedSwitchNs = 4'600;
 
 // Calls cpuid only once, because it is a trap to a hypervisor.
 bool IsVirtual() {

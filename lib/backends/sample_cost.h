@@ -28,8 +28,8 @@ uint64_t SwitchNs();
 
 // Returns about what an event of a clock and one of mappings add to a context switch. The event of
 // a clock starts and cancels a timer. Where a hypervisor emulates page tables, which makes page
-// faults dear (ProcessorTiming::page_fault_ns), a switch between processes takes several times as
-// long with any perf event; bench/switch_cost measures both.
+// faults dear (ProcessorTiming::page_fault_ns), that is several times as much. Both are of
+// bench/pipes with and without these events, at the default period (docs/reference/hardware.md).
 uint64_t ClockSwitchNs(double page_fault_ns);
 
 // Returns a note about the cost of switches, or an empty one if they are cheap. `is_avoided` says

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <string>
 
 #include "support/catch.h"
 #include "unit/attach/child.h"
@@ -14,10 +13,9 @@ namespace {
 
 std::array<int, 2> g_pipe;
 
-// A shell that begins with another program than its own whenever a line comes.
+// Executes a shell when a line comes, which executes another program at the next one.
 void ExecuteByLine() {
   if (::dup2(g_pipe[0], STDIN_FILENO) < 0) ::_exit(1);
-  std::string line;
   for (char byte = 0; byte != '\n';) {
     if (::read(STDIN_FILENO, &byte, 1) != 1) ::_exit(1);
   }

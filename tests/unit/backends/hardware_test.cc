@@ -19,6 +19,7 @@
 #include "backends/backend.h"
 #include "backends/event_plan.h"
 #include "backends/perf_backend.h"
+#include "backends/processor_timing.h"
 #include "backends/sample_cost.h"
 #include "backends/swbt.h"
 #include "base/clock.h"
@@ -833,10 +834,12 @@ class SwitchCosts {
   SwitchCosts(const SwitchCosts&) = delete;
   SwitchCosts& operator=(const SwitchCosts&) = delete;
 
-  SourceChoice Start(SourceKind kind, EventKind event, Backend** started = nullptr) {
+  SourceChoice Start(SourceKind kind, EventKind event, Backend** started = nullptr,
+                     const ProcessorTiming* processor = nullptr) {
     backend_ = MakeBackend(kind, 0);
     BackendConfig config;
     config.event = event;
+    config.processor = processor;
     BackendChoice choice;
     const Status status = backend_->Start(config, 0, &choice);
     INFO(status.message());
@@ -923,9 +926,13 @@ TEST_CASE("without a counter nothing is measured") {
 TEST_CASE("context switches are counted at what they cost") {
   const SourceKind kind = GENERATE(SourceKind::kEbs, SourceKind::kSwbt);
   const EventKind event = GENERATE(EventKind::kInstructions, EventKind::kTaskClock);
+  const double page_fault_ns = GENERATE(0, 5'000);
+  CAPTURE(page_fault_ns);
+  ProcessorTiming processor;
+  processor.page_fault_ns = page_fault_ns;
   SwitchCosts machine(kDearNs, PmuWithoutStacks());
   Backend* backend = nullptr;
-  machine.Start(kind, event, &backend);
+  machine.Start(kind, event, &backend, &processor);
   constexpr int kSleeps = 40;
   for (int i = 0; i < kSleeps; ++i) ::usleep(100);
   const uint64_t spent_ns = backend->SwitchingNs();
@@ -934,7 +941,8 @@ TEST_CASE("context switches are counted at what they cost") {
   if (event == EventKind::kInstructions) {
     CHECK(spent_ns >= kSleeps * kDearNs * 9 / 10);
   } else if (kind == SourceKind::kSwbt) {
-    CHECK(spent_ns >= kSleeps * ClockSwitchNs(0));
+    CHECK(ClockSwitchNs(5'000) > 4 * ClockSwitchNs(0));
+    CHECK(spent_ns >= kSleeps * ClockSwitchNs(page_fault_ns));
   } else {
     CHECK(spent_ns == 0);
   }

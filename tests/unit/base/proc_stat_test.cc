@@ -15,7 +15,7 @@ constexpr char kProcess[] = "42 (a) b (c)) S 1 42 42 0 -1 4194560 123 9 7 1 0 0"
 constexpr char kForked[] = "42 (a) S 1 42 42 0 -1 4194624 123 9 7 1 0 0";
 constexpr char kThreadOfKernel[] = "10 (kworker/0:1) I 2 0 0 0 -1 69238880 0 0 0 0 0 0";
 
-TEST_CASE("/proc/PID/stat: page faults, and what is of the kernel") {
+TEST_CASE("/proc/PID/stat: page faults, what is of the kernel, and what has executed") {
   const std::optional<ProcStat> process = ParseProcStat(kProcess);
   REQUIRE(process);
   CHECK_FALSE(process->is_of_kernel);
