@@ -22,6 +22,7 @@
 #include "estimator_option.h"
 #include "format.h"
 #include "options.h"
+#include "record/unfinished_recording.h"
 
 namespace hbbp::tools {
 namespace {
@@ -227,8 +228,12 @@ hbbp::profile LoadProfile(const std::string& path) {
     return hbbp::profile::load(path);
   } catch (const hbbp::error& error) {
     const std::string message = error.what();
-    if (error.status() == HBBP_ERROR_NOT_FOUND && path == kDefaultProfile) {
-      throw hbbp::error(error.status(), message + "; make it with hbbp record, or name a file");
+    if (error.status() == HBBP_ERROR_NOT_FOUND) {
+      std::string advice = DescribeUnfinishedRecording(path);
+      if (advice.empty() && path == kDefaultProfile) {
+        advice = "; make it with hbbp record, or name a file";
+      }
+      throw hbbp::error(error.status(), message + advice);
     }
     if (message.find(path) != std::string::npos) throw;
     throw hbbp::error(error.status(), path + ": " + message);

@@ -1,6 +1,7 @@
 """Tests that however a program ends, its profile exists, and its exit status is that of hbbp record."""
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import time
@@ -182,14 +183,60 @@ class RecordEndsTest(record_support.RecordTest):
                 self.assertEqual(done.read_text(), '5\n')
                 self.info()
                 if process.returncode == -signal.SIGKILL and 'wrote' not in err:
-                    self.assertIn('the program went on to its end', err)
+                    self.assertIn('the program has ended since', err)
             else:
-                self.assertNotIn('went on to its end', err)
+                self.assertNotIn('has ended since', err)
                 self.assertFalse(self.file.exists())
             names = {path.name for path in self.directory.iterdir()} - {'done'}
             self.assertEqual({name for name in names if not name.startswith('out.data')}, set())
             self.assert_no_parts()
         self.assertGreater(finished, 0)
+
+    def processes_of(self, command):
+        found = []
+        for path in pathlib.Path('/proc').glob('[0-9]*/cmdline'):
+            try:
+                if path.read_bytes().split(b'\0')[:-1] == [os.fsencode(word) for word in command]:
+                    found.append(int(path.parent.name))
+            except OSError:
+                continue
+        return found
+
+    def recording(self):
+        """A recording that has something to lose; (process, id of the program)."""
+        process = subprocess.Popen(
+            [TOOL, 'record', '-e', 'task-clock', '-c', str(PERIOD_NS), '-o', self.file, program('ends'), 'return',
+             '20000'], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        child = self.child_of(process, program('ends'))
+        self.wait_for(lambda: any(self.directory.glob('*.parts-*/*/*.partial')))
+        time.sleep(2.5)  # longer than the interval between checkpoints
+        return process, child
+
+    def test_process_group_is_killed(self):
+        process, _ = self.recording()
+        os.killpg(process.pid, signal.SIGKILL)
+        _, err = process.communicate(timeout=record_support.TIMEOUT_S)  # until no process has it open
+        self.assertIn(f'the profiles written are: {self.file}\n', err)
+        self.assertGreater(self.milliseconds(), 50)
+        self.assert_no_parts()
+
+    def test_all_processes_are_killed(self):
+        process, child = self.recording()
+        result = self.run_tool('info', self.file)
+        self.assertEqual(result.returncode, 2, result)
+        self.assertIn(f'; hbbp record, process {process.pid}, writes it when it ends', result.stderr)
+        with_keeper = self.processes_of(process.args)
+        self.assertEqual(len(with_keeper), 2)
+        for pid in *with_keeper, child:
+            os.kill(pid, signal.SIGKILL)
+        process.communicate(timeout=record_support.TIMEOUT_S)
+        result = self.run_tool('info', self.file)
+        self.assertEqual(result.returncode, 2, result)
+        directory = re.search('; what was recorded is in (.*): hbbp merge -o FILE', result.stderr).group(1)
+        merged = self.directory / 'merged'
+        result = self.run_tool('merge', '-o', merged, *pathlib.Path(directory).glob('*.partial'))
+        self.assertEqual(result.returncode, 0, result)
+        self.assertGreater(self.milliseconds(merged), 50)
 
     def test_what_killed_runs_left_is_removed(self):
         ended = subprocess.Popen(['true'])

@@ -165,7 +165,7 @@ void FinishForKilledCommand(const RecordOptions& record, const std::string& path
     }
     for (const std::string& message : stored->kept_apart) Note(kName, message);
   }
-  Note(kName, "the command was killed; the program went on to its end, and " +
+  Note(kName, "the command was killed; the program has ended since, and " +
                   (stored.ok() ? "the profiles written are:" + (written.empty() ? " none" : written)
                                : "not all profiles could be written: " + stored.status().message() +
                                      directory.KeepIfAnyProfile()));

@@ -29,6 +29,7 @@
 #include "process_view.h"
 #include "profile_view.h"
 #include "record/live_processes.h"
+#include "record/unfinished_recording.h"
 
 namespace hbbp::tools {
 namespace {
@@ -127,9 +128,6 @@ Status Store(const ProcessParts& parts, const hbbp::profile& profile, bool is_ru
   if (!is_running) RemoveParts(parts);
   return OkStatus();
 }
-
-constexpr char kPartsInfix[] = ".parts-";
-constexpr char kUnsavedInfix[] = ".unsaved-";
 
 // The name cannot be guessed.
 StatusOr<std::string> RandomName() {
@@ -244,13 +242,7 @@ Status PartsDirectory::TryToWrite() const {
 }
 
 std::string PartsDirectory::KeepIfAnyProfile() {
-  const StatusOr<std::vector<fs::path>> paths = ListFiles(path_, "");
-  const bool has_profile =
-      !paths.ok() || std::any_of(paths->begin(), paths->end(), [](const fs::path& path) {
-        return path.extension() == preload::kProfileSuffix ||
-               path.extension() == preload::kPartialSuffix;
-      });
-  if (!has_profile) return "";
+  if (!MayHaveProfiles(path_)) return "";
   // The next recording removes parts without owner.
   const std::string outer = Outer();
   std::string kept = outer;
@@ -258,8 +250,7 @@ std::string PartsDirectory::KeepIfAnyProfile() {
   std::error_code error;
   fs::rename(outer, kept, error);
   const std::string name = fs::path(std::exchange(path_, "")).filename().string();
-  return "; what was recorded is in " + (error ? outer : kept) + "/" + name +
-         ": hbbp merge -o FILE makes one profile of the files there";
+  return AdviceToMerge((error ? outer : kept) + "/" + name);
 }
 
 PartsDirectory::~PartsDirectory() {

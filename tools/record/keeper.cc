@@ -47,8 +47,10 @@ void WaitForByteOrEnd(const UniqueFd& reader) {
 [[noreturn]] void Keep(const UniqueFd& reader, const UniqueFd& life_writer,
                        const Keeper::Finish& finish, const Keeper::GoOn& go_on) {
   ::prctl(PR_SET_NAME, "hbbp-keeper");
-  // Signals of the terminal and of process groups are for others; this process ends by itself.
-  for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(number, SIG_IGN);
+  // This process ends by itself, and its notes must not stop it when a shell has the terminal.
+  for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE, SIGTTOU}) {
+    ::signal(number, SIG_IGN);
+  }
   pid_t program = 0, message = 0;
   UniqueFd process;
   while (Receive(reader, &message)) {
@@ -69,7 +71,8 @@ void WaitForByteOrEnd(const UniqueFd& reader) {
   ::_exit(0);
 }
 
-// Runs `keep` in a grandchild, so that the program is the only child of the starting process.
+// Runs `keep` in a grandchild, so that the program is the only child of the starting process, and
+// in a process group of its own, since whoever kills a command kills its group.
 // Returns the child, which shares the memory of the starting process and suspends it until it has
 // ended: only the grandchild has a copy, and may change it.
 [[gnu::noinline]] pid_t StartGrandchild(const std::function<void()>& keep) {
@@ -77,7 +80,9 @@ void WaitForByteOrEnd(const UniqueFd& reader) {
   if (pid != 0) return pid;
   const pid_t keeper = ::fork();
   if (keeper == 0) keep();
-  ::_exit(keeper < 0 ? errno : 0);
+  if (keeper < 0) ::_exit(errno);
+  (void)::setpgid(keeper, keeper);
+  ::_exit(0);
 }
 
 }  // namespace
