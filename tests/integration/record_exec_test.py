@@ -63,6 +63,11 @@ class RecordExecTest(record_support.RecordTest):
         self.assertIn('of user CPU time', result.stderr)
         self.assert_close(self.milliseconds(), 200)
 
+    def test_exec_gives_back_what_the_worker_holds(self):
+        # It ends while another library, as that of fakeroot does, holds a semaphore of System V in it.
+        result = self.record(program('semaphores'), 10000)
+        self.assertEqual(result.stdout, 'free\n')
+
     def check_child(self, how):
         """Parent and child work 200 ms each, and each has its own profile."""
         result = self.record(program('execs'), how, 200, self.working_script(), 'return')
