@@ -21,7 +21,7 @@ static int Take(const struct timespec* timeout) {
   return semtimedop(semaphore, &take, 1, timeout);
 }
 
-// In place of the function of the C library, for other libraries too.
+// Other libraries call it instead of the function of the C library.
 __attribute__((visibility("default"))) int unlink(const char* path) {
   if (atomic_load(&may_be_held) && syscall(SYS_gettid) != getpid() && Take(NULL) == 0) {
     atomic_store(&is_held, true);
