@@ -53,7 +53,7 @@ typedef struct hbbp_session_options {
                               frequency of a clock, which is that of HBBP_EVENT_AUTO then */
   uint32_t include_kernel; /* 1: count kernel code too; needs permission */
   uint32_t buffer_bytes;   /* of each CPU's ring buffer; rounded up to a power of two of pages;
-                              0: the default, 256 KiB */
+                              0: the default, 64 to 256 KiB by the rate of samples */
   /* HBBP_SOURCE_SWBT, alone or with EBS, has these; HBBP_SOURCE_AUTO (or 0) with one of them is
      SWBT; 0 for other sources: */
   hbbp_trace_mode trace_mode;

@@ -29,7 +29,12 @@ constexpr RecordFormat kRecordFormat = {.sample_type = kPlannedSampleType};
 // What read() returns of an event, before its value is brought to the time that it was enabled.
 constexpr uint64_t kReadFormat = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 
-constexpr size_t kDefaultRingBytes = 256 * 1024;
+// Of a ring for all that one CPU may write. The smallest has room for hundreds of mappings at once;
+// pages of rings take time to be provided, and count as locked memory.
+constexpr size_t kMinDefaultRingBytes = 64 * 1024;
+constexpr size_t kMaxDefaultRingBytes = 256 * 1024;
+// Between two drains of a program that uses CPU time.
+constexpr double kLongestIntervalMs = 400;
 constexpr size_t kPerThreadRingBytes = 32 * 1024;
 constexpr size_t kMinRingBytes = 8 * 1024;
 
@@ -106,7 +111,7 @@ Status PerfBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   HBBP_ASSIGN_OR_RETURN(std::vector<pid_t> threads, ListThreadsAmong(only_threads_, target_));
   per_thread_ =
       force_per_thread_ || threads.size() * cpus_.size() * plan_.events.size() > DescriptorBudget();
-  ring_bytes_ = config.buffer_bytes != 0 ? config.buffer_bytes : kDefaultRingBytes;
+  ring_bytes_ = config.buffer_bytes != 0 ? config.buffer_bytes : DefaultRingBytes();
   if (per_thread_) ring_bytes_ = std::min(ring_bytes_, kPerThreadRingBytes);
   const size_t rings = per_thread_ ? threads.size() : cpus_.size();
   while (config.max_buffer_bytes != 0 && rings * ring_bytes_ > config.max_buffer_bytes) {
@@ -632,42 +637,59 @@ void PerfBackend::ResetInChild() {
   Close();
 }
 
+// Returns what one CPU may write of samples in a millisecond.
+double PerfBackend::BytesPerMs() const {
+  constexpr double kSampleBytes = 72;
+  constexpr double kStackBytes = 32 * BranchStack::kEntryBytes;
+  constexpr double kIbsBytes = 88;
+  double bytes_per_ms = 0;
+  for (const PlannedEvent& planned : plan_.events) {
+    const bool has_stack = planned.HasStack() || planned.choice.ebs_method == EbsMethod::kIpPlusOne;
+    bytes_per_ms +=
+        SamplesPerMs(planned.choice) * (kSampleBytes + (has_stack ? kStackBytes : 0) +
+                                        (planned.ibs_kind != IbsKind::kNone ? kIbsBytes : 0));
+  }
+  return bytes_per_ms;
+}
+
+double PerfBackend::SamplesPerMs(const SourceChoice& choice) const {
+  constexpr double kFastestEventsPerMs = 2e7;  // of instructions and cycles on one CPU
+  constexpr double kFastestBranchesPerMs = 5e6;
+  if (choice.period == 0) return static_cast<double>(choice.frequency_hz) / 1000 / factor_;
+  const Unit unit = UnitOf(choice.event);
+  const double events_per_ms = unit == Unit::kNanoseconds     ? 1e6
+                               : unit == Unit::kTakenBranches ? kFastestBranchesPerMs
+                                                              : kFastestEventsPerMs;
+  return events_per_ms / static_cast<double>(choice.period) / factor_;
+}
+
+// A ring of which a quarter holds the samples of the longest interval, if it may be so large.
+size_t PerfBackend::DefaultRingBytes() const {
+  if (kind_ == SourceKind::kNone) return kMinDefaultRingBytes;
+  const double bytes =
+      std::clamp(4 * kLongestIntervalMs * BytesPerMs(), static_cast<double>(kMinDefaultRingBytes),
+                 static_cast<double>(kMaxDefaultRingBytes));
+  return std::bit_ceil(static_cast<size_t>(bytes));
+}
+
 // Chooses an interval in which at most a quarter of a ring fills up, and few samples have the same
 // random period; while the program uses little CPU time, the first is enough. Code that is sampled
 // is copied when the ring is drained, and may be gone if that is late.
 void PerfBackend::ChooseDrainIntervals() {
-  constexpr double kLongestMs = 400;
   double max_interval_ms = std::min(100 * factor_, 1000.0);
   drain_interval_ms_ = longest_interval_ms_ = static_cast<int>(max_interval_ms);
   constexpr double kSamplesByDraw = 20;
-  constexpr double kSampleBytes = 72;
-  constexpr double kStackBytes = 32 * BranchStack::kEntryBytes;
-  constexpr double kIbsBytes = 88;
-  constexpr double kFastestEventsPerMs = 2e7;  // of instructions and cycles on one CPU
-  constexpr double kFastestBranchesPerMs = 5e6;
   if (kind_ == SourceKind::kNone) return;
-  double bytes_per_ms = 0;
   for (const PlannedEvent& planned : plan_.events) {
-    const SourceChoice& choice = planned.choice;
-    const double events_per_ms = UnitOf(choice.event) == Unit::kNanoseconds ? 1e6
-                                 : UnitOf(choice.event) == Unit::kTakenBranches
-                                     ? kFastestBranchesPerMs
-                                     : kFastestEventsPerMs;
-    const double samples_per_ms =
-        choice.period == 0 ? static_cast<double>(choice.frequency_hz) / 1000 / factor_
-                           : events_per_ms / static_cast<double>(choice.period) / factor_;
     const bool wakes = planned.variants.front().attr.watermark == 0;
     if (planned.random_period != 0 && !wakes) {
-      max_interval_ms = std::min(max_interval_ms, kSamplesByDraw / samples_per_ms);
+      max_interval_ms = std::min(max_interval_ms, kSamplesByDraw / SamplesPerMs(planned.choice));
     }
-    const bool has_stack = planned.HasStack() || choice.ebs_method == EbsMethod::kIpPlusOne;
-    bytes_per_ms += samples_per_ms * (kSampleBytes + (has_stack ? kStackBytes : 0) +
-                                      (planned.ibs_kind != IbsKind::kNone ? kIbsBytes : 0));
   }
-  const double interval_ms = std::max(1.0, static_cast<double>(ring_bytes_) / 4 / bytes_per_ms);
+  const double interval_ms = std::max(1.0, static_cast<double>(ring_bytes_) / 4 / BytesPerMs());
   drain_interval_ms_ = static_cast<int>(std::min(interval_ms, max_interval_ms));
   longest_interval_ms_ =
-      std::max(drain_interval_ms_, static_cast<int>(std::min(interval_ms, kLongestMs)));
+      std::max(drain_interval_ms_, static_cast<int>(std::min(interval_ms, kLongestIntervalMs)));
 }
 
 }  // namespace hbbp

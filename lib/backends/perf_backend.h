@@ -155,6 +155,9 @@ class PerfBackend : public Backend {
   void DisableAll(std::vector<Event>* events);
   void AddCounts(const Event& event, Counts* counts) const;
   void EndCounting(Event* event);
+  double BytesPerMs() const;
+  double SamplesPerMs(const SourceChoice& choice) const;
+  size_t DefaultRingBytes() const;
   void ChooseDrainIntervals();
 
   const SourceKind kind_;

@@ -479,6 +479,26 @@ TEST_CASE("buffers are not larger than allowed, or an error has the smallest lim
   CHECK(status.message().find("max_memory is too small") != std::string::npos);
 }
 
+TEST_CASE("buffers are as large as the rate of samples needs") {
+  PerfBackend backend(SourceKind::kEbs);
+  BackendChoice choice;
+  Collected collected;
+  const auto buffer_bytes = [&](uint64_t period) {
+    const Status status = backend.Start(ClockConfig(period), 0, &choice);
+    REQUIRE(status.ok());
+    const size_t bytes = backend.BufferBytes();
+    Finish(&backend, &collected);
+    return bytes;
+  };
+  HBBP_START_OR_SKIP(backend, ClockConfig(kMs), 0, &choice);
+  Finish(&backend, &collected);
+  const size_t fewest = buffer_bytes(1000 * kMs);
+  CHECK(fewest % (64 * 1024) == 0);
+  CHECK(buffer_bytes(10 * kMs) == fewest);
+  CHECK(buffer_bytes(kMs) == 2 * fewest);
+  CHECK(buffer_bytes(kMs / 10) == 4 * fewest);
+}
+
 TEST_CASE("a clock counts the time that samples stand for, where they are of the kernel too") {
   BackendConfig config = ClockConfig(kMs);
   PerfBackend backend(SourceKind::kEbs);

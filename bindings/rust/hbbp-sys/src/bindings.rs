@@ -3111,7 +3111,7 @@ pub struct hbbp_session_options {
     /// 1: count kernel code too; needs permission
     pub include_kernel: u32,
     /// of each CPU's ring buffer; rounded up to a power of two of pages;
-    /// 0: the default, 256 KiB
+    /// 0: the default, 64 to 256 KiB by the rate of samples
     pub buffer_bytes: u32,
     /// HBBP_SOURCE_SWBT, alone or with EBS, has these; HBBP_SOURCE_AUTO (or 0) with one of them is
     /// SWBT; 0 for other sources:
