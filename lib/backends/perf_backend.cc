@@ -31,8 +31,8 @@ constexpr uint64_t kReadFormat = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TO
 
 // Of a ring for all that one CPU may write. The smallest has room for hundreds of mappings at once;
 // pages of rings take time to be provided, and count as locked memory.
-constexpr size_t kMinDefaultRingBytes = 64 * 1024;
-constexpr size_t kMaxDefaultRingBytes = 256 * 1024;
+constexpr int64_t kMinDefaultRingBytes = 64 * 1024;
+constexpr int64_t kMaxDefaultRingBytes = 256 * 1024;
 // Between two drains of a program that uses CPU time.
 constexpr double kLongestIntervalMs = 400;
 constexpr size_t kPerThreadRingBytes = 32 * 1024;
@@ -639,9 +639,9 @@ void PerfBackend::ResetInChild() {
 
 // Returns what one CPU may write of samples in a millisecond.
 double PerfBackend::BytesPerMs() const {
-  constexpr double kSampleBytes = 72;
-  constexpr double kStackBytes = 32 * BranchStack::kEntryBytes;
-  constexpr double kIbsBytes = 88;
+  constexpr int kSampleBytes = 72;
+  constexpr int kStackBytes = 32 * BranchStack::kEntryBytes;
+  constexpr int kIbsBytes = 88;
   double bytes_per_ms = 0;
   for (const PlannedEvent& planned : plan_.events) {
     const bool has_stack = planned.HasStack() || planned.choice.ebs_method == EbsMethod::kIpPlusOne;
@@ -665,11 +665,9 @@ double PerfBackend::SamplesPerMs(const SourceChoice& choice) const {
 
 // A ring of which a quarter holds the samples of the longest interval, if it may be so large.
 size_t PerfBackend::DefaultRingBytes() const {
-  if (kind_ == SourceKind::kNone) return kMinDefaultRingBytes;
-  const double bytes =
-      std::clamp(4 * kLongestIntervalMs * BytesPerMs(), static_cast<double>(kMinDefaultRingBytes),
-                 static_cast<double>(kMaxDefaultRingBytes));
-  return std::bit_ceil(static_cast<size_t>(bytes));
+  const auto bytes = static_cast<int64_t>(4 * kLongestIntervalMs * BytesPerMs());
+  const int64_t limited = std::clamp(bytes, kMinDefaultRingBytes, kMaxDefaultRingBytes);
+  return std::bit_ceil(static_cast<size_t>(limited));
 }
 
 // Chooses an interval in which at most a quarter of a ring fills up, and few samples have the same
