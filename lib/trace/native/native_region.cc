@@ -1,3 +1,8 @@
+// The memory of stubs: a file without a name that is mapped twice, writable and executable, so that
+// no address is both. Its header is a hash table, by which Find and Add share a stub among all that
+// have an equal instruction, in processes that share the file, too; stubs are appended behind it.
+// The object itself has a page of its own behind a guard page. Create and Destroy are for
+// set-up; the others are called by handlers, from any number of threads, without locks.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -47,6 +52,22 @@ uint8_t* Map(size_t bytes, int protection, int flags, int file) {
   return memory == MAP_FAILED ? nullptr : static_cast<uint8_t*>(memory);
 }
 
+// What the program maps next is often right below, and what it writes behind the end of that fails
+// as if nothing were there.
+uint8_t* MapBehindGuard(size_t bytes) {
+  uint8_t* const guard =
+      Map(kPageBytes + bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+  if (guard == nullptr) return nullptr;
+  uint8_t* const memory = guard + kPageBytes;
+  if (RawSyscall(SYS_mprotect, memory, bytes, PROT_READ | PROT_WRITE) == 0) return memory;
+  (void)RawSyscall(SYS_munmap, guard, kPageBytes + bytes);
+  return nullptr;
+}
+
+void UnmapWithGuard(uint8_t* memory, size_t bytes) {
+  (void)RawSyscall(SYS_munmap, memory - kPageBytes, kPageBytes + bytes);
+}
+
 uint64_t HashOf(const RewrittenInstruction& key) {
   uint64_t hash = key.size;
   for (unsigned i = 0; i < key.size; ++i) hash = (hash ^ key.bytes[i]) * 0x9e3779b97f4a7c15;
@@ -93,13 +114,13 @@ NativeRegion* NativeRegion::Create(size_t bytes) {
   if (ftruncate(file, static_cast<off_t>(bytes)) == 0) {
     writable = Map(bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file);
     executable = Map(bytes, PROT_READ | PROT_EXEC, MAP_SHARED, file);
-    own = Map(kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    own = MapBehindGuard(kPageBytes);
   }
   close(file);
   if (writable == nullptr || executable == nullptr || own == nullptr) {
     if (writable != nullptr) munmap(writable, bytes);
     if (executable != nullptr) munmap(executable, bytes);
-    if (own != nullptr) munmap(own, kPageBytes);
+    if (own != nullptr) UnmapWithGuard(own, kPageBytes);
     return nullptr;
   }
 
@@ -125,7 +146,7 @@ void NativeRegion::Destroy(NativeRegion* region) {
   if (region == nullptr) return;
   munmap(region->writable_, region->bytes_);
   munmap(region->executable_, region->bytes_);
-  munmap(region, kPageBytes);
+  UnmapWithGuard(reinterpret_cast<uint8_t*>(region), kPageBytes);
 }
 
 size_t NativeRegion::used_bytes() const {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -70,6 +71,19 @@ std::vector<Mapping> MappingsOfStubs() {
 }
 
 }  // namespace
+
+TEST_CASE("what a program writes behind the end of its memory does not change a region") {
+  const RegionPointer region(NativeRegion::Create(kBytes));
+  if (region == nullptr) HBBP_SKIP("the host forbids executable memory");
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  REQUIRE(::write(ends[1], "ab", 2) == 2);
+  auto* const front = reinterpret_cast<uint8_t*>(region.get()) - 1;
+  CHECK(::read(ends[0], front, 2) < 0);
+  CHECK(errno == EFAULT);
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
 
 TEST_CASE("a region is never writable and executable at one address") {
   {
