@@ -568,17 +568,18 @@ TEST_CASE("misses of counters in memory are timed as those of loads") {
   const ProcessorTiming processor = MeasureProcessor();
   if (!processor.may_read_ticks) HBBP_SKIP("the time stamp counter is slow here");
   for (const auto function : {hbbp_test_scattered, hbbp_test_scattered_updates}) {
-    uint64_t ticks = 0;
-    for (int i = 0; i < 5; ++i) {  // others may use the processor in between
+    std::array<uint64_t, 5> ticks;  // others may use the processor in between
+    for (uint64_t& found : ticks) {
       Model model;
       model.SetAccessTiming(processor.accesses);
       for (size_t line = 0; line < kLines; ++line) _mm_clflush(&memory[line * kStride]);
       _mm_mfence();
       const trace::MemoryUse use =
           model.Use(kLines, function, static_cast<const uint8_t*>(memory.data()));
-      ticks = std::max<uint64_t>(ticks, use.miss_ticks);
+      found = use.miss_ticks;
     }
-    CHECK(ticks > kLines * processor.accesses.min_miss);
+    std::sort(ticks.begin(), ticks.end());
+    CHECK(ticks[ticks.size() / 2] > kLines * processor.accesses.min_miss);
   }
 }
 
