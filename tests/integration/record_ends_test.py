@@ -238,6 +238,22 @@ class RecordEndsTest(record_support.RecordTest):
         self.assertEqual(result.returncode, 0, result)
         self.assertGreater(self.milliseconds(merged), 50)
 
+    def test_file_is_recorded_again_while_the_program_of_a_killed_command_runs(self):
+        process, child = self.recording()
+        process.kill()
+        process.wait()
+        result = self.run_tool('info', self.file)
+        self.assertIn('; hbbp record was killed, and its process hbbp-keeper writes it', result.stderr)
+        again = self.run_tool('record', '-o', self.file, program('ends'), 'exit', '10', '6')
+        self.assertEqual(again.returncode, 6, again)
+        stored = self.file.read_bytes()
+        os.kill(child, signal.SIGTERM)
+        _, err = process.communicate(timeout=record_support.TIMEOUT_S)  # until no process has it open
+        self.assertIn(f'the profiles written are: {self.file}.{child}\n', err)
+        self.assertEqual(self.file.read_bytes(), stored)
+        self.assertGreater(self.milliseconds(f'{self.file}.{child}'), 50)
+        self.assert_no_parts()
+
     def test_what_killed_runs_left_is_removed(self):
         ended = subprocess.Popen(['true'])
         ended.wait()

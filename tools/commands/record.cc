@@ -27,6 +27,7 @@
 #include "record/record_options.h"
 #include "record/summary.h"
 #include "record/target.h"
+#include "record/unfinished_recording.h"
 #include "record/unprofiled.h"
 
 namespace hbbp::tools {
@@ -149,8 +150,11 @@ StatusOr<RunProfiles> StoreAll(const RecordOptions& record, const PartsDirectory
 }
 
 // Runs in the keeper.
-void FinishForKilledCommand(const RecordOptions& record, const std::string& path, pid_t program) {
+void FinishForKilledCommand(RecordOptions record, const std::string& path, pid_t program) {
   PartsDirectory directory(path);
+  if (IsReplaced(record.output, directory.Outer())) {
+    record.output += "." + std::to_string(program);
+  }
   std::map<pid_t, ProcessParts> parts;
   const StatusOr<RunProfiles> stored = StoreAll(record, directory, program, {}, &parts);
   if (!parts[program].was_started) {
@@ -219,12 +223,14 @@ int RecordInside(const RecordOptions& record) {
   const StatusOr<std::string> parts_path = PartsDirectory::PathFor(record.output);
   if (!parts_path.ok()) return Fail(kName, parts_path.status().message());
   // The keeper starts before there is anything to clean up.
+  std::optional<StatusOr<LiveProcesses>> observed;  // set in the keeper
   StatusOr<Keeper> keeper = Keeper::Start(
-      [&](pid_t program) { FinishForKilledCommand(record, *parts_path, program); },
-      [&](pid_t program, const std::vector<pid_t>& running,
-          const std::function<void()>& has_taken_over) {
-        FinishForRunningProcesses(record.output, *parts_path, program, running, has_taken_over);
-      });
+      {[&] { observed = LiveProcesses::Open(*parts_path); },
+       [&](pid_t program) { FinishForKilledCommand(record, *parts_path, program); },
+       [&](pid_t program, const std::vector<pid_t>& running,
+           const std::function<void()>& has_taken_over) {
+         FinishForRunningProcesses(record.output, *parts_path, program, running, has_taken_over);
+       }});
   if (!keeper.ok()) return Fail(kName, keeper.status().message());
   StatusOr<PartsDirectory> directory = PartsDirectory::Create(*parts_path);
   if (!directory.ok()) return Fail(kName, directory.status().message());

@@ -28,7 +28,6 @@
 #include "preload/options.h"
 #include "process_view.h"
 #include "profile_view.h"
-#include "record/live_processes.h"
 #include "record/unfinished_recording.h"
 
 namespace hbbp::tools {
@@ -138,15 +137,6 @@ StatusOr<std::string> RandomName() {
   return FormatHex(bytes, sizeof(bytes));
 }
 
-// A process that ended may have left it to its keeper.
-bool IsObservedByAnother(const fs::path& outer) {
-  const StatusOr<std::vector<fs::path>> directories = ListFiles(outer, "");
-  return directories.ok() &&
-         std::any_of(directories->begin(), directories->end(), [](const fs::path& directory) {
-           return LiveProcesses::IsObserved(directory.string());
-         });
-}
-
 // Removes "PATH.parts-PID" of other processes that no longer exist.
 void RemoveAbandonedParts(const fs::path& own) {
   const std::string own_name = own.filename().string();
@@ -159,7 +149,7 @@ void RemoveAbandonedParts(const fs::path& own) {
     if (!IsNumber(name.substr(prefix.size()))) continue;
     const pid_t pid = std::atoi(name.c_str() + prefix.size());
     if (::kill(pid, 0) == 0 || errno != ESRCH || fs::is_symlink(entry, ignored)) continue;
-    if (IsObservedByAnother(entry)) continue;
+    if (HasKeeper(entry.string())) continue;
     fs::remove_all(entry, ignored);
   }
 }

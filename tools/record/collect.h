@@ -33,6 +33,8 @@ class PartsDirectory {
   ~PartsDirectory();
 
   const std::string& path() const { return path_; }
+  // Returns OUTPUT.parts-PID, which only it is in.
+  std::string Outer() const;
 
   // Returns why nothing can be written there.
   Status TryToWrite() const;
@@ -45,8 +47,6 @@ class PartsDirectory {
   std::string KeepIfAnyProfile();
 
  private:
-  std::string Outer() const;
-
   std::string path_;
 };
 

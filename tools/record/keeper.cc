@@ -45,7 +45,7 @@ void WaitForByteOrEnd(const UniqueFd& reader) {
 }
 
 [[noreturn]] void Keep(const UniqueFd& reader, const UniqueFd& life_writer,
-                       const Keeper::Finish& finish, const Keeper::GoOn& go_on) {
+                       const Keeper::Tasks& tasks) {
   ::prctl(PR_SET_NAME, "hbbp-keeper");
   // This process ends by itself, and its notes must not stop it when a shell has the terminal.
   for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE, SIGTTOU}) {
@@ -59,15 +59,16 @@ void WaitForByteOrEnd(const UniqueFd& reader) {
       DropStandardFiles();
       std::vector<pid_t> running;
       while (Receive(reader, &message)) running.push_back(message);
-      go_on(program, running, [&life_writer] { (void)!::write(life_writer.get(), "", 1); });
+      tasks.go_on(program, running, [&life_writer] { (void)!::write(life_writer.get(), "", 1); });
       ::_exit(0);
     }
     program = message;
+    tasks.begin();
     // Until the process that sent the id has waited for it, the id belongs to the program.
     process = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, program, 0)));
   }
   if (process.valid()) WaitForEnd(process);
-  finish(program);
+  tasks.finish(program);
   ::_exit(0);
 }
 
@@ -87,7 +88,7 @@ void WaitForByteOrEnd(const UniqueFd& reader) {
 
 }  // namespace
 
-StatusOr<Keeper> Keeper::Start(const Finish& finish, const GoOn& go_on) {
+StatusOr<Keeper> Keeper::Start(const Tasks& tasks) {
   int ends[2], life_ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return ErrnoStatus(errno, "pipe");
   UniqueFd reader(ends[0]), writer(ends[1]);
@@ -96,7 +97,7 @@ StatusOr<Keeper> Keeper::Start(const Finish& finish, const GoOn& go_on) {
   const pid_t pid = StartGrandchild([&] {
     writer.Reset();
     life_reader.Reset();
-    Keep(reader, life_writer, finish, go_on);
+    Keep(reader, life_writer, tasks);
   });
   if (pid < 0) return ErrnoStatus(errno, "fork");
   int wait_status = 0;

@@ -16,15 +16,21 @@ namespace hbbp::tools {
 
 class Keeper {
  public:
-  // Runs in the keeper, after the starting process was killed and the program that it watched has
-  // ended (0: there was none).
-  using Finish = std::function<void(pid_t program)>;
-  // Runs in the keeper in HandOver, which got `running` and waits until `has_taken_over` is called,
-  // without files of a terminal or a pipe.
-  using GoOn = std::function<void(pid_t program, const std::vector<pid_t>& running,
-                                  const std::function<void()>& has_taken_over)>;
+  // These run in the keeper.
+  struct Tasks {
+    // In Watch: takes what must stay open for as long as the program runs.
+    std::function<void()> begin;
+    // After the starting process was killed and the program that it watched has ended (0: there was
+    // none).
+    std::function<void(pid_t program)> finish;
+    // In HandOver, which got `running` and waits until `has_taken_over` is called, without files of
+    // a terminal or a pipe.
+    std::function<void(pid_t program, const std::vector<pid_t>& running,
+                       const std::function<void()>& has_taken_over)>
+        go_on;
+  };
 
-  static StatusOr<Keeper> Start(const Finish& finish, const GoOn& go_on);
+  static StatusOr<Keeper> Start(const Tasks& tasks);
   Keeper(Keeper&&) noexcept = default;
   // Dismisses it and waits for its end, unless the work was handed over.
   ~Keeper();

@@ -15,6 +15,14 @@ inline constexpr char kUnsavedInfix[] = ".unsaved-";
 // Returns whether the directory has files that hbbp merge reads, or cannot be listed.
 bool MayHaveProfiles(const std::string& directory);
 
+// Returns whether another process goes on with the recording whose parts are in this
+// OUTPUT.parts-PID, where PID has ended.
+bool HasKeeper(const std::string& parts);
+
+// Returns whether another recording than that with its parts in `parts` has written `output` since,
+// or is about to.
+bool IsReplaced(const std::string& output, const std::string& parts);
+
 // Returns what to do with the files, for the end of a message.
 std::string AdviceToMerge(const std::string& directory);
 
