@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include <algorithm>
 #include <bit>
@@ -92,6 +93,21 @@ Heap heap = {};
 // for one thread only.
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
+// The limit is about to be set, and more must not be reserved before it is. Guarded by the mutex.
+bool reserves_little = false;
+
+// The worker holds the mutex for microseconds, and longer where it has no processor. A signal
+// handler that interrupted this thread while it has the mutex does not get it at all.
+bool LockForRelease() {
+  constexpr int kMaxMs = 100;
+  constexpr timespec kStep = {0, 1'000'000};
+  for (int ms = 0; ms < kMaxMs; ++ms) {
+    if (::pthread_mutex_trylock(&mutex) == 0) return true;
+    (void)hbbp::trace::RawSyscall(SYS_nanosleep, &kStep, nullptr);
+  }
+  return false;
+}
+
 void InitMutex() {
   pthread_mutexattr_t attributes;
   ::pthread_mutexattr_init(&attributes);
@@ -110,7 +126,8 @@ char* Map(size_t bytes, int access) {
 
 bool Reserve(size_t bytes) {
   rlimit limit;
-  const bool is_limited = ::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  const bool is_limited =
+      reserves_little || (::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY);
   size_t reserved = std::max(is_limited ? kReservedBytesOfLittle : kReservedBytes, bytes);
   char* range = Map(reserved, PROT_NONE);
   if (range == nullptr) {
@@ -272,7 +289,8 @@ ForkAtAnyPoint::~ForkAtAnyPoint() { forks_at_any_point = false; }
 
 // It may be called in a handler that has interrupted the owner of the lock.
 void ReleaseUnusedMemory() {
-  if (::pthread_mutex_trylock(&mutex) != 0) return;
+  if (!LockForRelease()) return;
+  reserves_little = true;
   const auto left = static_cast<size_t>(heap.reserved_end - heap.accessible_end);
   if (left > kReservedBytesOfLittle) {
     char* const end = heap.accessible_end + kReservedBytesOfLittle;
