@@ -222,8 +222,8 @@ int RecordInside(const RecordOptions& record) {
   if (!preload_library.ok()) return Fail(kName, preload_library.status().message());
   const StatusOr<std::string> parts_path = PartsDirectory::PathFor(record.output);
   if (!parts_path.ok()) return Fail(kName, parts_path.status().message());
-  // The keeper starts before there is anything to clean up.
   std::optional<StatusOr<LiveProcesses>> observed;  // set in the keeper
+  // The keeper starts before there is anything to clean up.
   StatusOr<Keeper> keeper = Keeper::Start(
       {[&] { observed = LiveProcesses::Open(*parts_path); },
        [&](pid_t program) { FinishForKilledCommand(record, *parts_path, program); },
