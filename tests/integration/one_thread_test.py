@@ -84,6 +84,15 @@ class OneThreadTest(record_support.RecordTest):
             self.assertEqual([line for line in lines if line.startswith('Uid:')], 2 * [users])
             self.assertEqual(lines[-2:], ['root again: -1', 'at last: 1 1'])
 
+    @needs_root
+    def test_program_with_threads_changes_its_user(self):
+        for name, _, recorded in self.check('user_of_threads'):
+            lines = recorded.splitlines()
+            self.assertEqual(lines[-1], 'at last: 0 0')
+            users = '\t'.join(['Uid:'] + 4 * [str(NOBODY)])
+            self.assertEqual([line for line in lines if line.startswith('Uid:')], 3 * [users])
+            self.assertGreater(sum(source['samples'] for source in self.info()['sources']), 0, name)
+
     def test_child_of_vfork_changes_its_user(self):
         self.check_same('user_in_vfork', sources=('ebs', 'lookahead'))
 

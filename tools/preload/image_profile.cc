@@ -149,9 +149,12 @@ bool ImageProfile::IsOwner() const { return ::getpid() == owner_; }
 // remains reachable.
 void ImageProfile::OnWorkerStarted() {
   // The function by which it was blocked leaves SIGTRAP out (signals.cc). A signal to the process
-  // must not come to this thread.
-  constexpr uint64_t kAllSignals = ~uint64_t{0};
-  trace::RawSyscall(SYS_rt_sigprocmask, SIG_SETMASK, &kAllSignals, nullptr, sizeof(kAllSignals));
+  // must not come to this thread. But the C library changes the user of all threads by a signal to
+  // each, and waits until all have handled it.
+  constexpr int kSignalToChangeUser = 33;  // SIGSETXID
+  constexpr uint64_t kBlockedSignals = ~(uint64_t{1} << (kSignalToChangeUser - 1));
+  trace::RawSyscall(SYS_rt_sigprocmask, SIG_SETMASK, &kBlockedSignals, nullptr,
+                    sizeof(kBlockedSignals));
   // What it takes of a semaphore of System V in a function that another library interposes, as that
   // of fakeroot does, is given back when it ends, and not when the process does.
   trace::RawSyscall(SYS_unshare, CLONE_SYSVSEM);

@@ -180,6 +180,13 @@ static void ChangeUser(void) {
   PrintBelief("at last");
 }
 
+// The C library waits until each thread has changed it.
+static void ChangeUserOfThreads(void) {
+  StartSleeper();
+  ChangeUser();
+  Work(100);
+}
+
 // Finds the function in the C library itself, past what is loaded in front of it.
 static void ChangeUserOfMainThread(void) {
   void* const library = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
@@ -218,6 +225,7 @@ int main(int argc, char** argv) {
   if (strcmp(how, "thread") == 0) StartThread();
   if (strcmp(how, "threads_in_fork") == 0) StartThreadsInFork();
   if (strcmp(how, "user") == 0) ChangeUser();
+  if (strcmp(how, "user_of_threads") == 0) ChangeUserOfThreads();
   if (strcmp(how, "user_directly") == 0) ChangeUserOfMainThread();
   if (strcmp(how, "user_in_vfork") == 0) ChangeUserInVfork();
   if (strcmp(how, "chroot") == 0) FailInChroot();
