@@ -36,6 +36,10 @@ std::string FormatCount(double count) {
   return SeparateThousands(Printed("%.0f", count));
 }
 
+std::string Plural(uint64_t count, const char* one, const char* many) {
+  return FormatCount(count) + " " + (count == 1 ? one : many);
+}
+
 MeasuredText FormatMeasured(double value, double error) {
   if (!std::isfinite(value) || !std::isfinite(error) || error < 1) {
     return {FormatCount(value), FormatCount(error)};

@@ -15,6 +15,8 @@ namespace hbbp::tools {
 // Returns "1,234,567": rounded to a whole number, thousands separated.
 std::string FormatCount(uint64_t count);
 std::string FormatCount(double count);
+// Returns for instance "1 sample" or "1,234 samples".
+std::string Plural(uint64_t count, const char* one, const char* many);
 
 // A number and its standard error, with the digits that the error allows and in the same unit:
 // "163.6 M" and "3.7 M". Both are as of FormatCount if the error is very small.

@@ -359,6 +359,17 @@ bool HasStreams(hbbp_source_kind source) {
   return source == HBBP_SOURCE_LBR || source == HBBP_SOURCE_SWBT;
 }
 
+std::string DescribeSamples(const hbbp_source_info& source) {
+  switch (source.kind) {
+    case HBBP_SOURCE_SWBT:
+      return Plural(source.samples, "burst", "bursts");
+    case HBBP_SOURCE_LBR:
+      return Plural(source.samples, "branch stack", "branch stacks");
+    default:
+      return Plural(source.samples, "sample", "samples");
+  }
+}
+
 const char* SourceName(hbbp_source_kind source) {
   switch (source) {
     case HBBP_SOURCE_NONE:

@@ -76,6 +76,8 @@ struct ModuleView : hbbp_module {
 
 // Returns whether its samples are consecutive taken branches.
 bool HasStreams(hbbp_source_kind source);
+// Returns for instance "1 sample" or "1,741 bursts".
+std::string DescribeSamples(const hbbp_source_info& source);
 
 std::vector<SourceView> Sources(const hbbp::analysis& analysis);
 // Returns what the counters of that name have in all sources.

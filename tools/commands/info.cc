@@ -289,17 +289,6 @@ std::string TraceText(const SourceView& source) {
   return text;
 }
 
-const char* SamplesName(hbbp_source_kind source) {
-  switch (source) {
-    case HBBP_SOURCE_SWBT:
-      return " bursts, ";
-    case HBBP_SOURCE_LBR:
-      return " branch stacks, ";
-    default:
-      return " samples, ";
-  }
-}
-
 // Returns for instance ", precise IP (2), corrected for IP+1".
 std::string IpText(const SourceView& source) {
   std::string text;
@@ -322,10 +311,9 @@ std::string SourceText(const SourceView& source) {
   }
   text += IpText(source);
   if (source.include_kernel != 0) text += ", kernel included";
-  text += ": " + FormatCount(source.samples) + SamplesName(source.kind) + FormatCount(source.lost) +
-          " lost, throttled " + FormatCount(source.throttled) + " times, " +
-          FormatCount(source.unmapped) + " unmapped, " + FormatCount(source.unexplained) +
-          " unexplained";
+  text += ": " + DescribeSamples(source) + ", " + FormatCount(source.lost) + " lost, throttled " +
+          FormatCount(source.throttled) + " times, " + FormatCount(source.unmapped) +
+          " unmapped, " + FormatCount(source.unexplained) + " unexplained";
   if (source.unexplained != 0) text += " (" + CountersText(source.unexplained_reasons, false) + ")";
   if (source.superseded != 0) {
     text += ", " + FormatCount(source.superseded) + " superseded by streams";

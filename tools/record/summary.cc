@@ -36,22 +36,7 @@ std::string JoinedCommand(const std::vector<std::string>& words) {
   return text;
 }
 
-std::string Plural(size_t count, const char* one, const char* many) {
-  return FormatCount(static_cast<uint64_t>(count)) + " " + (count == 1 ? one : many);
-}
-
 void PrintLine(const std::string& text) { std::cerr << "hbbp record: " << Printable(text) << '\n'; }
-
-const char* SamplesName(hbbp_source_kind source) {
-  switch (source) {
-    case HBBP_SOURCE_SWBT:
-      return " bursts of ";
-    case HBBP_SOURCE_LBR:
-      return " branch stacks of ";
-    default:
-      return " samples of ";
-  }
-}
 
 uint64_t FindCounter(const SourceView& source, std::string_view name) {
   for (const hbbp_counter& counter : source.counters) {
@@ -71,7 +56,7 @@ std::string DescribeSources(const std::vector<SourceView>& sources) {
   for (const SourceView& source : sources) {
     if (!text.empty()) text += "; ";
     const bool is_swbt = source.kind == HBBP_SOURCE_SWBT;
-    text += FormatCount(source.samples) + SamplesName(source.kind) + EventNameOf(source);
+    text += DescribeSamples(source) + " of " + EventNameOf(source);
     if (source.frequency_hz != 0) {
       text += " at " + FormatCount(source.frequency_hz) + " Hz";
     } else if (source.unit == HBBP_UNIT_NANOSECONDS) {
@@ -345,7 +330,7 @@ void ListChildren(const std::vector<ProcessProfile>& processes) {
   for (auto child = processes.begin() + 1; child != processes.end(); ++child) {
     const hbbp_profile_info info = child->profile.info();
     PrintLine("process " + std::to_string(child->pid) + " " + JoinedCommand({info.command}) + ": " +
-              FormatCount(info.samples) + " samples, wrote " + child->path);
+              Plural(info.samples, "sample", "samples") + ", wrote " + child->path);
   }
 }
 
@@ -354,8 +339,8 @@ void ListMergedProcesses(const RecordOptions& record, const std::vector<hbbp_thr
   std::vector<ProcessView> processes = ProcessesOf(threads);
   std::erase_if(processes, [](const ProcessView& process) { return process.samples == 0; });
   for (size_t i = 0; i < processes.size() && i < kShown; ++i) {
-    PrintLine("process " + TitleOf(processes[i]) + ": " + FormatCount(processes[i].samples) +
-              " samples");
+    PrintLine("process " + TitleOf(processes[i]) + ": " +
+              Plural(processes[i].samples, "sample", "samples"));
   }
   if (processes.size() <= kShown) return;
   PrintLine("and " + Plural(processes.size() - kShown, "more process", "more processes") +
@@ -407,7 +392,7 @@ void PrintRecordSummary(const RecordOptions& record, const ProgramEnd& end,
   if (record.per_thread) {
     for (const hbbp_thread& thread : threads) {
       PrintLine("thread " + std::to_string(thread.tid) + " " + thread.name + ": " +
-                FormatCount(thread.samples) + " samples");
+                Plural(thread.samples, "sample", "samples"));
     }
   }
   if (run.merged) {

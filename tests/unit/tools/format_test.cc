@@ -13,6 +13,9 @@ TEST_CASE("format: counts") {
   CHECK(FormatCount(uint64_t{1000}) == "1,000");
   CHECK(FormatCount(UINT64_MAX) == "18,446,744,073,709,551,615");
   CHECK(FormatCount(1234567.5) == "1,234,568");
+  CHECK(Plural(0, "sample", "samples") == "0 samples");
+  CHECK(Plural(1, "sample", "samples") == "1 sample");
+  CHECK(Plural(1000, "sample", "samples") == "1,000 samples");
   CHECK(FormatCount(-1234.0) == "-1,234");
   CHECK(FormatCount(-123.0) == "-123");
   CHECK(FormatCount(std::numeric_limits<double>::infinity()) == "-");
