@@ -25,10 +25,6 @@ std::string CommandLine(const std::vector<std::string>& words) {
   return line;
 }
 
-std::string Plural(uint64_t count, const char* one, const char* many) {
-  return FormatCount(count) + " " + (count == 1 ? one : many);
-}
-
 Status WriteCounts(const std::string& path, const CountedProcess& process,
                    const std::string& command) {
   const std::string text =
