@@ -93,6 +93,18 @@ class OneThreadTest(record_support.RecordTest):
             self.assertEqual([line for line in lines if line.startswith('Uid:')], 3 * [users])
             self.assertGreater(sum(source['samples'] for source in self.info()['sources']), 0, name)
 
+    @needs_root
+    def test_what_the_new_user_cannot_read_is_not_copied_into_the_profile(self):
+        """Each checkpoint would take as long as its files are large."""
+        hidden = self.directory / 'hidden'
+        hidden.mkdir(mode=0o700)
+        copy = shutil.copy(program('one_thread'), hidden)
+        for name in ('ebs', 'lookahead'):
+            result = self.run_tool('record', *SOURCES[name], '-o', self.file, '--', copy, 'user_of_threads')
+            self.assertEqual(result.returncode, 0, result)
+            codes = {module['name']: module['code'] for module in self.info()['modules']}
+            self.assertEqual(codes[str(copy)], 'file', name)
+
     def test_child_of_vfork_changes_its_user(self):
         self.check_same('user_in_vfork', sources=('ebs', 'lookahead'))
 

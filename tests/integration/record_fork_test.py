@@ -94,6 +94,12 @@ class RecordForkTest(record_support.RecordTest):
         self.assertIn('sh', {pathlib.Path(row['module']).name.replace('dash', 'sh').replace('bash', 'sh')
                              for row in self.rows('mix', '--by', 'module', profile)})
 
+    def test_child_that_is_killed_is_said_to_lack_its_end(self):
+        script = f'"{program("ends")}" return 600000 & sleep 0.7; kill -KILL $!; wait $!; true'
+        result = self.run_tool('record', '-e', 'task-clock', '-c', 1_000_000, '-o', self.file, 'sh', '-c', script)
+        self.assertEqual(result.returncode, 0, result)
+        self.assertRegex(result.stderr, r'process \d+ .*: [\d,]+ samples? of its first [\d.]+ m?s, as it was killed or')
+
     def test_process_in_the_background_that_is_killed_keeps_what_was_counted(self):
         # It runs for so long that the test fails if what reads the output of hbbp record waits for it.
         process = self.leave(f'exec "{program("ends")}" return 600000')

@@ -234,6 +234,7 @@ class RecordTargetsTest(record_support.RecordTest):
                                        *command)
                 self.assertEqual(result.returncode, 5, result)
                 self.assertNotIn('could be attached to', result.stderr)
+                self.assertIn('are to be in another PID namespace, and Linux refuses it threads', result.stderr)
                 inside = self.file.with_name(self.file.name + '.1')
                 self.assertGreater(self.info(inside)['sources'][0]['samples'], 0)
                 inside.unlink()

@@ -47,6 +47,22 @@ size_t ThreadCount() {
   return threads.st_nlink - kOtherLinks;
 }
 
+// Returns false once the children of this process are to be in another PID namespace.
+bool MayHaveThreads() {
+  struct stat own, of_children;
+  if (::stat("/proc/self/ns/pid", &own) != 0) return true;
+  return ::stat("/proc/self/ns/pid_for_children", &of_children) == 0 &&
+         own.st_ino == of_children.st_ino;
+}
+
+// Returns whether who runs hbbp record finds the file where it was mapped from. A program that has
+// given up its user may not look for it any more.
+bool IsWhereItWas(const ModuleRecord& module) {
+  struct stat found;
+  if (::stat(module.path.c_str(), &found) != 0) return errno == EACCES;
+  return found.st_ino == module.inode && found.st_dev == module.device;
+}
+
 }  // namespace
 
 void WriteNoMemory(const char* path) {
@@ -87,9 +103,15 @@ Status ImageProfile::StartSession() {
 // It does not use path_, which belongs to the worker.
 bool ImageProfile::Start() try {
   const ScopedThreadBelief belief;
-  const Status status = StartSession();
-  if (!status.ok()) WriteError(error_path_, status);
-  return status.ok();
+  Status status = StartSession();
+  if (status.ok()) return true;
+  if (!MayHaveThreads()) {
+    status = MakeStatus(StatusCode::kUnsupported,
+                        "its children are to be in another PID namespace, and Linux refuses it "
+                        "threads from then on: what it does itself is no longer profiled");
+  }
+  WriteError(error_path_, status);
+  return false;
 } catch (const std::bad_alloc&) {
   WriteNoMemory(error_path_.c_str());
   return false;
@@ -180,7 +202,9 @@ void ImageProfile::OnCheckpoint(ProfileData data, CheckpointKind kind) {
     ::close(::open(mark.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   }
   FollowUserOfProgram();
-  for (ModuleRecord& module : data.modules) EmbedIfUnreachable(&module);
+  for (ModuleRecord& module : data.modules) {
+    if (!IsWhereItWas(module)) EmbedIfUnreachable(&module);
+  }
   const bool is_last = kind == CheckpointKind::kLast;
   constexpr mode_t kOfOwnerOnly = 0600;
   const Status status = WriteBriefFile(path_ + (is_last ? kProfileSuffix : kPartialSuffix),

@@ -228,8 +228,9 @@ void ReportUnprofiledTime(const RecordOptions& record, const ProgramEnd& end,
                                       ? "in children that ended within some 20 ms"
                                       : "in its children, which --children observes from outside";
   constexpr char kOfOthers[] =
-      "in processes that are too brief or did not load libhbbp-preload.so (static, 32-bit, musl, "
-      "setuid, with a sanitizer, or without LD_PRELOAD)";
+      "in processes that are too brief, were killed, or did not load libhbbp-preload.so (static, "
+      "32-bit, musl, setuid, with an effective user that is not its real one, with a sanitizer, or "
+      "without LD_PRELOAD)";
   Note(kName, "the profiles cover " + FormatDuration(profiled_ns) + " of " +
                   FormatDuration(end.user_time_ns) + " of user CPU time; the rest ran " +
                   (blocked_ms != 0 ? kOfBlocked : kOfThreads) +
@@ -326,11 +327,21 @@ void ReportStopsInKernel(const std::vector<ProcessProfile>& processes) {
                   "traced from inside");
 }
 
-void ListChildren(const std::vector<ProcessProfile>& processes) {
+// Returns whether a child was killed, or ended unseen, after its last checkpoint.
+bool HasLoss(const RecordOptions& record, const ProcessProfile& child) {
+  return child.partial_since_ns != 0 && record.duration_s == 0 && !ObservesRunning(record);
+}
+
+void ListChildren(const RecordOptions& record, const std::vector<ProcessProfile>& processes) {
   for (auto child = processes.begin() + 1; child != processes.end(); ++child) {
     const hbbp_profile_info info = child->profile.info();
     PrintLine("process " + std::to_string(child->pid) + " " + JoinedCommand({info.command}) + ": " +
-              Plural(info.samples, "sample", "samples") + ", wrote " + child->path);
+              Plural(info.samples, "sample", "samples") +
+              (HasLoss(record, *child)
+                   ? " of its first " + FormatDuration(info.duration_ns) +
+                         ", as it was killed or ended by a system call of its own"
+                   : "") +
+              ", wrote " + child->path);
   }
 }
 
@@ -398,7 +409,7 @@ void PrintRecordSummary(const RecordOptions& record, const ProgramEnd& end,
   if (run.merged) {
     ListMergedProcesses(record, threads);
   } else {
-    ListChildren(run.processes);
+    ListChildren(record, run.processes);
   }
   if (!ObservesRunning(record)) ReportUnprofiledTime(record, end, run.processes);
 }
