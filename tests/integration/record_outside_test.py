@@ -163,6 +163,12 @@ class RecordOutsideTest(record_support.RecordTest):
         self.assertEqual(source['kind'], 'swbt')
         self.assertGreater(source['taken_branches'], 100)
 
+    def test_period_that_is_too_short_is_said_to_be_longer(self):
+        process = self.worker(20_000)
+        result = self.run_tool(*self.trace(process, '-c', 250_000, '--duration', '0.3'))
+        self.assertEqual(result.returncode, 0, result)
+        self.assertIn('note: a burst each millisecond, which is as often as threads are stopped', result.stderr)
+
     def test_branches_are_those_that_the_process_takes(self):
         process = self.worker(20_000)
         result = self.run_tool(*self.trace(process, '--mode', 'verify', '--duration', '1.5'))

@@ -288,7 +288,8 @@ StatusOr<std::map<pid_t, ProcessParts>> ListParts(const PartsDirectory& director
 
 struct LoadedProcess {
   hbbp::profile profile;
-  uint64_t partial_since_ns = 0;
+  uint64_t saved_ns = 0;
+  bool is_partial = false;
 };
 
 // `process` has profiles.
@@ -301,8 +302,7 @@ StatusOr<LoadedProcess> LoadProcess(const ProcessParts& process) {
   std::optional<hbbp::profile> profile;
   HBBP_RETURN_IF_ERROR(CatchError([&] { profile = LoadParts(latest_first); }));
   const ProcessParts::Profile& last = process.profiles.back();
-  const uint64_t partial_since_ns = last.is_partial ? last.begin_ns + DurationNs(last.path) : 0;
-  return LoadedProcess{*std::move(profile), partial_since_ns};
+  return LoadedProcess{*std::move(profile), last.begin_ns + DurationNs(last.path), last.is_partial};
 }
 
 std::string PathOfChild(const std::string& output, pid_t pid) {
@@ -321,7 +321,7 @@ StatusOr<std::optional<ProcessProfile>> StoreProcess(pid_t pid, const ProcessPar
   const std::string path = pid == root ? output : PathOfChild(output, pid);
   HBBP_RETURN_IF_ERROR(Store(process, loaded.profile, is_running, path));
   return std::optional(
-      ProcessProfile{pid, path, std::move(loaded.profile), loaded.partial_since_ns});
+      ProcessProfile{pid, path, std::move(loaded.profile), loaded.saved_ns, loaded.is_partial});
 }
 
 // Calls `use`, which returns a StatusOr, with the parts of a process, and again if one is gone: a
@@ -430,7 +430,8 @@ StatusOr<RunProfiles> StoreMergedProfile(const PartsDirectory& directory, pid_t 
         "process " + (loaded.ok() ? FindTitle(number, loaded->profile) : std::to_string(pid));
     Status status = loaded.ok() ? units.Add(title, loaded->profile) : loaded.status();
     if (status.ok()) {
-      run.processes.push_back({pid, output, std::move(loaded->profile), loaded->partial_since_ns});
+      run.processes.push_back(
+          {pid, output, std::move(loaded->profile), loaded->saved_ns, loaded->is_partial});
       continue;
     }
     HBBP_RETURN_IF_ERROR(loaded.ok() ? Store(process, loaded->profile, false, child_path)

@@ -69,9 +69,8 @@ struct ProcessProfile {
   pid_t pid = 0;
   std::string path;
   hbbp::profile profile;
-  // When it was saved, in CLOCK_MONOTONIC, if its process ended without saving its last counts,
-  // else 0.
-  uint64_t partial_since_ns = 0;
+  uint64_t saved_ns = 0;    // in CLOCK_MONOTONIC; 0: it was observed from outside, until its end
+  bool is_partial = false;  // its process ended without saving its last counts
 };
 
 struct RunProfiles {

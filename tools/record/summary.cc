@@ -92,8 +92,11 @@ namespace {
 // Describes what was not saved. Empty if everything was.
 std::string DescribeLoss(const RecordOptions& record, const ProgramEnd& end,
                          const ProcessProfile& root) {
-  if (root.partial_since_ns == 0 || record.duration_s > 0) return "";
-  const uint64_t lost_ns = end.time_ns - std::min(end.time_ns, root.partial_since_ns);
+  if (root.saved_ns == 0 || record.duration_s > 0) return "";
+  const uint64_t lost_ns = end.time_ns - std::min(end.time_ns, root.saved_ns);
+  // A program may save all of its counts, as where it gives up its user, and be killed later.
+  constexpr uint64_t kUnnoticedNs = 200'000'000;
+  if (!root.is_partial && (end.signal == 0 || lost_ns < kUnnoticedNs)) return "";
   return "its last " + FormatDuration(lost_ns) + " are missing";
 }
 
@@ -117,7 +120,8 @@ std::string DescribeOthers(const RecordOptions& record, size_t count) {
 }
 
 // Says why there may be none, by what the sources count.
-std::string DescribeNoSamples(const std::vector<SourceView>& sources, bool is_partial) {
+std::string DescribeNoSamples(const std::vector<SourceView>& sources, bool is_partial,
+                              bool has_others) {
   if (is_partial) return "no samples: it ended before any was saved";
   for (const SourceView& source : sources) {
     if (source.unit == HBBP_UNIT_NANOSECONDS) continue;
@@ -126,15 +130,17 @@ std::string DescribeNoSamples(const std::vector<SourceView>& sources, bool is_pa
     return "no samples: it had fewer than " + FormatCount(source.period) + " " + event +
            " in a thread; ask for a shorter period (-c)";
   }
-  return "no samples: it ran too briefly, or mostly waited";
+  return has_others ? "no samples of it, but of others: it ran too briefly, or mostly waited"
+                    : "no samples: it ran too briefly, or mostly waited";
 }
 
 std::string DescribeModules(std::vector<hbbp_module> modules,
-                            const std::vector<SourceView>& sources, bool is_partial) {
+                            const std::vector<SourceView>& sources, bool is_partial,
+                            bool has_others) {
   constexpr size_t kShown = 4;
   uint64_t total = 0;
   for (const hbbp_module& module : modules) total += module.samples;
-  if (total == 0) return DescribeNoSamples(sources, is_partial);
+  if (total == 0) return DescribeNoSamples(sources, is_partial, has_others);
   std::sort(modules.begin(), modules.end(), [](const hbbp_module& a, const hbbp_module& b) {
     if (a.samples != b.samples) return a.samples > b.samples;
     return std::string_view(a.path) < std::string_view(b.path);
@@ -167,6 +173,7 @@ std::string BusiestProfile(const std::vector<ProcessProfile>& stored) {
 constexpr char kLongerPeriods[] = "periods were up to ";
 constexpr char kNoMemory[] = "no memory for ";
 constexpr char kOfDebugger[] = ", as a debugger or strace, ";
+constexpr char kShortestPeriod[] = ", which is as often as threads are stopped";
 
 // Returns the parts that contain `text` of notes and methods, which semicolons separate.
 std::set<std::string> NotesWith(std::string_view text, const std::vector<SourceView>& sources) {
@@ -329,7 +336,7 @@ void ReportStopsInKernel(const std::vector<ProcessProfile>& processes) {
 
 // Returns whether a child was killed, or ended unseen, after its last checkpoint.
 bool HasLoss(const RecordOptions& record, const ProcessProfile& child) {
-  return child.partial_since_ns != 0 && record.duration_s == 0 && !ObservesRunning(record);
+  return child.is_partial && record.duration_s == 0 && !ObservesRunning(record);
 }
 
 void ListChildren(const RecordOptions& record, const std::vector<ProcessProfile>& processes) {
@@ -383,8 +390,9 @@ void PrintRecordSummary(const RecordOptions& record, const ProgramEnd& end,
             FormatDuration(info.duration_ns) + ", " + Plural(threads.size(), "thread", "threads") +
             " with samples, " + DescribeOthers(record, run.processes.size() - 1));
   PrintLine(DescribeSources(sources));
-  PrintLine(DescribeModules(main.modules(), sources, root.partial_since_ns != 0));
-  for (const char* const text : {" ended early: ", kNoMemory, kLongerPeriods, kOfDebugger}) {
+  PrintLine(DescribeModules(main.modules(), sources, root.is_partial, run.processes.size() > 1));
+  for (const char* const text :
+       {" ended early: ", kNoMemory, kLongerPeriods, kOfDebugger, kShortestPeriod}) {
     ReportNotesWith(text, run.processes);
   }
   ReportDebugRegisters(sources);
