@@ -1,3 +1,7 @@
+// The worker writes checkpoints to a file of its own in the directory of the recording, and the
+// last one under another name. Who waits for it waits for a limited time, as a program that ends
+// must not hang. What the worker shares with the program, and the program could notice, it unshares
+// first.
 #include "preload/image_profile.h"
 
 #include <fcntl.h>
