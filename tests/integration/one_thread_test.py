@@ -102,8 +102,7 @@ class OneThreadTest(record_support.RecordTest):
         for name in ('ebs', 'lookahead'):
             result = self.run_tool('record', *SOURCES[name], '-o', self.file, '--', copy, 'user_of_threads')
             self.assertEqual(result.returncode, 0, result)
-            codes = {module['name']: module['code'] for module in self.info()['modules']}
-            self.assertEqual(codes[str(copy)], 'file', name)
+            self.assertLess(self.file.stat().st_size, os.stat(copy).st_size, name)
 
     def test_child_of_vfork_changes_its_user(self):
         self.check_same('user_in_vfork', sources=('ebs', 'lookahead'))

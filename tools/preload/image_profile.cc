@@ -62,9 +62,13 @@ bool MayHaveThreads() {
 // Returns whether who runs hbbp record finds the file where it was mapped from. A program that has
 // given up its user may not look for it any more.
 bool IsWhereItWas(const ModuleRecord& module) {
-  struct stat found;
-  if (::stat(module.path.c_str(), &found) != 0) return errno == EACCES;
-  return found.st_ino == module.inode && found.st_dev == module.device;
+  if (module.pinned_file == nullptr) return false;
+  struct stat found, pinned;
+  if (::stat(module.path.c_str(), &found) == 0) {
+    return found.st_ino == module.inode && found.st_dev == module.device;
+  }
+  const bool is_hidden = errno == EACCES;
+  return is_hidden && ::fstat(module.pinned_file->get(), &pinned) == 0 && pinned.st_nlink != 0;
 }
 
 }  // namespace

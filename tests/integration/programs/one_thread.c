@@ -183,6 +183,7 @@ static void ChangeUser(void) {
 // The C library waits until each thread has changed it.
 static void ChangeUserOfThreads(void) {
   StartSleeper();
+  Work(300);
   ChangeUser();
   Work(100);
 }
