@@ -590,9 +590,10 @@ void Session::DrainUntilEnd() {
       saved_cpu_ns = ProgramCpuNs();
       const uint64_t cost_begin_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID);
       TakeCheckpoint(must_save ? CheckpointKind::kLast : CheckpointKind::kPeriodic);
-      checkpoints.Took(ClockNs(CLOCK_THREAD_CPUTIME_ID) - cost_begin_ns, ClockNs(CLOCK_MONOTONIC));
+      checkpoints.Took(ClockNs(CLOCK_THREAD_CPUTIME_ID) - cost_begin_ns, ClockNs(CLOCK_MONOTONIC),
+                       ProgramCpuNs());
     } else if (may_save) {
-      checkpoints.Took(0, begin_ns);
+      checkpoints.Took(0, begin_ns, ProgramCpuNs());
     }
     if (drains || saves) {
       std::lock_guard data(data_);
