@@ -5,6 +5,9 @@
 #include <emmintrin.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <memory_resource>
 #include <string_view>
 #include <utility>
 
@@ -264,38 +267,42 @@ BurstTime::Instruction BurstTime::Describe(const trace::Block& block, unsigned n
 }
 
 void BurstTime::Reset() {
-  code_.clear();
+  code_.emplace();
   code_bytes_ = 0;
 }
 
 uint64_t BurstTime::Bytes() const {
-  return BranchPredictor::Bytes() + mnemonics_.capacity() * sizeof(Mnemonic) + code_bytes_ +
-         code_.bucket_count() * sizeof(void*);
+  const uint64_t table_bytes = code_bytes_ + code_->blocks.bucket_count() * sizeof(void*);
+  // Each block of memory is half as large again as the one before, and buckets are not reused.
+  return BranchPredictor::Bytes() + mnemonics_.capacity() * sizeof(Mnemonic) + table_bytes +
+         table_bytes / 2;
 }
 
-// Returns nullptr if the cache does not have the code.
-const BurstTime::Code* BurstTime::FindCode(uint64_t ip) {
-  if (const auto found = code_.find(ip); found != code_.end()) return &found->second;
+BurstTime::Code BurstTime::DescribeAll(const trace::Block& block) {
+  const size_t count = block.instruction_count;
+  Instruction* const all =
+      std::pmr::polymorphic_allocator<>(&code_->memory).allocate_object<Instruction>(count);
+  for (unsigned i = 0; i < count; ++i) {
+    Instruction* const instruction = std::construct_at(all + i, Describe(block, i));
+    instruction->is_fused = instruction->is_conditional && i != 0 && all[i - 1].may_fuse;
+  }
+  return {all, count};
+}
+
+// Returns nothing if the cache does not have the code.
+BurstTime::Code BurstTime::FindCode(uint64_t ip) {
+  if (const auto found = code_->blocks.find(ip); found != code_->blocks.end()) return found->second;
   const trace::BlockRef ref = code_cache_.Find(ip);
-  if (ref == trace::kNoBlock) return nullptr;
+  if (ref == trace::kNoBlock) return {};
   const trace::Block& block = *code_cache_.At(ref);
-  // A node of the table has a pointer and a hash, and an allocation some bytes of its own.
-  constexpr uint64_t kNodeBytes = sizeof(std::pair<const uint64_t, Code>) + 48;
+  constexpr uint64_t kPointerBytes = sizeof(void*);  // of a node of the table
+  constexpr uint64_t kNodeBytes = sizeof(std::pair<const uint64_t, Code>) + kPointerBytes;
   const uint64_t block_bytes = kNodeBytes + block.instruction_count * sizeof(Instruction);
   // The table may double its buckets for the new one.
-  const uint64_t bytes = Bytes() + block_bytes + code_.bucket_count() * sizeof(void*);
+  const uint64_t bytes = Bytes() + block_bytes + code_->blocks.bucket_count() * sizeof(void*);
   if (bytes > max_bytes_) Reset();
   code_bytes_ += block_bytes;
-  Code& code = code_[ip];
-  code.end = block.ip + block.code_bytes;
-  code.instructions.reserve(block.instruction_count);
-  for (unsigned i = 0; i < block.instruction_count; ++i) {
-    Instruction instruction = Describe(block, i);
-    instruction.is_fused =
-        instruction.is_conditional && i != 0 && code.instructions.back().may_fuse;
-    code.instructions.push_back(instruction);
-  }
-  return &code;
+  return code_->blocks[ip] = DescribeAll(block);
 }
 
 // Executes the stream between two branches, or as much of it as is known. Returns whether that is
@@ -304,9 +311,9 @@ bool BurstTime::Execute(const TakenBranch& first, const TakenBranch& last, Proce
   const uint64_t limit = processor->instructions() + kMaxOfStream;
   uint64_t ip = first.to;
   while (processor->instructions() < limit) {
-    const Code* code = FindCode(ip);
-    if (code == nullptr || code->instructions.empty()) return false;
-    for (const Instruction& instruction : code->instructions) {
+    const Code code = FindCode(ip);
+    if (code.empty()) return false;
+    for (const Instruction& instruction : code) {
       processor->Execute(instruction);
       const bool is_last = ip == last.from;
       if (instruction.is_conditional) {

@@ -30,8 +30,11 @@
 #define HBBP_LIB_BACKENDS_BURST_TIME_H_
 
 #include <cstdint>
+#include <memory_resource>
+#include <optional>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "backends/branch_predictor.h"
@@ -94,9 +97,12 @@ class BurstTime {
     bool is_fused = false;     // it is such a branch
     X87Effect x87;
   };
-  struct Code {
-    uint64_t end = 0;
-    std::vector<Instruction> instructions;
+  using Code = std::span<const Instruction>;  // of a block
+  // Its memory consists of few large blocks: a child of fork, which frees it, would otherwise have
+  // a page fault for each page of it.
+  struct CodeTable {
+    std::pmr::monotonic_buffer_resource memory{16 << 10};
+    std::pmr::unordered_map<uint64_t, Code> blocks{&memory};  // by address
   };
   // What instruction_latency.h says of a mnemonic.
   struct Mnemonic {
@@ -106,16 +112,17 @@ class BurstTime {
   };
   class Processor;
 
-  const Code* FindCode(uint64_t ip);
+  Code FindCode(uint64_t ip);
   const Mnemonic& Find(ZydisMnemonic mnemonic);
   Instruction Describe(const trace::Block& block, unsigned number);
+  Code DescribeAll(const trace::Block& block);
   bool Execute(const TakenBranch& first, const TakenBranch& last, Processor* processor);
 
   const trace::CodeCache& code_cache_;
   const ProcessorTiming processor_;
   const uint64_t max_bytes_;
   uint64_t code_bytes_ = 0;  // of what is in code_
-  std::unordered_map<uint64_t, Code> code_;
+  std::optional<CodeTable> code_{std::in_place};
   std::vector<Mnemonic> mnemonics_;
   BranchPredictor predictor_;
 };

@@ -63,6 +63,7 @@ void PrepareForLimit(int resource, const rlimit* limit) {
   if (!hbbp::preload::IsImageHere()) return;
   const int saved_errno = errno;
   if (resource == RLIMIT_AS) {
+    hbbp::preload::StartImageNow();
     ReleaseMemory(limit->rlim_cur);
   } else {
     SaveBeforeLimit(limit->rlim_cur);

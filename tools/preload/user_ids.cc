@@ -105,7 +105,10 @@ int ChangeUser(const char* name, Arguments... arguments) {
   const auto next = reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
   const int result = next(arguments...);
   const int saved_errno = errno;
-  if (result == 0 && MustFollowAtOnce()) SaveImage();
+  if (result == 0 && MustFollowAtOnce()) {
+    StartImageNow();
+    SaveImage();
+  }
   errno = saved_errno;
   return result;
 }
