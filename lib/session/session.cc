@@ -486,6 +486,7 @@ void Session::StartNow(int timeout_ms) {
   constexpr int kLongestWaitMs = 10;
   const uint64_t deadline_ns =
       ClockNs(CLOCK_MONOTONIC) + static_cast<uint64_t>(timeout_ms) * 1'000'000;
+  if (attach_ended_ != 0) return;
   must_start_now_ = true;
   wakeup_->Post();
   while (attach_ended_ == 0 && worker_is_alive_ && ClockNs(CLOCK_MONOTONIC) < deadline_ns) {

@@ -28,6 +28,29 @@ class RecordForkTest(record_support.RecordTest):
     def test_grandchild(self):
         self.check_family('grandchild', 2)
 
+    def child_that_gives_up(self, what, *options):
+        """Returns the profile of a child that gives up something at once, and its CPU time in ms."""
+        result = self.run_tool('record', '-e', 'task-clock', '-c', 10_000_000, *options, '-o', self.file,
+                               program('forks'), what, 400)
+        self.assertEqual(result.returncode, 0, result)
+        (child, file), = self.children().items()
+        return file, reported(result.stdout)[child]
+
+    @record_support.needs_root
+    def test_child_that_changes_its_user_at_once(self):
+        # Only root may count what the kernel does, unless perf_event_paranoid is low.
+        file, worked = self.child_that_gives_up('user', '--source', 'ebs', '--kernel')
+        self.assert_close(self.milliseconds(file), worked)
+
+    def test_child_that_sets_a_filter_at_once(self):
+        file, worked = self.child_that_gives_up('filter', '--source', 'ebs')
+        self.assert_close(self.milliseconds(file), worked)
+
+    def test_child_that_limits_its_memory_at_once(self):
+        for source in 'ebs', 'swbt':
+            file, worked = self.child_that_gives_up('limit', '--source', source)
+            self.assert_close(self.milliseconds(file), worked)
+
     def test_fork_in_threads(self):
         self.check_family('threads', 4)
 

@@ -103,12 +103,10 @@ bool MustFollowAtOnce() {
 template <typename Function, typename... Arguments>
 int ChangeUser(const char* name, Arguments... arguments) {
   const auto next = reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
+  StartImageNow();
   const int result = next(arguments...);
   const int saved_errno = errno;
-  if (result == 0 && MustFollowAtOnce()) {
-    StartImageNow();
-    SaveImage();
-  }
+  if (result == 0 && MustFollowAtOnce()) SaveImage();
   errno = saved_errno;
   return result;
 }

@@ -3,11 +3,15 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -128,6 +132,30 @@ static void UnshareInChild(void) {
   }
 }
 
+static void GiveUpUser(void) {
+  if (setgid(65534) != 0 || setuid(65534) != 0) _exit(84);
+}
+
+// Allows everything.
+static void SetFilter(void) {
+  struct sock_filter all = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+  const struct sock_fprog filter = {.len = 1, .filter = &all};
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0);
+}
+
+static void LimitMemory(void) {
+  const struct rlimit limit = {64 << 20, 64 << 20};
+  setrlimit(RLIMIT_AS, &limit);
+}
+
+// The child gives something up before it does anything else.
+static void WorkInChildAfter(void (*give_up)(void)) {
+  if (fork() != 0) return;
+  give_up();
+  Child(milliseconds);
+}
+
 int main(int argc, char** argv) {
   if (argc < 3) return 99;
   const char* how = argv[1];
@@ -175,6 +203,9 @@ int main(int argc, char** argv) {
     WaitForAll();
     return 0;
   }
+  if (strcmp(how, "user") == 0) WorkInChildAfter(&GiveUpUser);
+  if (strcmp(how, "filter") == 0) WorkInChildAfter(&SetFilter);
+  if (strcmp(how, "limit") == 0) WorkInChildAfter(&LimitMemory);
   if (strcmp(how, "daemon") == 0) Daemonize(argv[3]);
   WaitForAll();
   Work(milliseconds);
