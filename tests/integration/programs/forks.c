@@ -132,6 +132,14 @@ static void UnshareInChild(void) {
   }
 }
 
+static void* DoNothing(void* unused) { return unused; }
+
+// From then on, the C library changes the user of all threads that it knows of.
+static void RunThread(void) {
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, &DoNothing, NULL) == 0) pthread_join(thread, NULL);
+}
+
 static void GiveUpUser(void) {
   if (setgid(65534) != 0 || setuid(65534) != 0) _exit(84);
 }
@@ -203,7 +211,10 @@ int main(int argc, char** argv) {
     WaitForAll();
     return 0;
   }
-  if (strcmp(how, "user") == 0) WorkInChildAfter(&GiveUpUser);
+  if (strcmp(how, "user") == 0) {
+    RunThread();
+    WorkInChildAfter(&GiveUpUser);
+  }
   if (strcmp(how, "filter") == 0) WorkInChildAfter(&SetFilter);
   if (strcmp(how, "limit") == 0) WorkInChildAfter(&LimitMemory);
   if (strcmp(how, "daemon") == 0) Daemonize(argv[3]);
