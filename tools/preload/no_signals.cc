@@ -5,6 +5,7 @@
 
 namespace hbbp::preload {
 
+void TakeSignals() {}
 void ReleaseSignals() {}
 void PrepareSignalsForExec() {}
 void RestoreSignalsAfterExec() {}

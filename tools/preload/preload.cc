@@ -248,6 +248,7 @@ void StartImage() {
   if (is_root) {
     StartRoot(directory);
   } else {
+    TakeSignals();
     current->Start();
   }
 }

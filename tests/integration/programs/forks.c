@@ -140,7 +140,7 @@ static void RunThread(void) {
   if (pthread_create(&thread, NULL, &DoNothing, NULL) == 0) pthread_join(thread, NULL);
 }
 
-static void GiveUpUser(void) {
+static void ChangeUser(void) {
   if (setgid(65534) != 0 || setuid(65534) != 0) _exit(84);
 }
 
@@ -213,7 +213,7 @@ int main(int argc, char** argv) {
   }
   if (strcmp(how, "user") == 0) {
     RunThread();
-    WorkInChildAfter(&GiveUpUser);
+    WorkInChildAfter(&ChangeUser);
   }
   if (strcmp(how, "filter") == 0) WorkInChildAfter(&SetFilter);
   if (strcmp(how, "limit") == 0) WorkInChildAfter(&LimitMemory);
