@@ -385,7 +385,9 @@ void AbandonImageInChild() {
 bool SuspendImage() { return current != nullptr && current->Suspend(); }
 
 void ResumeImage() {
-  if (current != nullptr) current->Resume();
+  if (current == nullptr) return;
+  current->Resume();
+  current->StartNow();
 }
 
 }  // namespace hbbp::preload

@@ -129,6 +129,12 @@ void FollowUserOfProgram() {
 
 extern "C" {
 
+// From then on, the files of /proc and /sys that a session reads at its start may not be found.
+HBBP_INTERPOSE int chroot(const char* directory) noexcept {
+  hbbp::preload::StartImageNow();
+  return reinterpret_cast<decltype(::chroot)*>(::dlsym(RTLD_NEXT, "chroot"))(directory);
+}
+
 HBBP_INTERPOSE int setuid(uid_t user) noexcept { HBBP_CHANGE_USER(setuid, user); }
 
 HBBP_INTERPOSE int seteuid(uid_t user) noexcept { HBBP_CHANGE_USER(seteuid, user); }
