@@ -77,9 +77,6 @@ struct BackendConfig {
   // The process may end soon, and the worker has descriptors of its own: what only longer ones need
   // is opened after some milliseconds, or at an ObserverRequest.
   bool may_be_brief = false;
-  // CPU time, in microseconds, that the program has used since it began, and that could have no
-  // sample: it belongs to the first periods.
-  uint32_t unsampled_us = 0;
   // What another process has measured on this machine. nullptr: Start measures, where it must.
   const ProcessorTiming* processor = nullptr;
 };

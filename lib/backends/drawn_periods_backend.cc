@@ -100,7 +100,7 @@ Status DrawnPeriodsBackend::Start(const BackendConfig& config, pid_t excluded,
   HBBP_RETURN_IF_ERROR(PerfBackend::Start(config, excluded, choice));
   is_enabled_ = true;
   start_ns_ = ClockNs(CLOCK_MONOTONIC);
-  OpenFirstEvents(uint64_t{1000} * config.unsampled_us);
+  OpenFirstEvents();
   return OkStatus();
 }
 
@@ -210,13 +210,13 @@ void DrawnPeriodsBackend::RecordNewThread(uint32_t new_tid, uint64_t birth_ns) {
   PerfBackend::RecordNewThread(new_tid, birth_ns);
 }
 
-void DrawnPeriodsBackend::OpenFirstEvents(uint64_t unsampled_ns) {
+void DrawnPeriodsBackend::OpenFirstEvents() {
   CloseFirstEvents();
   if (first_period_ns_ == 0) return;
   perf_event_attr attr = plan_.events.front().variants.front().attr;
   if (waits_for_exec_) attr.disabled = attr.enable_on_exec = 1;
   attr.freq = 0;
-  attr.sample_period = FirstPeriods::Draw(first_period_ns_, &draw_, unsampled_ns);
+  attr.sample_period = FirstPeriods::Draw(first_period_ns_, &draw_);
   attr.mmap = attr.mmap2 = attr.comm = attr.task = attr.build_id = attr.ksymbol = 0;
   attr.watermark = 1;
   attr.wakeup_watermark = UINT32_MAX;
@@ -289,7 +289,7 @@ void DrawnPeriodsBackend::DrawFirstPeriods() {
         return identities_[event.id].knows_value &&
                ::ioctl(event.fd.get(), PERF_EVENT_IOC_PERIOD, &period) == 0;
       });
-  if (!is_drawn) OpenFirstEvents(0);
+  if (!is_drawn) OpenFirstEvents();
 }
 
 Status DrawnPeriodsBackend::AttachBornThreads() {

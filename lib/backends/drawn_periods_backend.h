@@ -44,7 +44,7 @@ class DrawnPeriodsBackend : public PerfBackend {
   bool TakesFirst(int cpu, const Identity& identity, const SampleHead& sample,
                   std::span<const uint8_t> record);
   void FindBirths();
-  void OpenFirstEvents(uint64_t unsampled_ns);
+  void OpenFirstEvents();
   void CloseFirstEvents();
   void DrawFirstPeriods();
   bool HasBirths() const;

@@ -13,7 +13,6 @@
 
 #include <sys/types.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <set>
 #include <utility>
@@ -26,20 +25,11 @@ class FirstPeriods {
  public:
   // Draws the period of the second event: at least a sixteenth of the other one, as threads that
   // last have a sample at each of its periods; so threads of a sixteenth of a period or less have
-  // none. `unsampled_ns` of the period are over.
-  static uint64_t Draw(uint64_t period, PeriodDraw* draw, uint64_t unsampled_ns = 0) {
-    return DrawRest(period / kMaxDivision, period, unsampled_ns, draw);
+  // none.
+  static uint64_t Draw(uint64_t period, PeriodDraw* draw) {
+    return draw->Between(period / kMaxDivision, period);
   }
   static constexpr uint64_t kMaxDivision = 16;
-
-  // Draws a moment of a period, not before `shortest`, and returns how far it is from now, where
-  // `unsampled_ns` of the period are over: the thread is sampled in it as if it had been so from
-  // the beginning.
-  static uint64_t DrawRest(uint64_t shortest, uint64_t period, uint64_t unsampled_ns,
-                           PeriodDraw* draw) {
-    const uint64_t gone = std::min(unsampled_ns, period / 2);
-    return draw->Between(std::max(shortest, gone + 1), period) - gone;
-  }
 
   // Returns whether a sample of the second event counts.
   bool TakesFirst(pid_t tid, int cpu);

@@ -18,7 +18,6 @@
 #include <limits>
 #include <utility>
 
-#include "backends/first_periods.h"
 #include "backends/observer_request.h"
 #include "backends/thread_starts.h"
 #include "backends/threads.h"
@@ -376,13 +375,11 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   divides_first_periods_ = draws_periods_ && trigger_.IsClock() && attr_.sigtrap &&
                            period_ >= kMinDividedNs && config.max_overhead == 0;
   next_first_draw_ns_ = 0;
-  unsampled_ns_ = uint64_t{1000} * config.unsampled_us;
   Status status = AttachThreads();
   if (!status.ok() && has_events_ && !samples_by_event_) {
     samples_by_event_ = threads_inherit_ = true;
     status = AttachThreads();
   }
-  unsampled_ns_ = 0;
   periods_with_draws_ = 0;
   lost_periods_ = lost_share_ = 0;
   dense_drain_interval_ms_ = ChooseDrainInterval(period_);
@@ -621,8 +618,7 @@ void SwbtBackend::DivideFirstPeriods(pid_t tid, ThreadSampler* sampler) {
   const bool has_descriptors = samplers_.size() < max_events_ / 2;
   if (!divides_first_periods_ || !has_descriptors || !sampler->HasEvent()) return;
   const uint64_t shortest = std::max(period_ / kMaxDivision, kMinFirstNs);
-  const uint64_t first = FirstPeriods::DrawRest(shortest, period_, unsampled_ns_, &draw_);
-  sampler->DivideFirstPeriods(attr_, first, tid);
+  sampler->DivideFirstPeriods(attr_, draw_.Between(shortest, period_), tid);
 }
 
 // Those of threads at the start of the session end with a burst, or after some CPU time.
@@ -663,8 +659,7 @@ void SwbtBackend::DrawFirstPeriods() {
 }
 
 StatusOr<ThreadSampler> SwbtBackend::OpenTimer(pid_t tid, uint64_t period, uint64_t signal_data) {
-  const uint64_t first =
-      draws_periods_ ? FirstPeriods::DrawRest(1, period, unsampled_ns_, &draw_) : period;
+  const uint64_t first = draws_periods_ ? draw_.Between(1, period) : period;
   return ThreadSampler::OpenTimer(period, first, tid, signal_data);
 }
 

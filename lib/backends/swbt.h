@@ -155,7 +155,6 @@ class SwbtBackend : public Backend {
   std::map<pid_t, ThreadSampler> samplers_;  // by the thread that they were opened for
   uint32_t last_sampler_ = 0;
   bool divides_first_periods_ = false;
-  uint64_t unsampled_ns_ = 0;  // while Start attaches to threads
   // CPU times of threads that had a sampler opened, at the latest.
   std::map<pid_t, uint64_t> first_period_ends_;
   uint64_t next_first_draw_ns_ = 0;

@@ -24,14 +24,11 @@ inline uint64_t ClockNs(clockid_t clock) {
 }
 
 // Returns the time of CLOCK_MONOTONIC so long from now.
-inline timespec DeadlineInNs(uint64_t nanoseconds) {
-  constexpr uint64_t kSecondNs = 1'000'000'000;
-  const uint64_t deadline_ns = ClockNs(CLOCK_MONOTONIC) + nanoseconds;
-  return {static_cast<time_t>(deadline_ns / kSecondNs), static_cast<long>(deadline_ns % kSecondNs)};
-}
-
 inline timespec DeadlineIn(int milliseconds) {
-  return DeadlineInNs(static_cast<uint64_t>(milliseconds) * 1'000'000);
+  constexpr uint64_t kSecondNs = 1'000'000'000;
+  const uint64_t deadline_ns =
+      ClockNs(CLOCK_MONOTONIC) + static_cast<uint64_t>(milliseconds) * 1'000'000;
+  return {static_cast<time_t>(deadline_ns / kSecondNs), static_cast<long>(deadline_ns % kSecondNs)};
 }
 
 }  // namespace hbbp

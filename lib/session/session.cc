@@ -93,7 +93,6 @@ Status Session::Start() {
       log_.Flush();
       return status;
     }
-    if (HasDelay()) return OkStatus();
     is_starting_ = true;
   }
   Status status = BeginRun();
@@ -181,7 +180,8 @@ Status Session::FinishStop() {
 Status Session::Drain(int* next_ms) {
   if (!settings_.drained_by_host) {
     return MakeStatus(StatusCode::kInvalidState,
-                      "the session drains itself, unless its options have drained_by_host");
+                      "the session drains itself, in a thread of its own, unless its options have "
+                      "drained_by_host");
   }
   {
     std::unique_lock<std::mutex> control(control_);
@@ -358,7 +358,7 @@ Status Session::AddCode(RuntimeAddress address, std::span<const uint8_t> bytes,
   ClearAfterFork();
   if (recorder_.locator().AddCode(address, bytes, name, time_ns)) return OkStatus();
   return MakeStatus(StatusCode::kBusy,
-                    "no room for more generated code: its samples are counted, but "
+                    "the session has no room for more generated code: its samples are counted, but "
                     "it is not kept");
 }
 
@@ -370,7 +370,8 @@ Status Session::AddData(DataEvent data) {
   if (keeper == nullptr) return OkStatus();
   if (!running_ || !HasIbsSource()) keeper->EndRound(ClockNs(CLOCK_MONOTONIC));
   if (keeper->AddBlock(data)) return OkStatus();
-  return MakeStatus(StatusCode::kBusy, "no room for more blocks of data: this one is not kept");
+  return MakeStatus(StatusCode::kBusy,
+                    "the session has no room for more blocks of data: this one is not kept");
 }
 
 // Without one there are no ops that wait for Commit.
@@ -400,7 +401,7 @@ Status Session::DrainAsFarAsMemoryGoes() {
   try {
     DrainLocked();
   } catch (const std::bad_alloc&) {
-    log_.Log(LogLevel::kError, "no memory; samples are missing");
+    log_.Log(LogLevel::kError, "no memory to empty the buffers; samples are missing");
     return Status(StatusCode::kNoMemory, "out of memory");  // so short that it needs none
   }
   return OkStatus();
@@ -457,10 +458,6 @@ void Session::ReadCommandOfOther() {
 
 Status Session::StartWorker() {
   worker_should_end_ = false;
-  if (HasDelay()) {
-    must_start_now_ = false;
-    start_cpu_ns_ = ClockNs(CLOCK_PROCESS_CPUTIME_ID);
-  }
   attach_ended_ = 0;
   attach_status_ = OkStatus();
   worker_is_alive_ = true;
@@ -480,18 +477,6 @@ void Session::AttachInCaller() {
   attach_status_ = AttachAndLog(kNoThread);
   attach_ended_ = 1;
   is_started_ = true;
-}
-
-void Session::StartNow(int timeout_ms) {
-  constexpr int kLongestWaitMs = 10;
-  const uint64_t deadline_ns =
-      ClockNs(CLOCK_MONOTONIC) + static_cast<uint64_t>(timeout_ms) * 1'000'000;
-  if (attach_ended_ != 0) return;
-  must_start_now_ = true;
-  wakeup_->Post();
-  while (attach_ended_ == 0 && worker_is_alive_ && ClockNs(CLOCK_MONOTONIC) < deadline_ns) {
-    WaitForChange(attach_ended_, 0, std::min(timeout_ms, kLongestWaitMs));
-  }
 }
 
 bool Session::CheckpointNow(int timeout_ms) {
@@ -538,35 +523,18 @@ void Session::RunWorker() {
   worker_tid_ = ::gettid();
   program_cpu_ns_ = last_drain_cpu_ns_ = 0;
   if (observer() != nullptr) observer()->OnWorkerStarted();
-  if (WaitUntilDue()) AttachAndDrain();
-  worker_is_alive_ = false;
-  if (!worker_should_end_) SessionRegistry::Get().EndWorkerOfEndedProgram();
-}
-
-// Waits for a delayed start. Returns false if the session ends before.
-bool Session::WaitUntilDue() {
-  if (!HasDelay()) return true;
-  const timespec due = DeadlineInNs(uint64_t{1000} * settings_.start_delay_us);
-  while (!must_start_now_ && wakeup_->WaitUntil(due)) {
-    if (worker_should_end_ || end_note_ != nullptr) return false;
-    checkpoints_done_ = checkpoints_asked_.load();  // there is nothing to save
-    WakeAllWaiters(checkpoints_done_);
-  }
-  return true;
-}
-
-void Session::AttachAndDrain() {
   Status status;
   {
     std::lock_guard data(data_);
     attach_status_ = status = AttachAndLog(worker_tid_);
   }
-  if (!status.ok() && HasDelay()) observer()->OnStartFailed(status);
   if (status.ok() && settings_.has_checkpoint_at_start) TakeCheckpoint(CheckpointKind::kPeriodic);
   log_.Flush();  // before Start() returns
   attach_ended_ = 1;
   WakeAllWaiters(attach_ended_);
   if (status.ok()) DrainWhateverMemoryThereIs();
+  worker_is_alive_ = false;
+  if (!worker_should_end_) SessionRegistry::Get().EndWorkerOfEndedProgram();
 }
 
 void Session::TakeCheckpoint(CheckpointKind kind) {
@@ -737,10 +705,6 @@ Status Session::Attach(pid_t excluded) {
   const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
   BackendConfig config = settings_.backend;
   if (!settings_.drained_by_host) config.drain_request = wakeup_;
-  if (HasDelay()) {
-    const uint64_t cpu_ns = ProgramCpuNs();
-    config.unsampled_us = static_cast<uint32_t>((cpu_ns - std::min(cpu_ns, start_cpu_ns_)) / 1000);
-  }
   config.own_threads = [] { return SessionRegistry::Get().Workers(); };
   HBBP_RETURN_IF_ERROR(backend_->Start(config, excluded, &choice));
   std::vector<SourceRecord> sources;

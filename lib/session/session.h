@@ -44,8 +44,6 @@ class SessionObserver {
  public:
   virtual ~SessionObserver() = default;
   virtual void OnWorkerStarted() {}
-  // A delayed start has failed.
-  virtual void OnStartFailed(const Status& /*status*/) {}
   virtual void OnCheckpoint(ProfileData data, CheckpointKind kind) = 0;
   // Is called when there was no memory, for a checkpoint or for samples, and must need none.
   virtual void OnNoMemory() {}
@@ -67,9 +65,6 @@ struct SessionSettings : HostSettings, KeptDetail {
   // There is no worker, so that a program with one thread keeps one: Drain() does its work. Neither
   // an observer nor a deadline may be set.
   bool drained_by_host = false;
-  // With an observer: Start() returns at once, and sampling begins after so many microseconds, or
-  // at StartNow(). A program that has ended before does not pay for it.
-  uint32_t start_delay_us = 0;
 };
 
 // All functions may be called from any thread, at once.
@@ -94,10 +89,8 @@ class Session : private ForkParticipant {
   Status AddExternalSource(std::string name, std::unique_ptr<ExternalSource> source);
 
   // In the log and in the external sources of the session, starting and stopping it fail. Returns
-  // when sampling has begun, unless that is delayed.
+  // when sampling has begun.
   Status Start();
-  // Has a delayed start begin now and waits for it, as CheckpointNow does.
-  void StartNow(int timeout_ms);
   Status Stop();
   // Does once what the worker does again and again, and sets `next_ms` to the time until it should
   // be called again. Waits for another thread that is in it. Returns kInvalidState if the session
@@ -159,9 +152,6 @@ class Session : private ForkParticipant {
   void TakeCheckpoint(CheckpointKind kind);
   Status Attach(pid_t excluded);
   Status StartWorker();
-  bool HasDelay() const { return observer() != nullptr && settings_.start_delay_us != 0; }
-  bool WaitUntilDue();
-  void AttachAndDrain();
   void AttachInCaller();
   Status CheckNotInCall() const;
   Status StartExternalSources();
@@ -215,14 +205,11 @@ class Session : private ForkParticipant {
 
   std::atomic<bool> worker_is_alive_{false};
   std::atomic<bool> worker_should_end_{false};
-  std::atomic<bool> must_start_now_{false};
   std::atomic<const char*> end_note_{nullptr};  // by EndForGood
   Wakeup* const wakeup_;                        // of the worker
   // Requests for a checkpoint are numbered; those up to the number that is done are served.
   std::atomic<uint32_t> checkpoints_asked_{0};
   std::atomic<uint32_t> checkpoints_done_{0};
-
-  uint64_t start_cpu_ns_ = 0;  // of the process, where the start is delayed
 
   // Status of the attempt of a worker, once that has ended.
   std::atomic<uint32_t> attach_ended_{0};

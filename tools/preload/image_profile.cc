@@ -125,13 +125,6 @@ bool ImageProfile::Start() try {
   return false;
 }
 
-void ImageProfile::StartNow() {
-  if (!IsOwner() || session_ == nullptr) return;
-  const int saved_errno = errno;
-  session_->StartNow(kSaveTimeoutMs);
-  errno = saved_errno;
-}
-
 void ImageProfile::Save() {
   if (!IsOwner() || session_ == nullptr) return;
   const int saved_errno = errno;
@@ -207,8 +200,6 @@ void ImageProfile::HoldLiveFifo() const {
   const int fifo = ::open(kLiveFifo, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
   if (fifo >= 0) (void)!::write(fifo, &owner_, sizeof(owner_));
 }
-
-void ImageProfile::OnStartFailed(const Status& status) { WriteError(path_, status); }
 
 void ImageProfile::OnNoMemory() { WriteNoMemory(path_.c_str()); }
 

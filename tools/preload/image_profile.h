@@ -51,9 +51,6 @@ class ImageProfile : private SessionObserver {
   // must not touch it.
   bool IsOwner() const;
 
-  // Sampling begins now, if its start is delayed: the process is about to lose what that needs.
-  void StartNow();
-
   // Writes the counts so far. The image may end right after; if it does not (an exec that fails),
   // profiling continues. It preserves errno, and may be called in a signal handler.
   void Save();
@@ -70,7 +67,6 @@ class ImageProfile : private SessionObserver {
   Status StartSession();
   bool HasWorker() const;
   void OnWorkerStarted() override;
-  void OnStartFailed(const Status& status) override;
   void HoldLiveFifo() const;
   void OnCheckpoint(ProfileData data, CheckpointKind kind) override;
   void OnNoMemory() override;
@@ -91,9 +87,6 @@ class ImageProfile : private SessionObserver {
 void SaveImage();
 // Does the same where the process ends, apart from the rest of the C library: signals stay blocked.
 void SaveImageAtEnd();
-
-// Call it before SaveImage() where the image goes on with fewer rights.
-void StartImageNow();
 
 // Call it where a child is made.
 void SetImageHasForked();

@@ -5,7 +5,6 @@
 
 namespace hbbp::preload {
 
-void TakeSignals() {}
 void ReleaseSignals() {}
 void PrepareSignalsForExec() {}
 void RestoreSignalsAfterExec() {}

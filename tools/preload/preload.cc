@@ -14,7 +14,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <climits>
@@ -121,17 +120,20 @@ ImageSettings SettingsFromEnvironment() {
   return settings;
 }
 
+// They stay, as ReadCpuid and handlers use them.
 const MachineFacts* FactsFromEnvironment() {
   const char* const text = std::getenv(kMachineVariable);
   if (text == nullptr) return nullptr;
   const std::optional<MachineFacts> read = ReadMachineFacts(text);
-  return read ? new MachineFacts(*read) : nullptr;
+  if (!read) return nullptr;
+  const MachineFacts* const facts = new MachineFacts(*read);
+  SetKnownCpuid(&facts->cpuid);
+  return facts;
 }
 
 // What the environment says at the start of an image, for its forked processes too.
 struct StartFacts {
   const ImageSettings settings = SettingsFromEnvironment();
-  // They stay, as ReadCpuid and handlers use them.
   const MachineFacts* const machine = FactsFromEnvironment();
 };
 
@@ -217,16 +219,6 @@ void WatchEndOfMainThread() {
   if (has_end_of_main_thread) ::pthread_setspecific(end_of_main_thread, &end_of_main_thread);
 }
 
-// Most processes of a shell are over within half a millisecond, in which few have a sample; of
-// periods, a first sample comes after a sixteenth at the earliest.
-uint32_t StartDelayUs(const BackendConfig& config) {
-  constexpr uint64_t kSecondNs = 1'000'000'000, kLongestUs = 500;
-  const uint64_t period =
-      config.frequency_hz != 0 ? kSecondNs / config.frequency_hz : config.period;
-  const uint64_t shortest_us = period == 0 ? kLongestUs : period / 16 / 1000;
-  return static_cast<uint32_t>(std::min(shortest_us, kLongestUs));
-}
-
 void StartImage() {
   const char* directory = std::getenv(kDirectoryVariable);
   if (directory == nullptr || *directory == '\0') return;
@@ -235,20 +227,16 @@ void StartImage() {
   static const StartFacts* const facts = new StartFacts();
   ImageSettings settings = facts->settings;
   settings.session.has_checkpoint_at_start = is_root;
-  if (!is_root) settings.session.start_delay_us = StartDelayUs(settings.session.backend);
   if (start_of_forked == nullptr) start_of_forked = MapSharedStart();
   settings.session.backend.shared_start = start_of_forked;
   settings.session.backend.may_be_brief = true;
-  if (const MachineFacts* const machine = facts->machine) {
-    SetKnownCpuid(&machine->cpuid);
-    if (machine->timing) settings.session.backend.processor = &*machine->timing;
-  }
+  const MachineFacts* const machine = facts->machine;
+  if (machine != nullptr && machine->timing) settings.session.backend.processor = &*machine->timing;
   WatchEndOfMainThread();
   current = new ImageProfile(directory, ImageName(), settings);
   if (is_root) {
     StartRoot(directory);
   } else {
-    TakeSignals();
     current->Start();
   }
 }
@@ -313,9 +301,7 @@ void PrepareForEndOfThread(int status) {
 }
 
 void EndImage(const char* note) {
-  if (current == nullptr || HasFilter()) return;
-  current->StartNow();
-  current->End(note);
+  if (current != nullptr && !HasFilter()) current->End(note);
 }
 
 void PrepareForTracer() {
@@ -325,7 +311,6 @@ void PrepareForTracer() {
 
 void PrepareForFilter(bool is_of_all_threads, const char* note) {
   if (current == nullptr || HasFilter() || !current->IsOwner()) return;
-  current->StartNow();
   if (is_of_all_threads || current->MayTraceBranches()) {
     const bool has_ended = current->End(note);
     // A handler that still runs needs its own faults.
@@ -344,10 +329,6 @@ void SaveImage() {
   const uint64_t mask = BlockSignals();
   current->Save();
   SetSignalMask(mask);
-}
-
-void StartImageNow() {
-  if (current != nullptr && !HasFilter()) current->StartNow();
 }
 
 void SetImageHasForked() {
@@ -385,9 +366,7 @@ void AbandonImageInChild() {
 bool SuspendImage() { return current != nullptr && current->Suspend(); }
 
 void ResumeImage() {
-  if (current == nullptr) return;
-  current->Resume();
-  current->StartNow();
+  if (current != nullptr) current->Resume();
 }
 
 }  // namespace hbbp::preload

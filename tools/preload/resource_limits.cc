@@ -39,11 +39,7 @@ __attribute__((constructor(101))) void LookUpAll() {
   LookUp("prlimit", &next.prlimit);
 }
 
-// A session needs memory and descriptors when it starts, and files later.
-bool IsLimited(int resource) {
-  return resource == RLIMIT_AS || resource == RLIMIT_FSIZE || resource == RLIMIT_NOFILE ||
-         resource == RLIMIT_MEMLOCK;
-}
+bool IsLimited(int resource) { return resource == RLIMIT_AS || resource == RLIMIT_FSIZE; }
 
 void ReleaseMemory(rlim_t limit) {
   if (hbbp::preload::release_unused_tables != nullptr) {
@@ -66,9 +62,11 @@ void PrepareForLimit(int resource, const rlimit* limit) {
   // A child of vfork shares the memory of its parent, which has no limit.
   if (!hbbp::preload::IsImageHere()) return;
   const int saved_errno = errno;
-  hbbp::preload::StartImageNow();
-  if (resource == RLIMIT_AS) ReleaseMemory(limit->rlim_cur);
-  if (resource == RLIMIT_FSIZE) SaveBeforeLimit(limit->rlim_cur);
+  if (resource == RLIMIT_AS) {
+    ReleaseMemory(limit->rlim_cur);
+  } else {
+    SaveBeforeLimit(limit->rlim_cur);
+  }
   errno = saved_errno;
 }
 

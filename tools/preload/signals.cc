@@ -134,9 +134,6 @@ bool IsOfTracer(int signal, const siginfo_t& info) {
          (hbbp::trace::SignalDataOf(info) & hbbp::trace::kCookieMask) == hbbp::trace::kSignalCookie;
 }
 
-// Until tracing begins.
-bool IsOfTracing(int, siginfo_t*, ucontext_t*) { return false; }
-
 void DropWaitingSamples() {
   constexpr timespec kNoTime = {};
   sigset_t trap;
@@ -216,11 +213,6 @@ __attribute__((constructor)) void AnswerTracer() {
 }
 
 }  // namespace
-
-void hbbp::preload::TakeSignals() {
-  // In a child of fork they are those of its parent.
-  if (!hbbp::trace::IsChained(SIGTRAP)) hbbp::trace::InstallSignalChain(&IsOfTracing, false);
-}
 
 // A thread that still runs may get a SIGTRAP from a sample or a breakpoint before they ended. Our
 // handler takes it, and makes no system call for it.

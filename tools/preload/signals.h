@@ -6,10 +6,6 @@
 
 namespace hbbp::preload {
 
-// Takes the signals that tracing shares with the program before the program begins, as it must not
-// notice when tracing does.
-void TakeSignals();
-
 // Tracing has ended for good: the kernel gets what the program has set for the signals that were
 // shared with it.
 void ReleaseSignals();

@@ -1,10 +1,9 @@
 // The functions of the C library that make any system call, or one of several: syscall, prctl and
 // ptrace. By them a program sets a seccomp filter (libseccomp uses syscall), has its system calls
-// sent to a handler of its own, asks for a tracer, changes its root directory, or ends a thread
-// with a status. They jump to the interposed function with all registers unchanged, since syscall
-// may be used for clone and the like, which returns twice. What syscall does for a function that is
-// interposed elsewhere goes there: the action of a signal to signals.h, and namespaces to
-// interpose.cc.
+// sent to a handler of its own, asks for a tracer, or ends a thread with a status. They jump to the
+// interposed function with all registers unchanged, since syscall may be used for clone and the
+// like, which returns twice. What syscall does for a function that is interposed elsewhere goes
+// there: the action of a signal to signals.h, and namespaces to interpose.cc.
 
 #include <dlfcn.h>
 #include <linux/seccomp.h>
@@ -32,8 +31,6 @@ extern "C" {
   if (HbbpNextSyscall == nullptr) HbbpNextSyscall = ::dlsym(RTLD_NEXT, "syscall");
   if (number == SYS_exit) hbbp::preload::PrepareForEndOfThread(static_cast<int>(a));
   if (number == SYS_ptrace && a == PTRACE_TRACEME) hbbp::preload::PrepareForTracer();
-  const bool hides_proc = number == SYS_chroot || number == SYS_pivot_root;
-  if (hides_proc) hbbp::preload::StartImageNow();
   const bool is_prctl = number == SYS_prctl && a == PR_SET_SECCOMP;
   const bool is_strict = (number == SYS_seccomp && a == SECCOMP_SET_MODE_STRICT) ||
                          (is_prctl && b == SECCOMP_MODE_STRICT);
@@ -103,10 +100,9 @@ __attribute__((constructor(101))) void LookUpAll() {
 
 }  // namespace
 
-// SYS_rt_sigaction is 13, SYS_exit 60, SYS_ptrace 101, SYS_pivot_root 155, SYS_prctl 157,
-// SYS_chroot 161, SYS_unshare 272, SYS_setns 308, SYS_seccomp 317, PTRACE_TRACEME 0, PR_SET_SECCOMP
-// 22, PR_SET_SYSCALL_USER_DISPATCH 59. Seven registers are pushed, so the stack is aligned for the
-// call.
+// SYS_rt_sigaction is 13, SYS_exit 60, SYS_ptrace 101, SYS_prctl 157, SYS_unshare 272, SYS_setns
+// 308, SYS_seccomp 317, PTRACE_TRACEME 0, PR_SET_SECCOMP 22, PR_SET_SYSCALL_USER_DISPATCH 59. Seven
+// registers are pushed, so the stack is aligned for the call.
 asm(R"(
   .macro HBBP_INTERPOSED before, next
   pushq %rax
@@ -142,11 +138,7 @@ syscall:
   je 1f
   cmpq $101, %rdi
   je 1f
-  cmpq $155, %rdi
-  je 1f
   cmpq $157, %rdi
-  je 1f
-  cmpq $161, %rdi
   je 1f
   cmpq $317, %rdi
   je 1f

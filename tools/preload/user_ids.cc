@@ -103,7 +103,6 @@ bool MustFollowAtOnce() {
 template <typename Function, typename... Arguments>
 int ChangeUser(const char* name, Arguments... arguments) {
   const auto next = reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
-  StartImageNow();
   const int result = next(arguments...);
   const int saved_errno = errno;
   if (result == 0 && MustFollowAtOnce()) SaveImage();
@@ -128,12 +127,6 @@ void FollowUserOfProgram() {
   return hbbp::preload::ChangeUser<decltype(::function)>(#function, __VA_ARGS__)
 
 extern "C" {
-
-// From then on, the files of /proc and /sys that a session reads at its start may not be found.
-HBBP_INTERPOSE int chroot(const char* directory) noexcept {
-  hbbp::preload::StartImageNow();
-  return reinterpret_cast<decltype(::chroot)*>(::dlsym(RTLD_NEXT, "chroot"))(directory);
-}
 
 HBBP_INTERPOSE int setuid(uid_t user) noexcept { HBBP_CHANGE_USER(setuid, user); }
 

@@ -32,30 +32,6 @@ double MeanSeen(uint64_t life, int cpus = 1) {
   return static_cast<double>(samples * kPeriod) / kThreads;
 }
 
-TEST_CASE(
-    "what is over of a period does not make its samples rarer, nor their moment another one") {
-  constexpr uint64_t kGone = 100;
-  PeriodDraw draw(7);
-  uint64_t sum = 0;
-  constexpr int kDraws = 20'000;
-  for (int i = 0; i < kDraws; ++i) {
-    const uint64_t rest = FirstPeriods::Draw(kPeriod, &draw, kGone);
-    REQUIRE(rest >= 1);
-    REQUIRE(rest <= kPeriod - kGone);
-    sum += kGone + rest;
-  }
-  CHECK(static_cast<double>(sum) / kDraws == Approx((kGone + kPeriod) / 2.0).epsilon(0.01));
-}
-
-TEST_CASE("less than a sixteenth of a period changes no moment, and more than half of it is half") {
-  PeriodDraw draw(7), same(7), other(7), half(7);
-  for (int i = 0; i < 100; ++i) {
-    CHECK(FirstPeriods::Draw(kPeriod, &draw, 40) + 40 == FirstPeriods::Draw(kPeriod, &same));
-    CHECK(FirstPeriods::Draw(kPeriod, &other, 10 * kPeriod) ==
-          FirstPeriods::Draw(kPeriod, &half, kPeriod / 2));
-  }
-}
-
 TEST_CASE("a thread is seen as often as it lasts beyond a sixteenth of a period") {
   constexpr double kShortest = 1.0 * kPeriod / FirstPeriods::kMaxDivision;
   for (const int life : {250, 500, 900}) {

@@ -37,7 +37,6 @@ struct Log {
   std::atomic<int> forgets{0};
   std::atomic<pid_t> excluded{0};
   std::atomic<Wakeup*> drain_request{nullptr};
-  std::atomic<uint32_t> unsampled_us{0};
   std::atomic<int> waits{0};
   std::atomic<bool> signals_blocked{false};
 };
@@ -62,7 +61,6 @@ class FakeBackend : public Backend {
     ++log_->starts;
     log_->excluded = excluded;
     log_->drain_request = config.drain_request;
-    log_->unsampled_us = config.unsampled_us;
     sigset_t blocked;
     ::pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
     log_->signals_blocked = true;
@@ -122,12 +120,8 @@ class Observer : public SessionObserver {
     if (kind == CheckpointKind::kLast) ++last_checkpoints;
     ++checkpoints;
   }
-  void OnStartFailed(const Status& status) override {
-    if (status.message() == "a reason") ++failed_starts;
-  }
 
   std::atomic<int> checkpoints{0};
-  std::atomic<int> failed_starts{0};
   std::atomic<int> last_checkpoints{0};
 };
 
@@ -376,89 +370,6 @@ TEST_CASE("the first checkpoint can have been taken when the session has started
   const auto session = MakeObserved(&log, &observer, plan, settings);
   REQUIRE(session->Start().ok());
   CHECK(observer.checkpoints >= 1);
-}
-
-constexpr uint32_t kAnHourInUs = 3'600'000'000;
-
-std::unique_ptr<Session> MakeDelayed(Log* log, Observer* observer, uint32_t delay_us,
-                                     Plan plan = {}) {
-  SessionSettings settings;
-  settings.start_delay_us = delay_us;
-  return MakeObserved(log, observer, std::move(plan), settings);
-}
-
-TEST_CASE(
-    "a program that ends before a delayed start has no checkpoint, and does not wait for one") {
-  Log log;
-  Observer observer;
-  const auto session = MakeDelayed(&log, &observer, kAnHourInUs);
-  for (int run = 1; run <= 2; ++run) {
-    REQUIRE(session->Start().ok());
-    CHECK(session->Start().code() == StatusCode::kInvalidState);
-    CHECK(session->HasLiveWorker());
-    CHECK(session->CheckpointNow(20'000));
-    CHECK(session->CheckpointNow(20'000));  // after an exec that failed
-    CHECK_FALSE(session->Info().running);
-    CHECK(session->Stop().ok());
-  }
-  REQUIRE(session->Start().ok());
-  CHECK(session->EndForGood("over", 20'000));
-  CHECK(log.starts == 0);
-  CHECK(observer.checkpoints == 0);
-}
-
-TEST_CASE("a delayed start begins when it is due, and knows what has had no sample") {
-  Log log;
-  Observer observer;
-  const auto session = MakeDelayed(&log, &observer, 500'000);
-  const uint64_t begin_ns = ClockNs(CLOCK_PROCESS_CPUTIME_ID);
-  REQUIRE(session->Start().ok());
-  CHECK(log.starts == 0);
-  Spin(5'000'000);
-  WaitUntil([&observer] { return observer.checkpoints >= 1; });
-  CHECK(log.starts == 1);
-  CHECK(log.unsampled_us >= 5'000);
-  CHECK(log.unsampled_us <= (ClockNs(CLOCK_PROCESS_CPUTIME_ID) - begin_ns) / 1000);
-  CHECK(session->Info().running);
-}
-
-TEST_CASE("a delayed start can begin at once") {
-  Log log;
-  Observer observer;
-  const auto session = MakeDelayed(&log, &observer, kAnHourInUs);
-  REQUIRE(session->Start().ok());
-  session->StartNow(20'000);
-  CHECK(log.starts == 1);
-  CHECK(session->Info().running);
-  CHECK(session->CheckpointNow(20'000));
-  CHECK(observer.last_checkpoints == 1);
-  session->StartNow(20'000);
-  CHECK(session->Stop().ok());
-  session->StartNow(20'000);
-  CHECK(log.starts == 1);
-}
-
-TEST_CASE("the observer is notified if a delayed start fails") {
-  Log log;
-  Plan plan;
-  plan.start_status = Status(StatusCode::kUnsupported, "a reason");
-  Observer observer;
-  const auto session = MakeDelayed(&log, &observer, 1, plan);
-  REQUIRE(session->Start().ok());
-  WaitUntil([&session] { return !session->HasLiveWorker(); });
-  CHECK(observer.failed_starts == 1);
-  CHECK(observer.checkpoints == 0);
-  CHECK_FALSE(session->CheckpointNow(20'000));
-  CHECK(session->Stop().ok());
-}
-
-TEST_CASE("a child of fork does not wait for the delayed start of its parent") {
-  Log log;
-  Observer observer;
-  const auto session = MakeDelayed(&log, &observer, kAnHourInUs);
-  REQUIRE(session->Start().ok());
-  CHECK(InChild([&] { return session->Stop().ok() ? 1 : session->Start().ok() ? 0 : 2; }) == 0);
-  CHECK(session->CheckpointNow(20'000));
 }
 
 TEST_CASE("a checkpoint is the last one if it was asked for") {
