@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory_resource>
 #include <span>
 #include <vector>
 
@@ -651,6 +652,18 @@ TEST_CASE("what is known of blocks takes no more memory than is allowed") {
   if (HeapBytes() == 0) HBBP_SKIP("this allocator does not say what is in use");
   const auto growth = static_cast<double>(HeapBytes() - heap_before);
   CHECK(growth < static_cast<double>(unlimited.Bytes() + BurstTime::kMinMaxBytes) * 1.05);
+}
+
+TEST_CASE("memory does not come from where the host lets its containers take theirs") {
+  Model model;
+  const std::vector<TakenBranch> branches = model.Branches(40, hbbp_test_chain);
+  BurstTime time(model.cache(), model.processor());
+  std::pmr::memory_resource* const of_host =
+      std::pmr::set_default_resource(std::pmr::null_memory_resource());
+  BurstTime other(model.cache(), model.processor());
+  const double ns = other.StreamsNs(branches, 4200, LengthUnit::kStreams);
+  std::pmr::set_default_resource(of_host);
+  CHECK(ns == time.StreamsNs(branches, 4200, LengthUnit::kStreams));
 }
 
 TEST_CASE("of misses and computing the longer hides most of the shorter") {
