@@ -101,8 +101,9 @@ class BurstTime {
   // Its memory consists of few large blocks: a child of fork, which frees it, would otherwise have
   // a page fault for each page of it.
   struct CodeTable {
-    std::pmr::monotonic_buffer_resource memory{16 << 10, std::pmr::new_delete_resource()};
-    std::pmr::unordered_map<uint64_t, Code> blocks{&memory};  // by address
+    CodeTable() : memory(16 << 10, std::pmr::new_delete_resource()), blocks(&memory) {}
+    std::pmr::monotonic_buffer_resource memory;
+    std::pmr::unordered_map<uint64_t, Code> blocks;  // by address
   };
   // What instruction_latency.h says of a mnemonic.
   struct Mnemonic {
