@@ -89,8 +89,6 @@ struct Heap {
 };
 
 Heap heap = {};
-// The first memory of the image.
-char* first_begin = nullptr;
 // It is shared between processes, as the C library would otherwise lock it in a way that is right
 // for one thread only.
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -138,7 +136,6 @@ bool Reserve(size_t bytes) {
   }
   if (range == nullptr) return false;
   heap.next = heap.populated_end = heap.accessible_end = range;
-  if (first_begin == nullptr) first_begin = range;
   heap.reserved_end = range + reserved;
   return true;
 }
@@ -274,8 +271,6 @@ void UnlockAfterFork() {
 
 void UnlockInChild() {
   if (forks_at_any_point) return StartOwnMemoryAnew();
-  // Most of it is written to, as sessions of the parent are there.
-  if (first_begin != nullptr) Populate(first_begin, kPopulatedBytes);
   UnlockAfterFork();
 }
 

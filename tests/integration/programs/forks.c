@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -144,12 +145,21 @@ static void ChangeUser(void) {
   if (setgid(65534) != 0 || setuid(65534) != 0) _exit(84);
 }
 
-// Allows everything.
+// A process that advises the kernel of memory is killed: this one does not, nor does its child.
 static void SetFilter(void) {
-  struct sock_filter all = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-  const struct sock_fprog filter = {.len = 1, .filter = &all};
+  struct sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const struct sock_fprog program = {.len = 4, .filter = filter};
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0);
+  prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
+  const pid_t child = fork();
+  if (child == 0) _exit(7);
+  int status = 0;
+  if (waitpid(child, &status, 0) != child || status != 7 << 8) _exit(85);
 }
 
 static void LimitMemory(void) {
