@@ -24,19 +24,15 @@ class CheckpointSchedule {
   uint64_t NsUntilDue(uint64_t now_ns, uint64_t cpu_ns) const {
     const uint64_t paid_ns = PaidNs(now_ns, cpu_ns);
     const uint64_t price_of_all_ns = (cost_ns_ - std::min(cost_ns_, kFreeCostNs)) * kCostDivisor;
-    const uint64_t price_of_last_ns = last_cost_ns_ * kCostDivisor;
-    const uint64_t due_at_ns = std::min(price_of_all_ns, paid_at_last_ns_ + price_of_last_ns);
+    const uint64_t to_pay_ns = std::min(price_of_all_ns, each_is_paid_ns_);
     return std::max(next_ns_ - std::min(next_ns_, now_ns),
-                    due_at_ns - std::min(due_at_ns, paid_ns));
+                    to_pay_ns - std::min(to_pay_ns, paid_ns));
   }
 
   // A checkpoint has taken `cost_ns` of CPU time: none, if it had nothing to save.
   void Took(uint64_t cost_ns, uint64_t now_ns, uint64_t cpu_ns) {
-    if (cost_ns != 0) {
-      cost_ns_ += cost_ns;
-      last_cost_ns_ = cost_ns;
-      paid_at_last_ns_ = PaidNs(now_ns, cpu_ns);
-    }
+    cost_ns_ += cost_ns;
+    each_is_paid_ns_ = std::max(each_is_paid_ns_, PaidNs(now_ns, cpu_ns) + cost_ns * kCostDivisor);
     const uint64_t longest_ns =
         std::clamp((now_ns - begin_ns_) / 10, kIntervalNs, kLongestIntervalNs);
     interval_ns_ = std::min(2 * interval_ns_, longest_ns);
@@ -48,8 +44,9 @@ class CheckpointSchedule {
   static constexpr uint64_t kIntervalNs = 1'000'000'000;
   static constexpr uint64_t kLongestIntervalNs = 10'000'000'000;
   // Checkpoints take this at most, and one part in so many of the program's CPU time, or of this
-  // part of the time, or of the first second, if that is more. The next one comes earlier where the
-  // last one is paid: the first ones, close together, do not put it off by the price of them all.
+  // part of the time, or of the first second, if that is more. The next one comes earlier where
+  // each one has been paid since it was taken: the first ones, close together, and those that are
+  // asked for, do not put it off by the price of them all.
   static constexpr uint64_t kFreeCostNs = 2'000'000;
   static constexpr uint64_t kCostDivisor = 1000;
   static constexpr uint64_t kMinShareDivisor = 8;
@@ -65,8 +62,7 @@ class CheckpointSchedule {
   uint64_t interval_ns_;
   uint64_t next_ns_;
   uint64_t cost_ns_ = 0;
-  uint64_t last_cost_ns_ = 0;
-  uint64_t paid_at_last_ns_ = 0;
+  uint64_t each_is_paid_ns_ = 0;  // when so much is paid
 };
 
 }  // namespace hbbp

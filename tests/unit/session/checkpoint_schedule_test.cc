@@ -54,6 +54,13 @@ TEST_CASE("first checkpoints, close together, do not put off the next by the pri
   CHECK(schedule.NsUntilDue(1'500 * kMs, 1'500 * kMs) == 100 * kMs);
 }
 
+TEST_CASE("a cheap checkpoint that is asked for does not make an expensive one before it cheaper") {
+  CheckpointSchedule schedule(0, 0);
+  schedule.Took(10 * kMs, 20 * kMs, 20 * kMs);
+  schedule.Took(kMs / 10, 1'500 * kMs, 1'500 * kMs);
+  CHECK(schedule.NsUntilDue(1'500 * kMs, 1'500 * kMs) == 6'600 * kMs);
+}
+
 TEST_CASE("checkpoints take a part of the CPU time that a program uses, and not of the time") {
   CHECK(FindTimes(10 * kMs, 2, 4) == std::vector<uint64_t>{20, 32000});
   CHECK(FindTimes(10 * kMs, 2, 1'000'000) == std::vector<uint64_t>{20, 64000});
