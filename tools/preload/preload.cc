@@ -126,16 +126,10 @@ const MachineFacts* FactsFromEnvironment() {
   if (text == nullptr) return nullptr;
   const std::optional<MachineFacts> read = ReadMachineFacts(text);
   if (!read) return nullptr;
-  const MachineFacts* const facts = new MachineFacts(*read);
-  SetKnownCpuid(&facts->cpuid);
-  return facts;
+  static const MachineFacts facts = *read;
+  SetKnownCpuid(&facts.cpuid);
+  return &facts;
 }
-
-// What the environment says at the start of an image, for its forked processes too.
-struct StartFacts {
-  const ImageSettings settings = SettingsFromEnvironment();
-  const MachineFacts* const machine = FactsFromEnvironment();
-};
 
 bool IsRoot() {
   const char* root = std::getenv(kRootVariable);
@@ -224,14 +218,13 @@ void StartImage() {
   if (directory == nullptr || *directory == '\0') return;
   if (HasFilterFromTheStart()) return;
   const bool is_root = IsRoot();
-  static const StartFacts* const facts = new StartFacts();
-  ImageSettings settings = facts->settings;
+  ImageSettings settings = SettingsFromEnvironment();
   settings.session.has_checkpoint_at_start = is_root;
   if (start_of_forked == nullptr) start_of_forked = MapSharedStart();
   settings.session.backend.shared_start = start_of_forked;
   settings.session.backend.may_be_brief = true;
-  const MachineFacts* const machine = facts->machine;
-  if (machine != nullptr && machine->timing) settings.session.backend.processor = &*machine->timing;
+  const MachineFacts* const facts = FactsFromEnvironment();
+  if (facts != nullptr && facts->timing) settings.session.backend.processor = &*facts->timing;
   WatchEndOfMainThread();
   current = new ImageProfile(directory, ImageName(), settings);
   if (is_root) {
