@@ -445,8 +445,7 @@ TEST_CASE("the time of cache misses is measured if that is asked for") {
   const auto ticks_of = [&memory](trace::AccessTiming timing, bool is_flushed) {
     Model model;
     model.SetAccessTiming(timing);
-    // Another process makes some of them too low, since walks of pages behind it are taken out, and
-    // others too high.
+    // What another process has had the caches for is too high.
     std::array<uint64_t, 9> ticks;
     const auto measure = [&] {
       for (size_t line = 0; is_flushed && line < kLines; ++line) {
@@ -464,7 +463,10 @@ TEST_CASE("the time of cache misses is measured if that is asked for") {
   CHECK(ticks_of({}, true) == 0);
   const ProcessorTiming processor = MeasureProcessor();
   if (!processor.may_read_ticks) HBBP_SKIP("the time stamp counter is slow here");
-  const trace::AccessTiming timing = processor.accesses;
+  trace::AccessTiming timing = processor.accesses;
+  // Where walks take long, as on virtual machines at times, first loads of pages are not known to
+  // miss.
+  timing.page_walk = 0;
   const uint64_t of_hits = ticks_of(timing, false);
   const uint64_t of_misses = ticks_of(timing, true);
   CAPTURE(of_hits, of_misses);
