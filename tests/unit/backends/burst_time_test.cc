@@ -438,6 +438,14 @@ uint64_t WithoutPreemption(Measure&& measure) {
   }
 }
 
+// Where walks through page tables were measured as long, as on virtual machines at times, first
+// loads of pages are not known to miss.
+trace::AccessTiming TimingWithoutWalks(const ProcessorTiming& processor) {
+  trace::AccessTiming timing = processor.accesses;
+  timing.page_walk = 0;
+  return timing;
+}
+
 TEST_CASE("the time of cache misses is measured if that is asked for") {
   // They are loaded in an order that no prefetcher foresees.
   constexpr size_t kLines = 256;
@@ -463,10 +471,7 @@ TEST_CASE("the time of cache misses is measured if that is asked for") {
   CHECK(ticks_of({}, true) == 0);
   const ProcessorTiming processor = MeasureProcessor();
   if (!processor.may_read_ticks) HBBP_SKIP("the time stamp counter is slow here");
-  trace::AccessTiming timing = processor.accesses;
-  // Where walks take long, as on virtual machines at times, first loads of pages are not known to
-  // miss.
-  timing.page_walk = 0;
+  const trace::AccessTiming timing = TimingWithoutWalks(processor);
   const uint64_t of_hits = ticks_of(timing, false);
   const uint64_t of_misses = ticks_of(timing, true);
   CAPTURE(of_hits, of_misses);
@@ -574,7 +579,7 @@ TEST_CASE("misses of counters in memory are timed as those of loads") {
     std::array<uint64_t, 5> ticks;  // others may use the processor in between
     for (uint64_t& found : ticks) {
       Model model;
-      model.SetAccessTiming(processor.accesses);
+      model.SetAccessTiming(TimingWithoutWalks(processor));
       for (size_t line = 0; line < kLines; ++line) _mm_clflush(&memory[line * kStride]);
       _mm_mfence();
       const trace::MemoryUse use =
@@ -592,7 +597,7 @@ TEST_CASE("misses of stores are timed apart from those of loads") {
   const ProcessorTiming processor = MeasureProcessor();
   if (!processor.may_read_ticks) HBBP_SKIP("the time stamp counter is slow here");
   Model model;
-  model.SetAccessTiming(processor.accesses);
+  model.SetAccessTiming(TimingWithoutWalks(processor));
   for (size_t line = 0; line < kLines; ++line) _mm_clflush(&memory[line * kStride]);
   _mm_mfence();
   const trace::MemoryUse use =
