@@ -13,6 +13,9 @@ skip() {
   exit 0
 }
 
+# Nothing is compiled twice, and nothing debugged.
+export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=1
+
 cargo() {
   "$CARGO" "$@"
 }
