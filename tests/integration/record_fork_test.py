@@ -1,4 +1,5 @@
 """Tests processes that make others: each has its own profile, as large as its CPU time."""
+import contextlib
 import os
 import pathlib
 import re
@@ -79,10 +80,19 @@ class RecordForkTest(record_support.RecordTest):
     def test_fork_in_handler_that_blocks_no_signal(self):
         self.check_fork_in_handler('nodefer_handler')
 
+    def kill_process_in_the_background(self, id_file):
+        process = id_file.read_text().strip()
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            if program('ends').encode() in pathlib.Path('/proc', process, 'cmdline').read_bytes():
+                os.kill(int(process), signal.SIGKILL)
+
     def leave(self, command):
-        """Records a shell that leaves one process behind, and returns the id of that."""
+        """Records a shell that leaves one process behind until the end of the test, and returns the id of that."""
+        id_file = self.directory / 'process'
+        id_file.touch()
+        self.addCleanup(self.kill_process_in_the_background, id_file)
         result = self.run_tool('record', '--source', 'ebs', '-e', 'task-clock', '-c', record_support.PERIOD_NS,
-                               '-o', self.file, 'sh', '-c', f'{command} > /dev/null 2>&1 &')
+                               '-o', self.file, 'sh', '-c', f'{command} > /dev/null 2>&1 & echo $! > "{id_file}"')
         self.assertEqual(result.returncode, 0, result)
         self.assertIn('exit status 0, ', result.stderr)
         note = re.search(r'note: process ([0-9]+) \((ends|sh)\) still runs, .* its profile is in (.*)\n', result.stderr)
