@@ -86,13 +86,14 @@ class RecordForkTest(record_support.RecordTest):
             if program('ends').encode() in pathlib.Path('/proc', process, 'cmdline').read_bytes():
                 os.kill(int(process), signal.SIGKILL)
 
-    def leave(self, command):
+    def leave(self, command, then='true'):
         """Records a shell that leaves one process behind until the end of the test, and returns the id of that."""
         id_file = self.directory / 'process'
         id_file.touch()
         self.addCleanup(self.kill_process_in_the_background, id_file)
         result = self.run_tool('record', '--source', 'ebs', '-e', 'task-clock', '-c', record_support.PERIOD_NS,
-                               '-o', self.file, 'sh', '-c', f'{command} > /dev/null 2>&1 & echo $! > "{id_file}"')
+                               '-o', self.file, 'sh', '-c', f'{command} > /dev/null 2>&1 & echo $! > "{id_file}"; {then}')
+        self.summary = result.stderr
         self.assertEqual(result.returncode, 0, result)
         self.assertIn('exit status 0, ', result.stderr)
         note = re.search(r'note: process ([0-9]+) \((ends|sh)\) still runs, .* its profile is in (.*)\n', result.stderr)
@@ -142,6 +143,12 @@ class RecordForkTest(record_support.RecordTest):
         os.kill(process, signal.SIGKILL)
         self.wait_for(self.has_no_parts)
         self.assertGreater(self.milliseconds(self.children()[process]), 50)
+
+    def test_process_in_the_background_with_a_checkpoint_is_not_said_to_be_killed(self):
+        saved = f'"{self.directory}"/*.parts-*/*/$!.*.partial'
+        process = self.leave(f'exec "{program("ends")}" return 600000', f'until ls {saved}; do sleep 0.1; done; sleep 0.5')
+        self.assertRegex(self.summary, rf'process {process} .* samples? of its first [\d.]+ m?s, wrote ')
+        self.assertNotIn('killed', self.summary)
 
     def test_parts_of_a_process_in_the_background_outlast_another_run(self):
         go = self.directory / 'go'

@@ -320,8 +320,8 @@ StatusOr<std::optional<ProcessProfile>> StoreProcess(pid_t pid, const ProcessPar
   if (pid != root && !has_samples) return std::optional<ProcessProfile>();
   const std::string path = pid == root ? output : PathOfChild(output, pid);
   HBBP_RETURN_IF_ERROR(Store(process, loaded.profile, is_running, path));
-  return std::optional(
-      ProcessProfile{pid, path, std::move(loaded.profile), loaded.saved_ns, loaded.is_partial});
+  return std::optional(ProcessProfile{pid, path, std::move(loaded.profile), loaded.saved_ns,
+                                      loaded.is_partial, is_running});
 }
 
 // Calls `use`, which returns a StatusOr, with the parts of a process, and again if one is gone: a
@@ -431,7 +431,7 @@ StatusOr<RunProfiles> StoreMergedProfile(const PartsDirectory& directory, pid_t 
     Status status = loaded.ok() ? units.Add(title, loaded->profile) : loaded.status();
     if (status.ok()) {
       run.processes.push_back(
-          {pid, output, std::move(loaded->profile), loaded->saved_ns, loaded->is_partial});
+          {pid, output, std::move(loaded->profile), loaded->saved_ns, loaded->is_partial, false});
       continue;
     }
     HBBP_RETURN_IF_ERROR(loaded.ok() ? Store(process, loaded->profile, false, child_path)

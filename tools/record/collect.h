@@ -70,7 +70,8 @@ struct ProcessProfile {
   std::string path;
   hbbp::profile profile;
   uint64_t saved_ns = 0;    // in CLOCK_MONOTONIC; 0: it was observed from outside, until its end
-  bool is_partial = false;  // its process ended without saving its last counts
+  bool is_partial = false;  // its process has not saved its last counts
+  bool is_running = false;  // its profile is replaced when it ends
 };
 
 struct RunProfiles {

@@ -334,9 +334,12 @@ void ReportStopsInKernel(const std::vector<ProcessProfile>& processes) {
                   "traced from inside");
 }
 
-// Returns whether a child was killed, or ended unseen, after its last checkpoint.
-bool HasLoss(const RecordOptions& record, const ProcessProfile& child) {
-  return child.is_partial && record.duration_s == 0 && !ObservesRunning(record);
+// Returns what lacks after the last checkpoint of a child.
+std::string DescribeLoss(const RecordOptions& record, const ProcessProfile& child,
+                         uint64_t duration_ns) {
+  if (!child.is_partial || record.duration_s != 0 || ObservesRunning(record)) return "";
+  return " of its first " + FormatDuration(duration_ns) +
+         (child.is_running ? "" : ", as it was killed or ended by a system call of its own");
 }
 
 void ListChildren(const RecordOptions& record, const std::vector<ProcessProfile>& processes) {
@@ -344,11 +347,7 @@ void ListChildren(const RecordOptions& record, const std::vector<ProcessProfile>
     const hbbp_profile_info info = child->profile.info();
     PrintLine("process " + std::to_string(child->pid) + " " + JoinedCommand({info.command}) + ": " +
               Plural(info.samples, "sample", "samples") +
-              (HasLoss(record, *child)
-                   ? " of its first " + FormatDuration(info.duration_ns) +
-                         ", as it was killed or ended by a system call of its own"
-                   : "") +
-              ", wrote " + child->path);
+              DescribeLoss(record, *child, info.duration_ns) + ", wrote " + child->path);
   }
 }
 
