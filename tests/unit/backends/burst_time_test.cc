@@ -453,7 +453,7 @@ TEST_CASE("the time of cache misses is measured if that is asked for") {
   const auto ticks_of = [&memory](trace::AccessTiming timing, bool is_flushed) {
     Model model;
     model.SetAccessTiming(timing);
-    // What another process has had the caches for is too high.
+    // Another process that uses the caches makes some of them too high.
     std::array<uint64_t, 9> ticks;
     const auto measure = [&] {
       for (size_t line = 0; is_flushed && line < kLines; ++line) {
@@ -477,6 +477,11 @@ TEST_CASE("the time of cache misses is measured if that is asked for") {
   CAPTURE(of_hits, of_misses);
   CHECK(of_misses > kLines * timing.min_miss);
   CHECK(of_misses > 2 * of_hits);
+  const uint64_t min_ticks = timing.min_miss + 3 * uint64_t{processor.accesses.page_walk};
+  const bool are_misses_longer_than_walks = min_ticks * kLines < of_misses * 3 / 4;
+  if (are_misses_longer_than_walks) {
+    CHECK(ticks_of(processor.accesses, true) > kLines * timing.min_miss);
+  }
 }
 
 TEST_CASE("what first loads of pages take behind any interrupt is not a miss") {
