@@ -4,6 +4,7 @@
 // recorded one has.
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include "work.h"

@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,11 +22,12 @@ static inline void Work(long milliseconds) {
   }
 }
 
-// Prints "ID MILLISECONDS": the CPU time in user code of the process so far.
+// Prints "ID MILLISECONDS": the CPU time of the process so far. The kernel knows only this sum
+// exactly: how it divides it into user code and its own is guessed from few ticks.
 static inline void ReportAs(long id) {
-  struct rusage usage;
-  getrusage(RUSAGE_SELF, &usage);
-  printf("%ld %ld\n", id, usage.ru_utime.tv_sec * 1000 + usage.ru_utime.tv_usec / 1000);
+  struct timespec now;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  printf("%ld %ld\n", id, now.tv_sec * 1000 + now.tv_nsec / 1000000);
   fflush(stdout);
 }
 
