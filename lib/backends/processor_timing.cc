@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <x86intrin.h>
 
@@ -19,6 +20,7 @@
 #include "base/clock.h"
 #include "base/linux_constants.h"
 #include "base/raw_syscall.h"
+#include "base/unique_fd.h"
 
 namespace hbbp {
 namespace {
@@ -277,32 +279,62 @@ class UsedPages {
         ticks_of_first_use_ = {};
 };
 
+// Has the calling thread interrupted as in front of a burst: by a timer that lets no other thread
+// run, which could evict what is measured afterwards.
+class InterruptingTimer {
+ public:
+  explicit InterruptingTimer(double ns_per_tick)
+      : fd_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)),
+        ticks_of_wait_(static_cast<uint64_t>(2 * kDelayNs / ns_per_tick)) {}
+
+  void Wait() const {
+    const itimerspec soon = {.it_interval = {}, .it_value = {0, kDelayNs}};
+    if (!fd_.valid() || ::timerfd_settime(fd_.get(), 0, &soon, nullptr) != 0) {
+      const timespec shortest = {0, 1};
+      trace::RawSyscall(SYS_nanosleep, &shortest, nullptr);  // which no preloaded library replaces
+      return;
+    }
+    const uint64_t begin = __rdtsc();
+    while (__rdtsc() - begin < ticks_of_wait_) {
+    }
+  }
+
+ private:
+  static constexpr long kDelayNs = 20'000;
+
+  const UniqueFd fd_;
+  const uint64_t ticks_of_wait_;
+};
+
 // Some machines discard all translations of addresses whenever the kernel is entered, and virtual
 // ones at each interrupt, so also in front of each burst (page-table isolation without PCID, some
-// hypervisors); others discard none. Returns the mean of what the first load of a page takes beyond
-// that of a second line, behind the interrupt of a timer: what that has evicted from caches delays
-// both.
+// hypervisors); others discard none. Returns what the first load of a page takes beyond that of a
+// second line, behind the interrupt of a timer: what that has evicted from caches delays both.
 double TicksOfPageWalk(const UsedPages& pages, double ns_per_tick) {
-  constexpr int kSweeps = 6;
+  constexpr size_t kSweeps = 6;
   constexpr double kMinNs = 3, kMaxNs = 40;  // noise; longer than any from caches
   if (!pages.is_mapped()) return 0;
-  std::array<int64_t, kSweeps * UsedPages::kPages> ticks;
-  for (int sweep = 0; sweep < kSweeps; ++sweep) {
+  const InterruptingTimer timer(ns_per_tick);
+  std::array<double, kSweeps> ticks_of_sweeps;
+  for (double& ticks_of_sweep : ticks_of_sweeps) {
     pages.Use();
-    const timespec shortest = {0, 1};
-    trace::RawSyscall(SYS_nanosleep, &shortest, nullptr);  // which no preloaded library replaces
+    timer.Wait();
+    std::array<int64_t, UsedPages::kPages> ticks;
     for (size_t page = 0; page < UsedPages::kPages; ++page) {
       const auto of_first = static_cast<int64_t>(TicksOfLoad(pages.Line(page)));
       const auto of_second = static_cast<int64_t>(TicksOfLoad(pages.OtherLine(page)));
-      ticks[sweep * UsedPages::kPages + page] = of_first - of_second;
+      ticks[page] = of_first - of_second;
     }
+    // An interrupt may be in any of them.
+    std::sort(ticks.begin(), ticks.end());
+    const auto first = ticks.begin() + ticks.size() / 4, last = ticks.end() - ticks.size() / 4;
+    ticks_of_sweep = static_cast<double>(std::accumulate(first, last, int64_t{0})) /
+                     static_cast<double>(last - first);
   }
-  // An interrupt may be in any of them.
-  std::sort(ticks.begin(), ticks.end());
-  const auto first = ticks.begin() + ticks.size() / 4, last = ticks.end() - ticks.size() / 4;
-  const double mean = static_cast<double>(std::accumulate(first, last, int64_t{0})) /
-                      static_cast<double>(last - first);
-  return mean * ns_per_tick < kMinNs ? 0 : std::min(mean, kMaxNs / ns_per_tick);
+  // Another program may have run in any of them.
+  std::sort(ticks_of_sweeps.begin(), ticks_of_sweeps.end());
+  const double median = (ticks_of_sweeps[kSweeps / 2 - 1] + ticks_of_sweeps[kSweeps / 2]) / 2;
+  return median * ns_per_tick < kMinNs ? 0 : std::min(median, kMaxNs / ns_per_tick);
 }
 
 // These separate what the model hides anyway (a line in the second cache), misses, and what is none
