@@ -284,14 +284,14 @@ class UsedPages {
 class InterruptingTimer {
  public:
   explicit InterruptingTimer(double ns_per_tick)
-      : fd_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)),
-        ticks_of_wait_(static_cast<uint64_t>(2 * kDelayNs / ns_per_tick)) {}
+      : fd_(static_cast<int>(trace::RawSyscall(SYS_timerfd_create, CLOCK_MONOTONIC, TFD_CLOEXEC))),
+        ticks_of_wait_(static_cast<uint64_t>(2 * kDelayNs / std::max(ns_per_tick, 0.01))) {}
 
   void Wait() const {
     const itimerspec soon = {.it_interval = {}, .it_value = {0, kDelayNs}};
-    if (!fd_.valid() || ::timerfd_settime(fd_.get(), 0, &soon, nullptr) != 0) {
+    if (!fd_.valid() || trace::RawSyscall(SYS_timerfd_settime, fd_.get(), 0, &soon, nullptr) != 0) {
       const timespec shortest = {0, 1};
-      trace::RawSyscall(SYS_nanosleep, &shortest, nullptr);  // which no preloaded library replaces
+      trace::RawSyscall(SYS_nanosleep, &shortest, nullptr);
       return;
     }
     const uint64_t begin = __rdtsc();
@@ -299,10 +299,20 @@ class InterruptingTimer {
     }
   }
 
+  // Returns false if the last interrupt has not come yet, as without timers of high resolution: the
+  // next ones are those of sleeping.
+  bool HasInterrupted() {
+    itimerspec left = {};
+    if (fd_.valid()) trace::RawSyscall(SYS_timerfd_gettime, fd_.get(), &left);
+    const bool has_interrupted = left.it_value.tv_sec == 0 && left.it_value.tv_nsec == 0;
+    if (!has_interrupted) fd_.Reset();
+    return has_interrupted;
+  }
+
  private:
   static constexpr long kDelayNs = 20'000;
 
-  const UniqueFd fd_;
+  UniqueFd fd_;
   const uint64_t ticks_of_wait_;
 };
 
@@ -314,9 +324,9 @@ double TicksOfPageWalk(const UsedPages& pages, double ns_per_tick) {
   constexpr size_t kSweeps = 6;
   constexpr double kMinNs = 3, kMaxNs = 40;  // noise; longer than any from caches
   if (!pages.is_mapped()) return 0;
-  const InterruptingTimer timer(ns_per_tick);
+  InterruptingTimer timer(ns_per_tick);
   std::array<double, kSweeps> ticks_of_sweeps;
-  for (double& ticks_of_sweep : ticks_of_sweeps) {
+  for (size_t sweep = 0; sweep < kSweeps;) {
     pages.Use();
     timer.Wait();
     std::array<int64_t, UsedPages::kPages> ticks;
@@ -325,11 +335,12 @@ double TicksOfPageWalk(const UsedPages& pages, double ns_per_tick) {
       const auto of_second = static_cast<int64_t>(TicksOfLoad(pages.OtherLine(page)));
       ticks[page] = of_first - of_second;
     }
+    if (!timer.HasInterrupted()) continue;
     // An interrupt may be in any of them.
     std::sort(ticks.begin(), ticks.end());
     const auto first = ticks.begin() + ticks.size() / 4, last = ticks.end() - ticks.size() / 4;
-    ticks_of_sweep = static_cast<double>(std::accumulate(first, last, int64_t{0})) /
-                     static_cast<double>(last - first);
+    ticks_of_sweeps[sweep++] = static_cast<double>(std::accumulate(first, last, int64_t{0})) /
+                               static_cast<double>(last - first);
   }
   // Another program may have run in any of them.
   std::sort(ticks_of_sweeps.begin(), ticks_of_sweeps.end());
