@@ -195,6 +195,20 @@ bool IsSharedMemory(const Mapping& mapping) {
          !IsForbidden(mapping) && !mapping.path.starts_with("anon_inode:");
 }
 
+// The signal of a timer ends a wait for a ring of io_uring, and no other system call: the kernel
+// sends it when the thread is to return to user code, but such a wait does what the thread has left
+// to do, and so sends it to itself (io_cqring_wait). It then returns EINTR, or how much was
+// submitted, before anything is complete.
+constexpr char kRingReason[] =
+    "the program uses io_uring, and signals of timers would end its waits";
+
+bool IsOfRing(const Mapping& mapping) { return mapping.path.starts_with("anon_inode:[io_uring]"); }
+
+bool HasRing() {
+  const StatusOr<std::vector<Mapping>> mappings = ReadProcessMaps(0);
+  return mappings.ok() && std::any_of(mappings->begin(), mappings->end(), &IsOfRing);
+}
+
 const char* NameBreakpoints() {
   return BreakpointsAreHit() ? ", breakpoints" : ", no breakpoints, as none is ever hit";
 }
@@ -334,7 +348,7 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   }
   if (error_number != 0) return ErrnoStatus(error_number, "setting up software branch tracing");
   const bool may_have_timers = MayReplaceEvents(config);
-  samples_by_event_ = has_events_ && !(may_have_timers && PrefersTimers());
+  samples_by_event_ = has_events_ && !(may_have_timers && PrefersTimers() && !HasRing());
   may_replace_events_ = samples_by_event_ && may_have_timers;
   // What memory there may be is divided here.
   const bool observes_at_once =
@@ -738,6 +752,10 @@ void SwbtBackend::ReplaceEventsIfSwitchesAreExpensive(EventSink* sink) {
   last_switching_ns_ = switching_ns;
   const bool is_expensive = of_switches > kExpensiveSwitchShare * of_all;
   if (!is_steady || !is_expensive || of_switches < kMinSwitchShare * elapsed_ns) return;
+  if (HasRing()) {
+    may_replace_events_ = false;
+    return;
+  }
   StatusOr<std::map<pid_t, ThreadSampler>> timers = OpenTimers();
   if (!timers.ok()) {
     may_replace_events_ = false;
@@ -784,6 +802,16 @@ void SwbtBackend::ReplaceEventsByTimers(std::map<pid_t, ThreadSampler> timers, E
   observer_->Drain(sink);
   observer_->Close();
   observer_.reset();
+}
+
+// Events replace timers again, or tracing ends.
+void SwbtBackend::EndTimersForRing() {
+  samplers_.clear();
+  samples_by_event_ = threads_inherit_ = has_events_;
+  if (!has_events_ || !AttachThreads().ok()) return EndEarly(kRingReason);
+  ThreadStarts::Get().SetWorker(threads_inherit_ ? nullptr : drain_request_);
+  method_ =
+      "perf event " + trigger_.name + " with sigtrap" + NameBreakpoints() + ": " + kRingReason;
 }
 
 void SwbtBackend::EndEarly(const char* reason) {
@@ -839,6 +867,7 @@ void SwbtBackend::Drain(EventSink* sink) {
     if (draws_periods_ && since_draw > 0 && is_time_to_draw) DrawPeriods();
     if (mappings_are_old && CountSeccompFilters() > seccomp_filters_) EndForFilter();
     CheckUserfaultfd();
+    if (has_ring_ && !samples_by_event_ && !has_ended_early_) EndTimersForRing();
     ReplaceEventsIfSwitchesAreExpensive(sink);
     StartObserverInTime(sink);
   }
@@ -1038,6 +1067,7 @@ Status SwbtBackend::RefreshMappings(EventSink* sink) {
   trace::Tracer::Get().ReleaseUnused();
   HBBP_ASSIGN_OR_RETURN(const std::vector<Mapping> mappings, ReadProcessMaps(0));
   if (observer_ == nullptr) mapping_watch_.Compare(mappings, last_mappings_ns_, sink);
+  has_ring_ = std::any_of(mappings.begin(), mappings.end(), &IsOfRing);
   std::vector<trace::ForbiddenRange> forbidden;
   for (const Mapping& mapping : mappings) {
     if (IsSharedMemory(mapping)) trace::Tracer::Get().SetOthersStore();

@@ -104,6 +104,7 @@ class SwbtBackend : public Backend {
   bool PrefersTimers() const;
   void ReplaceEventsIfSwitchesAreExpensive(EventSink* sink);
   StatusOr<std::map<pid_t, ThreadSampler>> OpenTimers();
+  void EndTimersForRing();
   void ReplaceEventsByTimers(std::map<pid_t, ThreadSampler> timers, EventSink* sink);
   void StartObserver(size_t max_buffer_bytes);
   void StartObserverInTime(EventSink* sink);
@@ -167,6 +168,7 @@ class SwbtBackend : public Backend {
   SwitchCost switch_cost_;
   SharedStart* shared_start_ = nullptr;
   bool may_replace_events_ = false;
+  bool has_ring_ = false;  // of io_uring, as of the last list of mappings
   // These are for comparisons of the time of switches with CPU time.
   uint64_t last_comparison_ns_ = 0;
   uint64_t last_cpu_ns_ = 0;

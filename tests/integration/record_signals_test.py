@@ -165,6 +165,27 @@ class RecordSignalsTest(record_support.RecordTest):
         self.assertIn('ended early: the program set a seccomp',
                       self.filtered('swbt', 'errno', 'kernel', 'thread'))
 
+    def rings(self, how, rounds):
+        result = self.run_tool('record', '-o', self.file, '--', program('rings'), how, rounds)
+        if result.returncode == record_support.SKIPPED:
+            self.skipTest('no io_uring here')
+        self.assertEqual(result.returncode, 0, result)
+        source, = self.info()['sources']
+        return result.stdout, source['method']
+
+    def test_waits_for_a_ring_of_io_uring_are_not_interrupted(self):
+        # A process that switches so often is sampled by timers otherwise, whose signals end such waits.
+        for how in 'wait', 'submit':
+            output, method = self.rings(how, 150_000)
+            self.assertEqual(output, '0 interrupted\n')
+            self.assertNotIn('CPU-time timers', method)
+
+    def test_timers_give_way_to_a_ring_of_io_uring(self):
+        _, method = self.rings('late', 300_000)
+        if 'io_uring' not in method:
+            self.assertNotIn('CPU-time timers', method)
+            self.skipTest('no timers here: ' + method)
+
 
 if __name__ == '__main__':
     record_support.main(RecordSignalsTest)

@@ -42,6 +42,7 @@
 #include "support/catch.h"
 #include "support/cpu_work.h"
 #include "support/heap_use.h"
+#include "support/nop_ring.h"
 #include "support/own_process.h"
 #include "support/sanitizer.h"
 #include "support/seccomp_filter.h"
@@ -287,6 +288,27 @@ TEST_CASE("a signal of a timer in the kernel is not a sample, as with perf event
   CAPTURE(sink.Describe());
   CHECK(sink.CounterOf("in-kernel") > 0);
   CHECK(sink.statistics.bursts < sink.CounterOf("in-kernel"));
+}
+
+TEST_CASE("timers end where the program has a ring of io_uring") {
+  int interrupted = 0;
+  std::optional<NopRing> ring;
+  const Sink sink = Trace(
+      BranchConfig(TraceMode::kLookAhead),
+      [&] {
+        WorkFor(200);
+        ring.emplace();
+        WorkFor(1500);  // mappings are listed each second
+        if (!ring->is_mapped()) return;
+        for (int i = 0; i < 100'000; ++i) interrupted += ring->DoOne();
+      },
+      TracingMethod::kTimers);
+  if (!ring->is_mapped()) HBBP_SKIP("no io_uring here");
+  CAPTURE(sink.Describe());
+  CHECK(sink.statistics.bursts > 0);
+  CHECK(sink.statistics.method.find("tracing ended early: the program uses io_uring") !=
+        std::string::npos);
+  CHECK(interrupted == 0);
 }
 
 // Has two threads, each of which sends a byte when it has received one. They share a processor,
