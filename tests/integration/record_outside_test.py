@@ -102,13 +102,15 @@ class RecordOutsideTest(record_support.RecordTest):
         self.assertGreater(sum(reported(result.stdout).values()), 800)
         # It is wall-clock time, in which others may have run.
         self.assertLess(self.milliseconds(), 500)
-        self.assertGreater(self.milliseconds(), 50)
+        self.assertGreater(self.milliseconds(), 10)
 
     # A process that runs ------------------------------------------------------------------------
 
     def worker(self, milliseconds):
-        process = subprocess.Popen([program('ends'), 'return', str(milliseconds)],
-                                   stdout=subprocess.DEVNULL)
+        return self.start(program('ends'), 'return', str(milliseconds))
+
+    def start(self, *command):
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         time.sleep(0.1)
@@ -154,14 +156,22 @@ class RecordOutsideTest(record_support.RecordTest):
         return ('record', '--source', 'swbt', '-o', self.file, '--pid', process.pid, *options)
 
     def test_branches_of_a_process_that_runs(self):
-        process = self.worker(20_000)
+        # It makes no system calls: on a busy machine, programs are often stopped at the end of one.
+        process = self.start(program('two_loops'), '1000000000')
         result = self.run_tool(*self.trace(process, '--duration', '1.5'))
         self.assertEqual(result.returncode, 0, result)
         self.assertIsNone(process.poll())
-        self.assertIn('Work', ' '.join(self.functions()))
+        self.assertIn('ShortBlocks', ' '.join(self.functions()))
         source = self.info()['sources'][0]
         self.assertEqual(source['kind'], 'swbt')
         self.assertGreater(source['taken_branches'], 100)
+
+    def test_process_that_is_always_in_system_calls(self):
+        process = self.start('dd', 'if=/dev/zero', 'of=/dev/null', 'bs=64M')
+        result = self.run_tool(*self.trace(process, '--duration', '1'))
+        self.assertEqual(result.returncode, 0, result)
+        self.assertRegex(result.stderr, 'no samples: [0-9]+ times? when one was due, it was in a system call')
+        self.assertRegex(result.stderr, '[0-9]+ stops? found a thread in a system call, and 0 began a burst')
 
     def test_period_that_is_too_short_is_said_to_be_longer(self):
         process = self.worker(20_000)

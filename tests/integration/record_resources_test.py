@@ -149,6 +149,35 @@ class RecordResourcesTest(record_support.RecordTest):
                 self.assertGreater(found['samples'] + found['taken_branches'], 0, found)
                 child.unlink()
 
+    # Limits of the command ----------------------------------------------------------------------
+
+    def test_no_file_may_grow(self):
+        result = subprocess.run(['sh', '-c', 'ulimit -f 0; exec "$0" "$@"', TOOL, 'record', '-o', self.file, '--',
+                                 program('ends'), 'return', '50'],
+                                capture_output=True, text=True, timeout=record_support.TIMEOUT_S)
+        self.assertEqual((result.returncode, result.stdout), (2, ''), result)
+        self.assertIn('File too large', result.stderr)
+        self.assertEqual(list(self.directory.iterdir()), [])
+
+    def test_files_may_grow_too_little_for_a_profile(self):
+        result = subprocess.run(['sh', '-c', 'ulimit -f 8; exec "$0" "$@"', TOOL, 'record', '-c', '250000', '-o', self.file, '--',
+                                 program('ends'), 'return', '500'],
+                                capture_output=True, text=True, timeout=record_support.TIMEOUT_S)
+        self.assertEqual(result.returncode, 0, result)
+        self.assertIn('File too large', result.stderr)
+        self.assertRegex(result.stderr, 'exit status 0, and its last .* are missing')
+        self.assertNotIn('by a system call', result.stderr)
+
+    def test_signal_of_a_file_that_grows_too_large_is_the_programs(self):
+        for options in (), ('--outside', '--source', 'ebs'):
+            result = self.run_tool('record', *options, '-o', self.file, '--', 'sh', '-c', 'kill -XFSZ $$')
+            self.assertEqual(result.returncode, 128 + signal.SIGXFSZ, result)
+
+    def test_program_that_cannot_be_profiled_is_not_said_to_be_brief(self):
+        result = self.run_tool('record', '--source', 'ebs', '-e', 'task-clock', '-o', self.file, '--', 'sh', '-c',
+                               'ulimit -n 4; exec "$0" return 400', program('ends'))
+        self.assertRegex(result.stderr, 'no samples, but it used [0-9.]+ ms of user CPU time')
+
 
 if __name__ == '__main__':
     record_support.main(RecordResourcesTest)

@@ -275,6 +275,7 @@ int RunRecord(int argc, char** argv) {
 }
 
 int Record(RecordOptions record) {
+  OutliveFileSizeLimit();
   Status status = FindEventOf(&record);
   if (status.ok()) status = FindSlices(&record);
   if (status.ok()) status = FindBudgets(&record);

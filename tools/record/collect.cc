@@ -321,7 +321,7 @@ StatusOr<std::optional<ProcessProfile>> StoreProcess(pid_t pid, const ProcessPar
   const std::string path = pid == root ? output : PathOfChild(output, pid);
   HBBP_RETURN_IF_ERROR(Store(process, loaded.profile, is_running, path));
   return std::optional(ProcessProfile{pid, path, std::move(loaded.profile), loaded.saved_ns,
-                                      loaded.is_partial, is_running});
+                                      loaded.is_partial, is_running, !process.errors.empty()});
 }
 
 // Calls `use`, which returns a StatusOr, with the parts of a process, and again if one is gone: a
@@ -430,8 +430,8 @@ StatusOr<RunProfiles> StoreMergedProfile(const PartsDirectory& directory, pid_t 
         "process " + (loaded.ok() ? FindTitle(number, loaded->profile) : std::to_string(pid));
     Status status = loaded.ok() ? units.Add(title, loaded->profile) : loaded.status();
     if (status.ok()) {
-      run.processes.push_back(
-          {pid, output, std::move(loaded->profile), loaded->saved_ns, loaded->is_partial, false});
+      run.processes.push_back({pid, output, std::move(loaded->profile), loaded->saved_ns,
+                               loaded->is_partial, false, !process.errors.empty()});
       continue;
     }
     HBBP_RETURN_IF_ERROR(loaded.ok() ? Store(process, loaded->profile, false, child_path)

@@ -72,6 +72,7 @@ struct ProcessProfile {
   uint64_t saved_ns = 0;    // in CLOCK_MONOTONIC; 0: it was observed from outside, until its end
   bool is_partial = false;  // its process has not saved its last counts
   bool is_running = false;  // its profile is replaced when it ends
+  bool has_failed = false;  // to save something, as its errors say
 };
 
 struct RunProfiles {

@@ -23,6 +23,7 @@ namespace hbbp::tools {
 namespace {
 
 volatile pid_t program_pid = 0;
+bool restores_file_size_signal = false;
 
 void PassOn(int signal_number) {
   const int saved_errno = errno;
@@ -63,6 +64,7 @@ class Call {
     if (!pid_digits_.empty()) {
       std::to_chars(pid_digits_.data(), pid_digits_.data() + pid_digits_.size(), ::getpid());
     }
+    if (restores_file_size_signal) ::signal(SIGXFSZ, SIG_DFL);
     ::execvpe(arguments_[0], arguments_.data(), environment_.data());
   }
 
@@ -159,6 +161,14 @@ StatusOr<pid_t> StartObserved(Call* call, const LaunchHooks& hooks, const std::s
 }
 
 }  // namespace
+
+void OutliveFileSizeLimit() {
+  struct sigaction action = {};
+  ::sigaction(SIGXFSZ, nullptr, &action);
+  if (action.sa_handler != SIG_DFL) return;
+  SetHandler(SIGXFSZ, SIG_IGN);
+  restores_file_size_signal = true;
+}
 
 StatusOr<ProgramEnd> RunProgram(const std::vector<std::string>& words,
                                 const Environment& environment, const std::string& pid_variable,

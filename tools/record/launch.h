@@ -34,6 +34,10 @@ struct LaunchHooks {
   std::function<void(pid_t)> while_it_runs;     // called before waiting for its end
 };
 
+// From then on, to write more than RLIMIT_FSIZE allows is an error, and not the end of this
+// process. What RunProgram starts does not notice.
+void OutliveFileSizeLimit();
+
 // Starts `words[0]`, looked up in PATH, and waits for it. `environment` is added to the current
 // one; `pid_variable`, unless it is empty, gets the program's process id. SIGINT and SIGQUIT of the
 // terminal are the program's business; SIGTERM and SIGHUP are passed on to it. If the program

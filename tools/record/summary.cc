@@ -108,8 +108,9 @@ std::string DescribeEnd(const RecordOptions& record, const ProgramEnd& end,
     return std::string("killed by ") + SignalName(end.signal) +
            (loss.empty() ? "" : ", so " + loss);
   }
-  return "exit status " + std::to_string(end.exit_status) +
-         (loss.empty() ? "" : " by a system call of its own, unseen by the profiler, so " + loss);
+  const char* const reason =
+      root.has_failed ? ", and " : " by a system call of its own, unseen by the profiler, so ";
+  return "exit status " + std::to_string(end.exit_status) + (loss.empty() ? "" : reason + loss);
 }
 
 std::string DescribeOthers(const RecordOptions& record, size_t count) {
@@ -119,10 +120,18 @@ std::string DescribeOthers(const RecordOptions& record, size_t count) {
   return Plural(count, "child process", "child processes");
 }
 
-// Says why there may be none, by what the sources count.
+// Says why there may be none, by what the sources count. `used_ns` is the user CPU time of the
+// program and its children, 0 if that is not known.
 std::string DescribeNoSamples(const std::vector<SourceView>& sources, bool is_partial,
-                              bool has_others) {
+                              bool has_others, uint64_t used_ns) {
+  constexpr uint64_t kMinUsedNs = 100'000'000;
   if (is_partial) return "no samples: it ended before any was saved";
+  uint64_t in_kernel = 0;
+  for (const SourceView& source : sources) in_kernel += FindCounter(source, "in-kernel");
+  if (in_kernel != 0) {
+    return "no samples: " + Plural(in_kernel, "time", "times") +
+           " when one was due, it was in a system call";
+  }
   for (const SourceView& source : sources) {
     if (source.unit == HBBP_UNIT_NANOSECONDS) continue;
     const std::string event = EventNameOf(source);
@@ -130,17 +139,25 @@ std::string DescribeNoSamples(const std::vector<SourceView>& sources, bool is_pa
     return "no samples: it had fewer than " + FormatCount(source.period) + " " + event +
            " in a thread; ask for a shorter period (-c)";
   }
-  return has_others ? "no samples of it, but of others: it ran too briefly, or mostly waited"
-                    : "no samples: it ran too briefly, or mostly waited";
+  if (has_others) return "no samples of it, but of others: it ran too briefly, or mostly waited";
+  const bool is_too_brief =
+      std::any_of(sources.begin(), sources.end(),
+                  [used_ns](const SourceView& source) { return used_ns < 2 * source.period; });
+  if (is_too_brief || used_ns < kMinUsedNs) {
+    return "no samples: it ran too briefly, or mostly waited";
+  }
+  return "no samples, but it used " + FormatDuration(used_ns) +
+         " of user CPU time, with its children: in processes that were too brief, or could not be "
+         "profiled";
 }
 
 std::string DescribeModules(std::vector<hbbp_module> modules,
                             const std::vector<SourceView>& sources, bool is_partial,
-                            bool has_others) {
+                            bool has_others, uint64_t used_ns) {
   constexpr size_t kShown = 4;
   uint64_t total = 0;
   for (const hbbp_module& module : modules) total += module.samples;
-  if (total == 0) return DescribeNoSamples(sources, is_partial, has_others);
+  if (total == 0) return DescribeNoSamples(sources, is_partial, has_others, used_ns);
   std::sort(modules.begin(), modules.end(), [](const hbbp_module& a, const hbbp_module& b) {
     if (a.samples != b.samples) return a.samples > b.samples;
     return std::string_view(a.path) < std::string_view(b.path);
@@ -220,7 +237,7 @@ void ReportUnprofiledTime(const RecordOptions& record, const ProgramEnd& end,
   for (const ProcessProfile& process : stored) {
     const std::vector<SourceView> sources = SourcesAsRecorded(process.profile);
     const std::optional<uint64_t> time_ns = ProfiledTimeNs(sources);
-    if (!time_ns) return;
+    if (!time_ns || process.has_failed) return;
     profiled_ns += *time_ns;
     blocked_ms += SumOfCounters(sources, "signal-blocked-ms");
   }
@@ -326,8 +343,9 @@ void ReportStopsInKernel(const std::vector<ProcessProfile>& processes) {
       in_kernel += FindCounter(source, "in-kernel");
     }
   }
-  if (in_kernel < std::max(kMany, bursts)) return;
-  Note(kName, FormatCount(in_kernel) + " stops found a thread in a system call, and " +
+  const bool is_worth_a_note = bursts == 0 ? in_kernel != 0 : in_kernel >= std::max(kMany, bursts);
+  if (!is_worth_a_note) return;
+  Note(kName, Plural(in_kernel, "stop", "stops") + " found a thread in a system call, and " +
                   FormatCount(bursts) +
                   " began a burst: code between short system calls is seen too rarely from "
                   "outside. --source ebs samples it; a program that starts under hbbp record is "
@@ -339,7 +357,9 @@ std::string DescribeLoss(const RecordOptions& record, const ProcessProfile& chil
                          uint64_t duration_ns) {
   if (!child.is_partial || record.duration_s != 0 || ObservesRunning(record)) return "";
   return " of its first " + FormatDuration(duration_ns) +
-         (child.is_running ? "" : ", as it was killed or ended by a system call of its own");
+         (child.is_running || child.has_failed
+              ? ""
+              : ", as it was killed or ended by a system call of its own");
 }
 
 void ListChildren(const RecordOptions& record, const std::vector<ProcessProfile>& processes) {
@@ -389,7 +409,9 @@ void PrintRecordSummary(const RecordOptions& record, const ProgramEnd& end,
             FormatDuration(info.duration_ns) + ", " + Plural(threads.size(), "thread", "threads") +
             " with samples, " + DescribeOthers(record, run.processes.size() - 1));
   PrintLine(DescribeSources(sources));
-  PrintLine(DescribeModules(main.modules(), sources, root.is_partial, run.processes.size() > 1));
+  const uint64_t used_ns = ObservesRunning(record) || record.duration_s != 0 ? 0 : end.user_time_ns;
+  PrintLine(
+      DescribeModules(main.modules(), sources, root.is_partial, run.processes.size() > 1, used_ns));
   for (const char* const text :
        {" ended early: ", kNoMemory, kLongerPeriods, kOfDebugger, kShortestPeriod}) {
     ReportNotesWith(text, run.processes);
