@@ -72,7 +72,7 @@ class RecordTargetsTest(record_support.RecordTest):
         self.assertEqual(result.returncode, 5, result)
         self.assertIn(why, result.stderr)
         self.assertIn('observed from outside', result.stderr)
-        self.assertRegex(result.stdout, r'^\d+ \d+\n$')
+        self.assertRegex(result.stdout, r'^\d+ \d+ \d+\n$')
         self.assertGreater(self.milliseconds(), 0)
         self.file.unlink()
 
