@@ -44,7 +44,7 @@ inline constexpr uint16_t trace::AccessTiming::*kTimingTicks[] = {
     &trace::AccessTiming::hit, &trace::AccessTiming::min_miss, &trace::AccessTiming::max_miss,
     &trace::AccessTiming::page_walk};
 
-// Takes some 400 microseconds, or up to 1,200 where page faults and system calls are slow.
+// Takes up to 1,200 microseconds where page faults and system calls are slow.
 ProcessorTiming MeasureProcessor();
 
 // Returns the median of three measurements, quantity by quantity: what others do on the machine

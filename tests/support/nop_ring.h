@@ -7,8 +7,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
-#include <cerrno>
+#include <cstddef>
 #include <cstdint>
 
 #include "base/unique_fd.h"
@@ -36,20 +37,23 @@ class NopRing {
     return submissions_ != nullptr && completions_ != nullptr && entries_ != nullptr;
   }
 
-  // Has one operation done. Returns how often the wait for its end was interrupted.
-  int DoOne() {
-    const uint32_t entry = *At(submissions_, facts_.sq_off.tail) & (facts_.sq_entries - 1);
+  // Has one operation done. Returns how many waits ended before it was.
+  int DoOne(bool waits_where_it_submits) {
+    const uint32_t entry = Load(submissions_, facts_.sq_off.tail) & (facts_.sq_entries - 1);
     entries_[entry] = {};
     entries_[entry].opcode = IORING_OP_NOP;
     entries_[entry].flags = IOSQE_ASYNC;
     *At(submissions_, facts_.sq_off.array + entry * sizeof(uint32_t)) = entry;
     Advance(At(submissions_, facts_.sq_off.tail));
-    while (Enter(1, 0, 0) == -EINTR) {
+    long to_submit = 1;
+    if (!waits_where_it_submits) to_submit -= std::max(0L, Enter(to_submit, 0, 0));
+    for (int interrupted = 0;; ++interrupted) {
+      to_submit -= std::max(0L, Enter(to_submit, 1, IORING_ENTER_GETEVENTS));
+      if (Load(completions_, facts_.cq_off.tail) == Load(completions_, facts_.cq_off.head))
+        continue;
+      Advance(At(completions_, facts_.cq_off.head));
+      return interrupted;
     }
-    int interrupted = 0;
-    while (Enter(0, 1, IORING_ENTER_GETEVENTS) == -EINTR) ++interrupted;
-    Advance(At(completions_, facts_.cq_off.head));
-    return interrupted;
   }
 
  private:
@@ -63,21 +67,14 @@ class NopRing {
   static uint32_t* At(uint8_t* ring, size_t offset) {
     return reinterpret_cast<uint32_t*>(ring + offset);
   }
+  static uint32_t Load(uint8_t* ring, size_t offset) {
+    return std::atomic_ref(*At(ring, offset)).load(std::memory_order_acquire);
+  }
   static void Advance(uint32_t* position) {
     std::atomic_ref(*position).fetch_add(1, std::memory_order_release);
   }
-
-  // As liburing does it.
-  long Enter(uint32_t submitted, uint32_t awaited, uint32_t flags) const {
-    long result;
-    register uint64_t r10 asm("r10") = flags;
-    register uint64_t r8 asm("r8") = 0;
-    register uint64_t r9 asm("r9") = 0;
-    asm volatile("mov $426, %%eax\n\tsyscall"
-                 : "=a"(result)
-                 : "D"(file_.get()), "S"(submitted), "d"(awaited), "r"(r10), "r"(r8), "r"(r9)
-                 : "rcx", "r11", "memory");
-    return result;
+  long Enter(long submitted, long awaited, long flags) const {
+    return ::syscall(SYS_io_uring_enter, file_.get(), submitted, awaited, flags, nullptr, 0);
   }
 
   io_uring_params facts_ = {};

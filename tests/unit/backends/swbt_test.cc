@@ -300,7 +300,7 @@ TEST_CASE("timers end where the program has a ring of io_uring") {
         ring.emplace();
         WorkFor(1500);  // mappings are listed each second
         if (!ring->is_mapped()) return;
-        for (int i = 0; i < 100'000; ++i) interrupted += ring->DoOne();
+        for (int i = 0; i < 100'000; ++i) interrupted += ring->DoOne(false);
       },
       TracingMethod::kTimers);
   if (!ring->is_mapped()) HBBP_SKIP("no io_uring here");
