@@ -6,6 +6,7 @@
 // Addresses are integers of 64 bits with a sign, as those of SQLite are.
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <initializer_list>
 #include <map>
@@ -115,10 +116,15 @@ class TableWriter {
   void operator()(uint64_t number) const {
     sink_->Print("%lld", static_cast<long long>(number));  // NOLINT(runtime/int)
   }
-  // An error is infinite where one count is all that is known.
+  // An error is infinite where one count is all that is known. SQLite rounds a number that it reads
+  // twice, which is exact only of one written with all 17 digits: the fewest that stand for it can
+  // be next to the middle between two.
   void operator()(double number) const {
     if (std::isfinite(number)) {
-      sink_->WriteReal(number);
+      char text[32];
+      const auto end =
+          std::to_chars(text, text + sizeof(text), number, std::chars_format::general, 17).ptr;
+      sink_->Write({text, end});
     } else {
       sink_->Write("NULL");
     }
