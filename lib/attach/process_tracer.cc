@@ -123,7 +123,7 @@ TracedBurst ProcessTracer::Trace(const ThreadStop& thread, const BurstLimits& li
   burst.branches = {branches_.data(), count};
   burst.instructions = last_branch - first_branch;
   burst.decoded = look_ahead_->stats().decoded_instructions;
-  burst.cost.memory_use.page_faults = look_ahead_->stats().memory_use.page_faults;
+  burst.cost.memory_use = look_ahead_->stats().memory_use;
   burst.cost.begins_in_new_page = look_ahead_->stats().begins_in_new_page;
   burst.cost.has_all_instructions = has_all();
   const bool is_full = count == limits.branches || has_all() || IsLimit(burst.end);

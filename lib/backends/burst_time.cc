@@ -354,8 +354,11 @@ double BurstTime::WithMissesNs(double streams_ns, const trace::MemoryUse& use, d
                             kWaitedForStores * static_cast<double>(use.store_miss_ticks);
   const double streamed_ns = kStreamedLineNs * static_cast<double>(use.streamed_lines);
   const double misses_ns = share * (miss_ticks * processor_.ns_per_tick + streamed_ns);
-  const double first_uses = share * static_cast<double>(use.lines);
-  const double computing_ns = streams_ns + kFirstUseCycles * first_uses * processor_.ns_per_cycle;
+  // The streams have them as if they moved words.
+  const double empty_repeat_cycles = std::max(0.0, processor_.empty_repeat - processor_.repeat);
+  const double cycles = kFirstUseCycles * static_cast<double>(use.lines) +
+                        empty_repeat_cycles * static_cast<double>(use.empty_repeats);
+  const double computing_ns = streams_ns + share * cycles * processor_.ns_per_cycle;
   // libm would do it, which a preload library must not bring along.
   const __m128d sum = _mm_set_sd(computing_ns * computing_ns + misses_ns * misses_ns);
   const double of_faults = share * static_cast<double>(use.page_faults);

@@ -106,16 +106,17 @@ void MultiplyFloats(uint64_t rounds) {
 }
 
 // Between neighbours in a line it would take half as long again.
+template <int kWords>
 void MoveWords(uint64_t rounds) {
   alignas(64) const uint64_t from[8] = {};
   alignas(64) uint64_t to[8];
   asm volatile(HBBP_LOOP(8,
                          "mov %1, %%rsi\n\t"
                          "mov %2, %%rdi\n\t"
-                         "mov $2, %%ecx\n\t"
+                         "mov %3, %%ecx\n\t"
                          "rep movsq\n\t")
                : "+r"(rounds)
-               : "r"(from), "r"(to)
+               : "r"(from), "r"(to), "i"(kWords)
                : "cc", "memory", "rsi", "rdi", "rcx");
 }
 
@@ -412,6 +413,7 @@ ProcessorTiming MeasureWithDefaultFloats() {
     kForwardVector,
     kMultiply,
     kRepeat,
+    kEmptyRepeat,
     kLoops
   };
   std::array<TimedLoop, kLoops> loops = {{{[](uint64_t) {}, 0},
@@ -422,7 +424,8 @@ ProcessorTiming MeasureWithDefaultFloats() {
                                           {AddFloats, kRounds},
                                           {AddFloatsInMemory, kRounds},
                                           {MultiplyFloats, kRounds},
-                                          {MoveWords, kRoundsOfRepeats}}};
+                                          {MoveWords<2>, kRoundsOfRepeats},
+                                          {MoveWords<0>, kRoundsOfRepeats}}};
   TimeInTurns(&loops);
   const auto ns_of_round = [&loops](int i, int run) {
     const auto ns =
@@ -452,6 +455,7 @@ ProcessorTiming MeasureWithDefaultFloats() {
       std::clamp(cycles_of_step(kForwardVector, kMedian) - timing.add, 0.0, 12.0);
   timing.multiply = std::clamp(cycles_of_step(kMultiply), 3.0, 6.0);
   timing.repeat = std::clamp(cycles_of_step(kRepeat), 5.0, 100.0);
+  timing.empty_repeat = std::clamp(cycles_of_step(kEmptyRepeat), 5.0, 100.0);
   timing.may_read_ticks = MayReadTicks();
   if (!timing.may_read_ticks) return timing;
   timing.ns_per_tick = NsPerTick();

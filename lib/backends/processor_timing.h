@@ -30,7 +30,8 @@ struct ProcessorTiming {
   double forward_vector = 6;
   double add = 3;  // of floating point
   double multiply = 4;
-  double repeat = 30;  // what a repeated string instruction takes for few words
+  double repeat = 30;        // what a repeated string instruction takes for few words
+  double empty_repeat = 30;  // and for none
 };
 
 // All that is measured, but whether ticks may be read.
@@ -39,7 +40,8 @@ inline constexpr double ProcessorTiming::*kTimingQuantities[] = {
     &ProcessorTiming::page_fault_ns,  &ProcessorTiming::instructions_per_cycle,
     &ProcessorTiming::load,           &ProcessorTiming::forward,
     &ProcessorTiming::forward_vector, &ProcessorTiming::add,
-    &ProcessorTiming::multiply,       &ProcessorTiming::repeat};
+    &ProcessorTiming::multiply,       &ProcessorTiming::repeat,
+    &ProcessorTiming::empty_repeat};
 inline constexpr uint16_t trace::AccessTiming::*kTimingTicks[] = {
     &trace::AccessTiming::hit, &trace::AccessTiming::min_miss, &trace::AccessTiming::max_miss,
     &trace::AccessTiming::page_walk};

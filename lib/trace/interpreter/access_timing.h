@@ -1,4 +1,5 @@
-// AccessTiming says which loads are cache misses, and MemoryUse what a burst had of them.
+// AccessTiming says which loads are cache misses, and MemoryUse what a burst had of them, and of
+// other things that follow from values alone.
 //
 // Contract: plain data.
 #ifndef HBBP_LIB_TRACE_INTERPRETER_ACCESS_TIMING_H_
@@ -28,6 +29,7 @@ struct MemoryUse {
   uint64_t lines = 0;             // that were used, whether they missed or not
   uint64_t streamed_lines = 0;    // of these, hits in pages of which other lines miss
   uint64_t page_faults = 0;       // of first accesses to pages
+  uint64_t empty_repeats = 0;     // repeated string instructions of no words
 
   void Add(const MemoryUse& more) {
     miss_ticks += more.miss_ticks;
@@ -35,6 +37,7 @@ struct MemoryUse {
     lines += more.lines;
     streamed_lines += more.streamed_lines;
     page_faults += more.page_faults;
+    empty_repeats += more.empty_repeats;
   }
 };
 

@@ -64,6 +64,7 @@ uint64_t Truncate(uint64_t value, unsigned size) {
   const bool repeats = op->b != kNoRepeat;
   const auto operation = static_cast<StringOperation>(op->extra);
   uint64_t count = repeats ? gpr[kRcx] : 1;
+  if (count == 0) ++m->memory.use.empty_repeats;
   while (count > 0) {
     if (m->rep_budget == 0) return {kBudgetUsedUp, flags};
     --m->rep_budget;

@@ -329,6 +329,22 @@ TEST_CASE("a traced burst is what the process then executes") {
   }
 }
 
+TEST_CASE("a traced burst says how many string instructions repeated nothing") {
+  const Child child([] {
+    for (;;) {
+      uint64_t count = 0;
+      asm volatile("rep movsb" : "+c"(count) : : "rsi", "rdi", "memory");
+    }
+  });
+  auto tracer = ProcessTracer::Create(child.pid());
+  REQUIRE(tracer.ok());
+  const bool is_traced =
+      UseFullBurst(child, tracer->get(), [&](ThreadStop*, const TracedBurst& burst) {
+        CHECK(burst.cost.memory_use.empty_repeats >= burst.branches.size() - 1);
+      });
+  if (!is_traced) HBBP_SKIP("ptrace is refused");
+}
+
 TEST_CASE("verification finds a branch that was not taken so, and other registers") {
   const Child child(&Spin);
   auto tracer = ProcessTracer::Create(child.pid());

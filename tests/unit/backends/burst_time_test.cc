@@ -376,6 +376,14 @@ TEST_CASE("repeated string instructions keep others from entering") {
         Approx(61).epsilon(0.05));
 }
 
+TEST_CASE("repeated string instructions of no words take what they were measured to") {
+  const BurstTime time(nullptr, {.ns_per_cycle = 0.25, .repeat = 10, .empty_repeat = 50});
+  CHECK(time.WithMissesNs(300, {.empty_repeats = 10}) == Approx(400));
+  CHECK(time.WithMissesNs(300, {.empty_repeats = 10}, 0.5) == Approx(350));
+  const BurstTime faster(nullptr, {.ns_per_cycle = 0.25, .repeat = 50, .empty_repeat = 10});
+  CHECK(faster.WithMissesNs(300, {.empty_repeats = 10}) == Approx(300));
+}
+
 TEST_CASE("what a value through memory costs is that of the processor") {
   Model model;
   model.processor().forward = 0;
@@ -692,6 +700,7 @@ TEST_CASE("of misses and computing the longer hides most of the shorter") {
   // A line that is used for the first time costs two cycles.
   CHECK(time.WithMissesNs(300, {.lines = 20}) == Approx(310));
   CHECK(time.WithMissesNs(300, {.streamed_lines = 160}) == Approx(500));
+  CHECK(time.WithMissesNs(300, {.empty_repeats = 10}) == Approx(300));
   trace::CodeCache::Destroy(empty);
 }
 
@@ -752,6 +761,7 @@ TEST_CASE("the processor is measured plausibly") {
   CHECK(timing.add >= 2);
   CHECK(timing.multiply >= 3);
   CHECK(timing.repeat >= 5);
+  CHECK(timing.empty_repeat >= 5);
   if (!timing.may_read_ticks) {
     CHECK(timing.accesses == trace::AccessTiming());
     return;

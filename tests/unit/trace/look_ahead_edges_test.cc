@@ -515,6 +515,13 @@ TEST_CASE("String instructions repeat, overlap, go backward and are bounded") {
   CHECK(run.instructions == 4);
   CHECK(snippet.result().gpr[kRdi] == Address(snippet.data() + 3 + 500 + 80));
   CHECK(snippet.result().gpr[kRcx] == 0);
+  CHECK(snippet.fixture().look_ahead()->stats().memory_use.empty_repeats == 0);
+
+  // rep movsb; mov rcx, rdx; rep stosq; ret, of nothing
+  Snippet empty({0xf3, 0xa4, 0x48, 0x89, 0xd1, 0xf3, 0x48, 0xab, 0xc3});
+  empty.state().gpr[kRcx] = empty.state().gpr[kRdx] = 0;
+  CHECK(empty.Run().instructions == 4);
+  CHECK(empty.fixture().look_ahead()->stats().memory_use.empty_repeats == 2);
 
   // loop: lodsb; cmp al, ... : check what was copied, by a loop over the overlay:
   // rep movsb; mov rsi, rdx; lodsq; ret
