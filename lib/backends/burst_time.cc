@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <initializer_list>
 #include <memory>
 #include <memory_resource>
 #include <string_view>
@@ -39,6 +40,15 @@ constexpr double kFirstUseCycles = 2;
 constexpr double kStreamedLineNs = 2.5;
 // A processor goes on while a store waits for its line, until its buffer of stores is full.
 constexpr double kWaitedForStores = 0.5;
+// The first cache takes one more for an address with an index, or five for any.
+constexpr double kLoadWithIndexCycles = 5;
+// A load of a part of what a store has waiting takes so long, and one of more than that waits until
+// the store is in the cache.
+constexpr double kNarrowForwardCycles = 6;
+constexpr double kFailedForwardCycles = 14;
+constexpr double kStoreWaitsCycles = 50;
+// So many stores wait for the cache while others go on.
+constexpr double kStoresAhead = 40;
 // The speed where a burst begins is that of so many instructions, or streams with up to so many
 // instructions.
 constexpr uint64_t kMaxInstructions = 1024;
@@ -46,6 +56,7 @@ constexpr size_t kMaxStreams = 64;
 constexpr uint64_t kMaxOfStreams = 4096;
 constexpr unsigned kMaxOfStream = 4096;
 constexpr double kDefaultCyclesPerInstruction = 0.5;
+constexpr uint8_t kDefaultLatency = 1;
 
 // An operation of floating point reads and writes these, but does not wait for them.
 constexpr uint64_t kNotWaitedFor = trace::kMxcsrBit | trace::kX87Bit;
@@ -83,14 +94,54 @@ bool IsIndirect(const ZydisDecodedInstruction& decoded) {
   return jumps && (decoded.attributes & ZYDIS_ATTRIB_HAS_MODRM) != 0;
 }
 
+// Returns whether it has one of these prefixes.
+bool HasPrefix(const ZydisDecodedInstruction& decoded, std::initializer_list<uint8_t> values) {
+  const auto prefixes = std::span(decoded.raw.prefixes).first(decoded.raw.prefix_count);
+  return std::ranges::any_of(prefixes, [values](const auto& prefix) {
+    return std::ranges::find(values, prefix.value) != values.end();
+  });
+}
+
 bool IsRepeated(const ZydisDecodedInstruction& decoded) {
   const uint8_t opcode = decoded.opcode;
   const bool is_string = decoded.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT &&
                          ((opcode >= 0xa4 && opcode <= 0xa7) || (opcode >= 0xaa && opcode <= 0xaf));
-  const auto prefixes = std::span(decoded.raw.prefixes).first(decoded.raw.prefix_count);
-  return is_string && std::ranges::any_of(prefixes, [](const auto& prefix) {
-           return prefix.value == 0xf2 || prefix.value == 0xf3;
-         });
+  return is_string && HasPrefix(decoded, {0xf2, 0xf3});
+}
+
+// Returns whether others see the load and the store of the instruction as one.
+bool IsLocked(const ZydisDecodedInstruction& decoded) {
+  const bool is_exchange = decoded.mnemonic == ZYDIS_MNEMONIC_XCHG &&
+                           (decoded.attributes & ZYDIS_ATTRIB_HAS_MODRM) != 0 &&
+                           decoded.raw.modrm.mod != 3;
+  return is_exchange || HasPrefix(decoded, {0xf0});
+}
+
+// Returns how many bytes the instruction loads, or 0 if that is not known.
+uint8_t LoadedBytes(const ZydisDecodedInstruction& decoded, bool uses_vectors) {
+  switch (decoded.mnemonic) {
+    case ZYDIS_MNEMONIC_MOVZX:
+    case ZYDIS_MNEMONIC_MOVSX:
+      return decoded.opcode % 2 == 0 ? 1 : 2;
+    case ZYDIS_MNEMONIC_MOVSXD:
+      return 4;
+    case ZYDIS_MNEMONIC_MOVAPS:
+    case ZYDIS_MNEMONIC_MOVAPD:
+    case ZYDIS_MNEMONIC_MOVUPS:
+    case ZYDIS_MNEMONIC_MOVUPD:
+    case ZYDIS_MNEMONIC_MOVDQA:
+    case ZYDIS_MNEMONIC_MOVDQU:
+      return 16;
+    case ZYDIS_MNEMONIC_VMOVAPS:
+    case ZYDIS_MNEMONIC_VMOVAPD:
+    case ZYDIS_MNEMONIC_VMOVUPS:
+    case ZYDIS_MNEMONIC_VMOVUPD:
+    case ZYDIS_MNEMONIC_VMOVDQA:
+    case ZYDIS_MNEMONIC_VMOVDQU:
+      return static_cast<uint8_t>(decoded.avx.vector_length / 8);
+    default:
+      return uses_vectors ? 0 : static_cast<uint8_t>(decoded.operand_width / 8);
+  }
 }
 
 bool IsScalarMove(ZydisMnemonic mnemonic) {
@@ -112,8 +163,8 @@ class BurstTime::Processor {
     // The window is full until the instruction that was so many before it has finished.
     const double entry_cycles = instruction.is_fused ? 0 : entry_cycles_;
     entry_ = std::max(entry_ + entry_cycles, window_[instructions_ % kWindow]);
-    // Microcode keeps others from entering.
-    if (instruction.repeats) entry_ += timing_.repeat;
+    if (instruction.waits) entry_ = std::max(entry_, finished_);
+    entry_ += instruction.blocking;
     if (instruction.calls) {
       entry_ = std::max(entry_, call_free_);
       call_free_ = entry_ + kCallCycles;
@@ -122,17 +173,24 @@ class BurstTime::Processor {
     Stored& stored = FindStored(instruction);
     if (instruction.loads) {
       const bool is_forwarded = stored.key == key_;
-      begin = std::max(begin, is_forwarded
-                                  ? std::max(entry_, stored.ready) + ForwardCycles(instruction)
-                                  : std::max(entry_, ReadyAt(instruction.address)) + timing_.load);
+      begin = std::max(
+          begin, is_forwarded
+                     ? std::max(entry_, stored.ready) + ForwardCycles(instruction, stored)
+                     : std::max(entry_, ReadyAt(instruction.address)) + LoadCycles(instruction));
     }
     if (instruction.x87.is_any) begin = std::max(begin, x87_.ReadyAt(instruction.x87));
+    if (instruction.is_locked) begin = std::max(begin, locked_done_);
     if (instruction.divides) {
       begin = std::max(begin, divider_free_);
       divider_free_ = begin + kDividerShare * instruction.latency;
     }
     done_ = begin + instruction.latency;
-    if (instruction.stores) stored = {key_, done_};
+    if (instruction.is_locked) locked_done_ = done_;
+    if (instruction.stores) {
+      stored = {key_, done_, instruction.stored_bytes};
+      stores_free_ = std::max(stores_free_, entry_) + timing_.store;
+      entry_ = std::max(entry_, stores_free_ - kStoresAhead * timing_.store);
+    }
     if (instruction.x87.is_any) x87_.Apply(instruction.x87, done_);
     for (uint64_t outputs = instruction.outputs; outputs != 0; outputs &= outputs - 1) {
       const auto number = static_cast<unsigned>(__builtin_ctzll(outputs));
@@ -161,6 +219,7 @@ class BurstTime::Processor {
   struct Stored {
     uint64_t key = 0;
     double ready = 0;
+    uint8_t bytes = 0;
   };
 
   double ReadyAt(uint64_t registers) const {
@@ -171,8 +230,17 @@ class BurstTime::Processor {
     return latest;
   }
 
-  double ForwardCycles(const Instruction& instruction) const {
-    return instruction.uses_vectors ? timing_.forward_vector : timing_.forward;
+  double LoadCycles(const Instruction& instruction) const {
+    return instruction.index == trace::kNoGpr ? timing_.load
+                                              : std::max(timing_.load, kLoadWithIndexCycles);
+  }
+
+  double ForwardCycles(const Instruction& instruction, const Stored& stored) const {
+    const double cycles = instruction.uses_vectors ? timing_.forward_vector : timing_.forward;
+    const unsigned loaded = instruction.loaded_bytes;
+    const bool is_known = loaded != 0 && stored.bytes != 0 && loaded != stored.bytes;
+    if (!is_known || entry_ - stored.ready > kStoreWaitsCycles) return cycles;
+    return std::max(cycles, loaded > stored.bytes ? kFailedForwardCycles : kNarrowForwardCycles);
   }
 
   // Two accesses with the same key are to the same location. Others may be, too.
@@ -191,6 +259,8 @@ class BurstTime::Processor {
   double finished_ = 0;  // when all were
   double divider_free_ = 0;
   double call_free_ = 0;  // when the next call or return may enter
+  double locked_done_ = 0;
+  double stores_free_ = 0;  // when the next store may go to the cache
   double ready_[kRegisters] = {};
   uint32_t version_[kGprs + 1] = {};  // of no register, too
   uint64_t key_ = 0;
@@ -203,8 +273,15 @@ const BurstTime::Mnemonic& BurstTime::Find(ZydisMnemonic mnemonic) {
   if (mnemonics_.empty()) mnemonics_.resize(ZYDIS_MNEMONIC_MAX_VALUE + 1);
   Mnemonic& found = mnemonics_[mnemonic];
   if (!found.is_known) {
-    found = {true, FindLatency(mnemonic, processor_), UsesDivider(mnemonic), MakesZero(mnemonic),
-             IsMove(mnemonic)};
+    found = {.is_known = true,
+             .latency = FindLatency(mnemonic, processor_),
+             .blocking = FindBlockingCycles(mnemonic, processor_),
+             .waits = WaitsForOthers(mnemonic),
+             .divides = UsesDivider(mnemonic),
+             .makes_zero = MakesZero(mnemonic),
+             .is_move = IsMove(mnemonic),
+             .is_extension = IsExtension(mnemonic),
+             .is_transfer = IsTransfer(mnemonic)};
   }
   return found;
 }
@@ -238,17 +315,31 @@ BurstTime::Instruction BurstTime::Describe(const trace::Block& block, unsigned n
   const Mnemonic& properties = Find(mnemonic);
   instruction.latency = properties.latency;
   instruction.divides = properties.divides;
-  instruction.repeats = IsRepeated(decoded);
+  instruction.waits = properties.waits;
+  instruction.blocking = properties.blocking;
+  if (IsRepeated(decoded)) instruction.blocking = static_cast<uint16_t>(processor_.repeat + 0.5);
+  instruction.is_locked = IsLocked(decoded);
+  if (instruction.is_locked) {
+    instruction.loads = true;
+    instruction.latency = static_cast<uint8_t>(processor_.locked + 0.5);
+  }
   instruction.x87 = EffectOnX87(decoded);
   instruction.uses_vectors = ((info.reads | info.writes) & trace::kVectorStateBits) != 0;
+  instruction.loaded_bytes = pops ? 8 : LoadedBytes(decoded, instruction.uses_vectors);
+  instruction.stored_bytes = info.store_bytes;
   instruction.may_fuse = FusesWithBranch(mnemonic);
   instruction.is_conditional =
       info.effect == trace::Effect::kBranch && (info.reads & trace::kFlagBits) != 0;
   instruction.is_indirect = IsIndirect(decoded);
   if (properties.makes_zero && HasSameRegisters(decoded))
     instruction.inputs = instruction.latency = 0;
+  if (properties.is_transfer && has_operand) instruction.latency = 0;
+  const bool is_of_vectors = instruction.uses_vectors && !instruction.x87.is_any;
+  if (is_of_vectors && instruction.latency == kDefaultLatency) {
+    instruction.latency = static_cast<uint8_t>(processor_.vector + 0.5);
+  }
   if (properties.is_move) {
-    instruction.latency = 0;
+    instruction.latency = properties.is_extension && !has_operand ? kDefaultLatency : 0;
     const bool merges = IsScalarMove(mnemonic) && !has_operand;
     // The interpreter takes the upper part of the destination for an input.
     if (!merges && !instruction.stores) {

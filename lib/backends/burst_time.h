@@ -82,12 +82,16 @@ class BurstTime {
     uint64_t location = 0;  // identifies its memory operand together with the values of registers
     uint8_t base = 0;       // of the memory operand
     uint8_t index = 0;
-    uint8_t latency = 0;  // cycles
-    uint8_t length = 0;   // bytes
+    uint8_t latency = 0;       // cycles
+    uint8_t length = 0;        // bytes
+    uint8_t loaded_bytes = 0;  // 0: not known
+    uint8_t stored_bytes = 0;
     bool loads = false;
     bool stores = false;
     bool divides = false;
-    bool repeats = false;       // it is a string instruction with a prefix
+    uint16_t blocking = 0;      // cycles for which nothing else enters
+    bool is_locked = false;     // it updates memory at once
+    bool waits = false;         // for all in front of it
     bool uses_vectors = false;  // or registers of x87
     bool moves_stack = false;   // it changes the stack pointer in no time
     bool calls = false;         // or returns
@@ -109,7 +113,8 @@ class BurstTime {
   struct Mnemonic {
     bool is_known = false;
     uint8_t latency;
-    bool divides, makes_zero, is_move;
+    uint16_t blocking;
+    bool waits, divides, makes_zero, is_move, is_extension, is_transfer;
   };
   class Processor;
 

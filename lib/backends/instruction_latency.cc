@@ -1,3 +1,6 @@
+// FindLatency looks up kLatencies, and FindBlockingCycles kBlocking: what has others wait, and what
+// microcode executes. Both are of mnemonics, for operands in registers. Numbers without a name are
+// what most processors of the last ten years take.
 #include "backends/instruction_latency.h"
 
 #include <algorithm>
@@ -8,6 +11,11 @@ namespace hbbp {
 namespace {
 
 // These latencies are measured, and no number of cycles.
+constexpr uint8_t kOfLongMultiplication = 249;
+constexpr uint8_t kOfVectorMultiplication = 250;
+constexpr uint8_t kOfBitScan = 251;
+constexpr uint8_t kOfX87 = 252;
+constexpr uint8_t kOfTransfer = 253;
 constexpr uint8_t kOfAddition = 254;
 constexpr uint8_t kOfMultiplication = 255;
 
@@ -25,30 +33,27 @@ constexpr NamedLatency kLatencies[] = {
     {"mulx", 3},
     {"div", 14},
     {"idiv", 14},
-    {"bsf", 3},
-    {"bsr", 3},
-    {"popcnt", 3},
-    {"lzcnt", 3},
-    {"tzcnt", 3},
+    {"bsf", kOfBitScan},
+    {"bsr", kOfBitScan},
+    {"popcnt", kOfBitScan},
+    {"lzcnt", kOfBitScan},
+    {"tzcnt", kOfBitScan},
     {"crc32", 3},
     {"pdep", 3},
     {"pext", 3},
-    // With memory, these lock it.
-    {"xchg", 18},
-    {"cmpxchg*", 18},
-    {"xadd", 18},
-    // Serializing.
-    {"mfence", 30},
-    {"lfence", 30},
-    {"rdtsc*", 30},
-    {"cpuid", 100},
-    {"xgetbv", 30},
+    {"shld", 2},
+    {"shrd", 2},
+    // Those that do not lock memory.
+    {"cmpxchg*", 8},
+    {"xadd", 2},
     // Between vector and general registers.
-    {"movd", 3},
-    {"movq", 3},
-    {"movmsk*", 3},
-    {"pmovmskb", 3},
-    {"kmov*", 3},
+    {"movd", kOfTransfer},
+    {"movq", kOfTransfer},
+    {"movmsk*", kOfTransfer},
+    {"pmovmskb", kOfTransfer},
+    {"pextr*", kOfTransfer},
+    {"pinsr*", kOfTransfer},
+    {"kmov*", kOfTransfer},
     // Floating point.
     {"div*", 13},
     {"sqrt*", 18},
@@ -62,14 +67,22 @@ constexpr NamedLatency kLatencies[] = {
     {"max*", 4},
     {"min*", 4},
     {"round*", 8},
+    {"rcp*", 4},
+    {"rsqrt*", 4},
     {"cvt*", 5},
     {"haddp*", 6},
     {"dpp*", 12},
     // Vectors of integers.
-    {"pmulld", 10},
-    {"pmul*", 5},
-    {"pmadd*", 5},
+    {"pmulld", kOfLongMultiplication},
+    {"pmul*", kOfVectorMultiplication},
+    {"pmadd*", kOfVectorMultiplication},
     {"psadbw", 3},
+    {"mpsadbw", 5},
+    {"phminposuw", 4},
+    {"pcmpistr*", 6},
+    {"pcmpestr*", 10},
+    {"pcompress*", 5},
+    {"pexpand*", 5},
     {"aes*", 4},
     {"pclmul*", 5},
     {"sha*", 4},
@@ -77,18 +90,58 @@ constexpr NamedLatency kLatencies[] = {
     {"gather*", 20},
     {"pgather*", 20},
     // x87.
-    {"fadd*", 4},
-    {"fsub*", 4},
-    {"fmul*", 4},
+    {"fadd*", kOfX87},
+    {"fsub*", kOfX87},
+    {"fmul*", kOfX87},
+    {"fiadd", kOfX87},
+    {"fisub*", kOfX87},
+    {"fimul", kOfX87},
+    {"frndint", 4},
     {"fdiv*", 15},
     {"fsqrt", 20},
-    {"fsin*", 80},
-    {"fcos", 80},
-    {"fptan", 80},
-    {"fpatan", 80},
-    {"f2xm1", 60},
-    {"fyl2x*", 80},
-    {"fprem*", 30},
+};
+
+// Of processors of the last ten years some take half as long and some twice; under a hypervisor,
+// cpuid takes more than ten times as long.
+struct Blocking {
+  std::string_view name;
+  uint16_t cycles;
+};
+constexpr Blocking kBlocking[] = {
+    // What orders others.
+    {"lfence", 10},
+    {"mfence", 40},
+    {"serialize", 100},
+    {"cpuid", 150},
+    // The processor's own state, and other devices.
+    {"rdtsc", 30},
+    {"rdtscp", 45},
+    {"rdpmc", 30},
+    {"xgetbv", 20},
+    {"rdrand", 150},
+    {"rdseed", 300},
+    {"clflush", 100},
+    {"popf*", 18},
+    {"fxsave*", 60},
+    {"fxrstor*", 60},
+    {"xsave*", 80},
+    {"xrstor*", 80},
+    {"fninit", 80},
+    {"fnclex", 15},
+    // Microcode.
+    {"enter", 12},
+    {"pcmpestr*", 3},
+    {"pcmpistr*", 2},
+    {"f2xm1", 50},
+    {"fbld", 50},
+    {"fbstp", 150},
+    {"fcos", 50},
+    {"fpatan", 100},
+    {"fprem*", 15},
+    {"fptan", 90},
+    {"fsincos", 80},
+    {"fsin", 50},
+    {"fyl2x*", 50},
 };
 
 // Returns the name without the v of AVX, or nothing for an unknown mnemonic.
@@ -125,9 +178,42 @@ uint8_t FindLatency(ZydisMnemonic mnemonic, const ProcessorTiming& processor) {
       return rounded(processor.add);
     case kOfMultiplication:
       return rounded(processor.multiply);
+    case kOfX87:
+      return rounded(processor.add_x87);
+    case kOfBitScan:
+      return rounded(processor.bit_scan);
+    case kOfVectorMultiplication:
+      return rounded(processor.multiply_vector);
+    case kOfLongMultiplication:
+      return rounded(processor.multiply_vector * (processor.multiply_vector < 4 ? 1 : 2));
+    case kOfTransfer:
+      return rounded(processor.transfer);
     default:
       return latency->cycles;
   }
+}
+
+uint16_t FindBlockingCycles(ZydisMnemonic mnemonic, const ProcessorTiming& processor) {
+  if (mnemonic == ZYDIS_MNEMONIC_PAUSE) return static_cast<uint16_t>(processor.pause + 0.5);
+  const std::string_view name = NameWithoutV(mnemonic);
+  const auto fits = [name](const Blocking& blocking) { return Fits(blocking.name, name); };
+  const auto blocking = std::find_if(std::begin(kBlocking), std::end(kBlocking), fits);
+  return blocking == std::end(kBlocking) ? 0 : blocking->cycles;
+}
+
+bool WaitsForOthers(ZydisMnemonic mnemonic) {
+  constexpr ZydisMnemonic kAll[] = {ZYDIS_MNEMONIC_LFENCE, ZYDIS_MNEMONIC_MFENCE,
+                                    ZYDIS_MNEMONIC_CPUID, ZYDIS_MNEMONIC_RDTSCP,
+                                    ZYDIS_MNEMONIC_SERIALIZE};
+  return std::find(std::begin(kAll), std::end(kAll), mnemonic) != std::end(kAll);
+}
+
+bool IsTransfer(ZydisMnemonic mnemonic) {
+  const std::string_view name = NameWithoutV(mnemonic);
+  const auto fits = [name](const NamedLatency& latency) {
+    return latency.cycles == kOfTransfer && Fits(latency.name, name);
+  };
+  return std::any_of(std::begin(kLatencies), std::end(kLatencies), fits);
 }
 
 bool UsesDivider(ZydisMnemonic mnemonic) {
@@ -150,6 +236,11 @@ bool IsMove(ZydisMnemonic mnemonic) {
       "movdqu8", "movdqu16", "movdqu32", "movdqu64", "push",   "pop"};
   const std::string_view name = NameWithoutV(mnemonic);
   return std::find(std::begin(kMoves), std::end(kMoves), name) != std::end(kMoves);
+}
+
+bool IsExtension(ZydisMnemonic mnemonic) {
+  return mnemonic == ZYDIS_MNEMONIC_MOVZX || mnemonic == ZYDIS_MNEMONIC_MOVSX ||
+         mnemonic == ZYDIS_MNEMONIC_MOVSXD;
 }
 
 }  // namespace hbbp

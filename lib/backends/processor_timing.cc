@@ -29,6 +29,8 @@ constexpr int kRuns = 5;
 constexpr uint64_t kRounds = 300;
 constexpr uint64_t kRoundsOfCycles = 700;
 constexpr uint64_t kRoundsOfRepeats = 12;
+constexpr uint64_t kRoundsOfPauses = 3;
+constexpr uint64_t kFewRounds = 60;  // of what is needed less exactly
 constexpr uint64_t kStepsOfRound = 8;
 constexpr uint64_t kCyclesOfMultiplication = 3;
 // A loop's own instructions are hidden by what it measures, unless that is how many it executes.
@@ -118,6 +120,57 @@ void MoveWords(uint64_t rounds) {
                : "+r"(rounds)
                : "r"(from), "r"(to), "i"(kWords)
                : "cc", "memory", "rsi", "rdi", "rcx");
+}
+
+void AddVectors(uint64_t rounds) {
+  const __m128i zero = _mm_setzero_si128();
+  __m128i sum = zero;
+  asm volatile(HBBP_LOOP(8, "paddd %2, %1\n\t") : "+r"(rounds), "+x"(sum) : "x"(zero) : "cc");
+}
+
+void MultiplyVectors(uint64_t rounds) {
+  __m128i product = _mm_setzero_si128();
+  asm volatile(HBBP_LOOP(8, "pmullw %1, %1\n\t") : "+r"(rounds), "+x"(product) : : "cc");
+}
+
+void ScanBits(uint64_t rounds) {
+  uint64_t bits = 1;
+  asm volatile(HBBP_LOOP(8, "bsf %1, %1\n\t") : "+r"(rounds), "+r"(bits) : : "cc");
+}
+
+// What the registers of x87 have may be anything, and those of MMX, too.
+void AddX87(uint64_t rounds) {
+  alignas(16) unsigned char before[512];
+  asm volatile(
+      "fxsave %1\n\t"
+      "fninit\n\t"
+      "fldz\n\t" HBBP_LOOP(8, "fadd %%st(0), %%st\n\t") "\n\t"
+      "fxrstor %1"
+      : "+r"(rounds), "+m"(before)
+      :
+      : "cc");
+}
+
+void Transfer(uint64_t rounds) {
+  __m128i value = _mm_setzero_si128();
+  asm volatile(HBBP_LOOP(8,
+                         "movq %1, %%rax\n\t"
+                         "movq %%rax, %1\n\t")
+               : "+r"(rounds), "+x"(value)
+               :
+               : "cc", "rax");
+}
+
+void AddLocked(uint64_t rounds) {
+  uint64_t word = 0;
+  asm volatile(HBBP_LOOP(8, "lock addq $1, %1\n\t") : "+r"(rounds), "+m"(word) : : "cc");
+}
+
+void Pause(uint64_t rounds) { asm volatile(HBBP_LOOP(8, "pause\n\t") : "+r"(rounds) : : "cc"); }
+
+void StoreWords(uint64_t rounds) {
+  uint64_t word = 0;
+  asm volatile(HBBP_LOOP(32, "mov %%rax, %1\n\t") : "+r"(rounds), "=m"(word) : : "cc");
 }
 
 uint64_t NsOfRun(void (*loop)(uint64_t), uint64_t rounds) {
@@ -396,8 +449,15 @@ struct TimedLoop {
 
 template <size_t kLoops>
 void TimeInTurns(std::array<TimedLoop, kLoops>* loops) {
+  // The clock may take as long as a loop: it is read once between two of them.
   for (int run = 0; run < kRuns; ++run) {
-    for (TimedLoop& timed : *loops) timed.ns[run] = NsOfRun(timed.loop, timed.rounds);
+    uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
+    for (TimedLoop& timed : *loops) {
+      timed.loop(timed.rounds);
+      const uint64_t end_ns = ClockNs(CLOCK_MONOTONIC);
+      timed.ns[run] = end_ns - begin_ns;
+      begin_ns = end_ns;
+    }
   }
   for (TimedLoop& timed : *loops) std::sort(timed.ns.begin(), timed.ns.end());
 }
@@ -414,6 +474,14 @@ ProcessorTiming MeasureWithDefaultFloats() {
     kMultiply,
     kRepeat,
     kEmptyRepeat,
+    kVector,
+    kX87,
+    kTransfer,
+    kLocked,
+    kPause,
+    kBitScan,
+    kMultiplyVector,
+    kStore,
     kLoops
   };
   std::array<TimedLoop, kLoops> loops = {{{[](uint64_t) {}, 0},
@@ -425,7 +493,15 @@ ProcessorTiming MeasureWithDefaultFloats() {
                                           {AddFloatsInMemory, kRounds},
                                           {MultiplyFloats, kRounds},
                                           {MoveWords<2>, kRoundsOfRepeats},
-                                          {MoveWords<0>, kRoundsOfRepeats}}};
+                                          {MoveWords<0>, kRoundsOfRepeats},
+                                          {AddVectors, kFewRounds},
+                                          {AddX87, kFewRounds},
+                                          {Transfer, kFewRounds},
+                                          {AddLocked, kRoundsOfRepeats},
+                                          {Pause, kRoundsOfPauses},
+                                          {ScanBits, kFewRounds},
+                                          {MultiplyVectors, kFewRounds},
+                                          {StoreWords, kFewRounds}}};
   TimeInTurns(&loops);
   const auto ns_of_round = [&loops](int i, int run) {
     const auto ns =
@@ -456,6 +532,14 @@ ProcessorTiming MeasureWithDefaultFloats() {
   timing.multiply = std::clamp(cycles_of_step(kMultiply), 3.0, 6.0);
   timing.repeat = std::clamp(cycles_of_step(kRepeat), 5.0, 100.0);
   timing.empty_repeat = std::clamp(cycles_of_step(kEmptyRepeat), 5.0, 100.0);
+  timing.vector = std::clamp(cycles_of_step(kVector), 1.0, 4.0);
+  timing.add_x87 = std::clamp(cycles_of_step(kX87), 3.0, 10.0);
+  timing.transfer = std::clamp(cycles_of_step(kTransfer) / 2, 1.0, 8.0);
+  timing.locked = std::clamp(cycles_of_step(kLocked), 5.0, 100.0);
+  timing.pause = std::clamp(cycles_of_step(kPause), 2.0, 300.0);
+  timing.bit_scan = std::clamp(cycles_of_step(kBitScan), 1.0, 8.0);
+  timing.multiply_vector = std::clamp(cycles_of_step(kMultiplyVector), 2.0, 12.0);
+  timing.store = std::clamp(cycles_of_round(kStore, 0) / 32, 0.3, 1.5);
   timing.may_read_ticks = MayReadTicks();
   if (!timing.may_read_ticks) return timing;
   timing.ns_per_tick = NsPerTick();

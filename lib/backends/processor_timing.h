@@ -1,6 +1,7 @@
 // MeasureProcessor measures how fast the processor is at what differs most between processors: its
-// frequency, how many instructions it executes in a cycle, what a value costs that goes through
-// memory, additions and multiplications of floating point, and repeated string instructions.
+// frequency, how many instructions and stores it executes in a cycle, what a value costs that goes
+// through memory or between general and vector registers, operations of floating point and of
+// vectors, repeated string instructions, locked ones and pauses.
 // BurstTime computes with these.
 #ifndef HBBP_LIB_BACKENDS_PROCESSOR_TIMING_H_
 #define HBBP_LIB_BACKENDS_PROCESSOR_TIMING_H_
@@ -32,6 +33,14 @@ struct ProcessorTiming {
   double multiply = 4;
   double repeat = 30;        // what a repeated string instruction takes for few words
   double empty_repeat = 30;  // and for none
+  double vector = 1;         // an operation on a vector of integers
+  double add_x87 = 4;
+  double transfer = 3;  // between a general and a vector register
+  double locked = 18;   // a locked instruction, behind another one
+  double pause = 50;
+  double bit_scan = 3;
+  double multiply_vector = 5;  // of integers
+  double store = 0.7;          // between stores, if there are many
 };
 
 // All that is measured, but whether ticks may be read.
@@ -41,7 +50,11 @@ inline constexpr double ProcessorTiming::*kTimingQuantities[] = {
     &ProcessorTiming::load,           &ProcessorTiming::forward,
     &ProcessorTiming::forward_vector, &ProcessorTiming::add,
     &ProcessorTiming::multiply,       &ProcessorTiming::repeat,
-    &ProcessorTiming::empty_repeat};
+    &ProcessorTiming::empty_repeat,   &ProcessorTiming::vector,
+    &ProcessorTiming::add_x87,        &ProcessorTiming::transfer,
+    &ProcessorTiming::locked,         &ProcessorTiming::pause,
+    &ProcessorTiming::bit_scan,       &ProcessorTiming::multiply_vector,
+    &ProcessorTiming::store};
 inline constexpr uint16_t trace::AccessTiming::*kTimingTicks[] = {
     &trace::AccessTiming::hit, &trace::AccessTiming::min_miss, &trace::AccessTiming::max_miss,
     &trace::AccessTiming::page_walk};

@@ -26,8 +26,8 @@ static_assert(sizeof(AccessTiming) == sizeof(uint64_t));
 struct MemoryUse {
   uint64_t miss_ticks = 0;        // of all loads that missed, beyond hits
   uint64_t store_miss_ticks = 0;  // the same of lines whose first access is a store
-  uint64_t lines = 0;             // that were used, whether they missed or not
-  uint64_t streamed_lines = 0;    // of these, hits in pages of which other lines miss
+  uint64_t lines = 0;             // that were used behind none of their neighbours, missed or not
+  uint64_t streamed_lines = 0;    // hits in pages of which other lines miss
   uint64_t page_faults = 0;       // of first accesses to pages
   uint64_t empty_repeats = 0;     // repeated string instructions of no words
 

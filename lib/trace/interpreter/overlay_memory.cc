@@ -166,8 +166,10 @@ bool OverlayMemory::TimeLoad(uint64_t address, uint64_t* ticks) {
 void OverlayMemory::TimeAccess(PageEntry* entry, uint64_t address, uint64_t* miss_ticks) {
   const bool is_first_of_page = entry->special == ~uint64_t{0} && entry->dirty == 0;
   const uint64_t page_walk = is_first_of_page ? timing.page_walk : 0;
-  entry->special &= ~(uint64_t{1} << LineOf(address));
-  ++use.lines;
+  const uint64_t line = uint64_t{1} << LineOf(address);
+  const uint64_t used = ~entry->special | entry->dirty;
+  if ((used & (line << 1 | line >> 1)) == 0) ++use.lines;
+  entry->special &= ~line;
   uint64_t ticks = 0;
   if (!TimeLoad(address, &ticks)) return;
   const uint64_t min_miss = uint64_t{timing.hit} + timing.min_miss;

@@ -43,6 +43,22 @@ void hbbp_test_x87_independent(uint64_t rounds);
 void hbbp_test_slow_then_fast(uint64_t rounds, uint64_t slow_rounds);
 void hbbp_test_many_blocks(uint64_t rounds);
 void hbbp_test_repeats(uint64_t rounds, uint64_t* words);
+void hbbp_test_locked(uint64_t rounds, uint64_t* words);
+void hbbp_test_exchange(uint64_t rounds, uint64_t* words);
+void hbbp_test_exchange_registers(uint64_t rounds);
+void hbbp_test_pause(uint64_t rounds);
+void hbbp_test_fence(uint64_t rounds);
+void hbbp_test_load_part(uint64_t rounds, uint64_t* words);
+void hbbp_test_load_more(uint64_t rounds, uint64_t* words);
+void hbbp_test_load_vector(uint64_t rounds, uint64_t* words);
+void hbbp_test_load_more_later(uint64_t rounds, uint64_t* words);
+void hbbp_test_stores(uint64_t rounds, uint64_t* words);
+void hbbp_test_vectors(uint64_t rounds);
+void hbbp_test_transfers(uint64_t rounds);
+void hbbp_test_transfers_from_memory(uint64_t rounds, uint64_t* words);
+void hbbp_test_index(uint64_t rounds, uint64_t* words);
+void hbbp_test_extensions(uint64_t rounds);
+void hbbp_test_neighbours(uint64_t rounds, const uint8_t* memory);
 }
 
 asm(R"(
@@ -55,6 +71,11 @@ asm(R"(
   .globl hbbp_test_scattered_updates, hbbp_test_scattered_stores, hbbp_test_loop_in_ebp
   .globl hbbp_test_calls, hbbp_test_slow_then_fast, hbbp_test_many_blocks
   .globl hbbp_test_compare, hbbp_test_x87_chain, hbbp_test_x87_independent
+  .globl hbbp_test_locked, hbbp_test_exchange, hbbp_test_exchange_registers, hbbp_test_pause
+  .globl hbbp_test_fence, hbbp_test_load_part, hbbp_test_load_more, hbbp_test_load_vector
+  .globl hbbp_test_load_more_later, hbbp_test_stores, hbbp_test_vectors, hbbp_test_transfers
+  .globl hbbp_test_transfers_from_memory, hbbp_test_index, hbbp_test_extensions
+  .globl hbbp_test_neighbours
 hbbp_test_short_loop:
   dec %rdi
   jne hbbp_test_short_loop
@@ -120,6 +141,117 @@ hbbp_test_repeats:
   rep movsq
   dec %r9
   jne 1b
+  ret
+hbbp_test_locked:
+  lock addq $1, (%rsi)
+  lock xaddq %rax, 64(%rsi)
+  dec %rdi
+  jne hbbp_test_locked
+  ret
+hbbp_test_exchange:
+  xchg %rax, (%rsi)
+  dec %rdi
+  jne hbbp_test_exchange
+  ret
+hbbp_test_exchange_registers:
+  .rept 16
+  xchg %rax, %rdx
+  .endr
+  dec %rdi
+  jne hbbp_test_exchange_registers
+  ret
+hbbp_test_pause:
+  pause
+  dec %rdi
+  jne hbbp_test_pause
+  ret
+hbbp_test_fence:
+  .rept 10
+  imul %rcx, %rcx
+  .endr
+  lfence
+  dec %rdi
+  jne hbbp_test_fence
+  ret
+hbbp_test_load_part:
+  mov %rax, (%rsi)
+  movzbl (%rsi), %eax
+  dec %rdi
+  jne hbbp_test_load_part
+  ret
+hbbp_test_load_more:
+  mov %al, (%rsi)
+  mov (%rsi), %rax
+  dec %rdi
+  jne hbbp_test_load_more
+  ret
+hbbp_test_load_vector:
+  mov %rax, (%rsi)
+  movdqu (%rsi), %xmm0
+  movq %xmm0, %rax
+  dec %rdi
+  jne hbbp_test_load_vector
+  ret
+hbbp_test_load_more_later:
+  mov %al, (%rsi)
+  .rept 100
+  lea 1(%rax), %rax
+  .endr
+  and $0, %rax
+  mov (%rsi,%rax), %rax
+  dec %rdi
+  jne hbbp_test_load_more_later
+  ret
+hbbp_test_stores:
+  .rept 32
+  mov %rdi, (%rsi)
+  .endr
+  dec %rdi
+  jne hbbp_test_stores
+  ret
+hbbp_test_vectors:
+  .rept 16
+  paddd %xmm1, %xmm0
+  .endr
+  dec %rdi
+  jne hbbp_test_vectors
+  ret
+hbbp_test_transfers:
+  .rept 8
+  movq %rax, %xmm0
+  movq %xmm0, %rax
+  .endr
+  dec %rdi
+  jne hbbp_test_transfers
+  ret
+hbbp_test_transfers_from_memory:
+  .rept 8
+  movq (%rsi), %xmm0
+  paddd %xmm0, %xmm1
+  .endr
+  dec %rdi
+  jne hbbp_test_transfers_from_memory
+  ret
+hbbp_test_index:
+  .rept 16
+  mov (%rsi,%rax,8), %rax
+  .endr
+  dec %rdi
+  jne hbbp_test_index
+  ret
+hbbp_test_extensions:
+  .rept 8
+  movzbl %al, %eax
+  movsbl %al, %eax
+  .endr
+  dec %rdi
+  jne hbbp_test_extensions
+  ret
+hbbp_test_neighbours:
+  movzbl (%rsi), %eax
+  add $64, %rsi
+  dec %rdi
+  jne hbbp_test_neighbours
   ret
 hbbp_test_divisions:
   .rept 4
@@ -382,6 +514,91 @@ TEST_CASE("repeated string instructions of no words take what they were measured
   CHECK(time.WithMissesNs(300, {.empty_repeats = 10}, 0.5) == Approx(350));
   const BurstTime faster(nullptr, {.ns_per_cycle = 0.25, .repeat = 50, .empty_repeat = 10});
   CHECK(faster.WithMissesNs(300, {.empty_repeats = 10}) == Approx(300));
+}
+
+TEST_CASE("locked instructions follow each other, wherever they are") {
+  constexpr double kCycles = 40;
+  Model model;
+  model.processor().locked = kCycles;
+  uint64_t words[16] = {};
+  CHECK(model.Cycles(LengthUnit::kStreams, 100, hbbp_test_locked, words) ==
+        Approx(2 * kCycles).epsilon(0.05));
+  CHECK(model.Cycles(LengthUnit::kStreams, 100, hbbp_test_exchange, words) ==
+        Approx(kCycles).epsilon(0.2));
+  CHECK(model.Cycles(LengthUnit::kStreams, 100, hbbp_test_exchange_registers) < 20);
+}
+
+TEST_CASE("what waits keeps others from entering") {
+  Model model;
+  model.processor().pause = 60;
+  CHECK(model.Cycles(LengthUnit::kStreams, 100, hbbp_test_pause) == Approx(61).epsilon(0.03));
+  // The multiplications in front of it end first.
+  CHECK(model.Cycles(LengthUnit::kStreams, 100, hbbp_test_fence) ==
+        Approx(10 * 3 + FindBlockingCycles(ZYDIS_MNEMONIC_LFENCE, {})).epsilon(0.05));
+}
+
+TEST_CASE("a load of a part of what was stored takes longer, and one of more than that") {
+  Model model;
+  model.processor().forward = 0;
+  uint64_t words[2] = {};
+  CHECK(model.Cycles(LengthUnit::kStreams, 100, hbbp_test_load_part, words) ==
+        Approx(6).epsilon(0.1));
+  CHECK(model.Cycles(LengthUnit::kStreams, 100, hbbp_test_load_more, words) ==
+        Approx(14).epsilon(0.1));
+  CHECK(model.Cycles(LengthUnit::kStreams, 100, hbbp_test_load_vector, words) ==
+        Approx(14 + model.processor().transfer).epsilon(0.1));
+  // By then the store is in the cache.
+  CHECK(model.Cycles(LengthUnit::kStreams, 100, hbbp_test_load_more_later, words) < 100 + 10);
+}
+
+TEST_CASE("stores enter the cache one after the other") {
+  Model model;
+  uint64_t word = 0;
+  for (const double cycles : {0.5, 1.0}) {
+    model.processor().store = cycles;
+    CHECK(model.Cycles(LengthUnit::kStreams, 30, hbbp_test_stores, &word) ==
+          Approx(32 * cycles).epsilon(0.15));
+  }
+}
+
+TEST_CASE("operations on vectors, and between these and others, take what was measured") {
+  Model model;
+  model.processor().vector = 2;
+  model.processor().transfer = 5;
+  CHECK(model.Cycles(LengthUnit::kStreams, 50, hbbp_test_vectors) == Approx(16 * 2).epsilon(0.05));
+  CHECK(model.Cycles(LengthUnit::kStreams, 50, hbbp_test_transfers) ==
+        Approx(16 * 5).epsilon(0.05));
+  uint64_t words[2] = {};
+  CHECK(model.Cycles(LengthUnit::kStreams, 50, hbbp_test_transfers_from_memory, words) ==
+        Approx(8 * 2).epsilon(0.1));
+}
+
+TEST_CASE("a load with an index takes at least five cycles") {
+  Model model;
+  uint64_t words[1] = {};
+  for (const double load : {4.0, 5.0, 6.0}) {
+    model.processor().load = load;
+    CHECK(model.Cycles(LengthUnit::kStreams, 50, hbbp_test_index, words) ==
+          Approx(16 * std::max(load, 5.0)).epsilon(0.05));
+  }
+}
+
+TEST_CASE("an extension between registers takes a cycle") {
+  Model model;
+  CHECK(model.Cycles(LengthUnit::kStreams, 50, hbbp_test_extensions) == Approx(16).epsilon(0.05));
+}
+
+TEST_CASE("lines are counted that are next to none that was used") {
+  constexpr size_t kLines = 256;
+  Model model;
+  model.SetAccessTiming(MeasureProcessor().accesses);
+  const std::vector<uint8_t> memory((kLines + 1) * kStride, 1);
+  const uint64_t scattered = model.Use(kLines, hbbp_test_scattered, memory.data()).lines;
+  if (scattered == 0) HBBP_SKIP("the time stamp counter cannot be read");
+  CHECK(scattered >= kLines - 1);
+  const uint64_t of_row = model.Use(kLines, hbbp_test_neighbours, memory.data()).lines;
+  CHECK(of_row > 0);
+  CHECK(of_row <= kLines / 64 + 1);
 }
 
 TEST_CASE("what a value through memory costs is that of the processor") {
@@ -715,6 +932,12 @@ TEST_CASE("latencies are those of the operation, whatever its width") {
   CHECK(FindLatency(ZYDIS_MNEMONIC_VFMADD231PD, {}) == 4);
   CHECK(FindLatency(ZYDIS_MNEMONIC_VDIVPD, {}) == 13);
   CHECK(FindLatency(ZYDIS_MNEMONIC_VPADDD, {}) == 1);
+  CHECK(FindLatency(ZYDIS_MNEMONIC_PMULLD, {}) == 10);
+  CHECK(FindLatency(ZYDIS_MNEMONIC_PMULLD, {.multiply_vector = 3}) == 3);
+  CHECK(FindLatency(ZYDIS_MNEMONIC_TZCNT, {.bit_scan = 1}) == 1);
+  CHECK(FindBlockingCycles(ZYDIS_MNEMONIC_PAUSE, {.pause = 140}) == 140);
+  CHECK(FindBlockingCycles(ZYDIS_MNEMONIC_FSIN, {}) == 50);
+  CHECK(FindBlockingCycles(ZYDIS_MNEMONIC_ADD, {}) == 0);
   const ProcessorTiming fast = {.add = 2, .multiply = 3};
   CHECK(FindLatency(ZYDIS_MNEMONIC_ADDSD, fast) == 2);
   CHECK(FindLatency(ZYDIS_MNEMONIC_VMULPS, fast) == 3);
@@ -762,6 +985,10 @@ TEST_CASE("the processor is measured plausibly") {
   CHECK(timing.multiply >= 3);
   CHECK(timing.repeat >= 5);
   CHECK(timing.empty_repeat >= 5);
+  CHECK(timing.locked > timing.forward);
+  CHECK(timing.transfer >= 1);
+  CHECK(timing.add_x87 >= 3);
+  CHECK(timing.store < 2);
   if (!timing.may_read_ticks) {
     CHECK(timing.accesses == trace::AccessTiming());
     return;
