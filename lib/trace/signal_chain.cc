@@ -62,6 +62,14 @@ const struct sigaction& Current(int index) {
   return actions.entries[actions.current.load(std::memory_order_acquire) % kEntries];
 }
 
+// Returns what of a set is the kernel's.
+uint64_t BitsOf(const sigset_t& set) {
+  uint64_t bits;
+  static_assert(sizeof(bits) == kKernelSetBytes);
+  __builtin_memcpy(&bits, &set, kKernelSetBytes);
+  return bits;
+}
+
 HBBP_SIGNAL_EDGE void HandleSignal(int signal, siginfo_t* info, void* raw_context);
 
 constexpr uint64_t kHasRestorer = 0x04000000;  // SA_RESTORER
@@ -257,9 +265,7 @@ uint64_t BytesOfVectorState(const void* state) {
 // called by a handler of the program.
 HBBP_SIGNAL_EDGE void CallProgramHandler(int signal, const struct sigaction& action,
                                          siginfo_t* info, ucontext_t* context, uint64_t frame) {
-  uint64_t blocked, of_action;
-  __builtin_memcpy(&blocked, &context->uc_sigmask, kKernelSetBytes);
-  __builtin_memcpy(&of_action, &action.sa_mask, kKernelSetBytes);
+  uint64_t blocked = BitsOf(context->uc_sigmask), of_action = BitsOf(action.sa_mask);
   // Where masks are interposed, nothing else blocks it either.
   const bool blocks_traps = signal == SIGTRAP || trap_is_blocked.load() == nullptr;
   if (!blocks_traps) of_action &= ~SignalBit(SIGTRAP);
@@ -314,7 +320,8 @@ void HandleSignal(int signal, siginfo_t* info, void* raw_context) {
   if (filter(signal, info, context)) return;
   const TrapBlockedQuery is_blocked = trap_is_blocked.load(std::memory_order_relaxed);
   const bool was_sent = info->si_code <= 0;
-  if (signal == SIGTRAP && was_sent && is_blocked != nullptr && is_blocked()) {
+  if (signal == SIGTRAP && was_sent && is_blocked != nullptr &&
+      is_blocked(BitsOf(context->uc_sigmask))) {
     Defer(*info, context);
     return;
   }

@@ -47,9 +47,10 @@ int ReclaimSignals();
 // that none can come any more.
 void ReleaseSignals(bool with_signals_of_events);
 
-// Returns whether the program believes to have blocked SIGTRAP in the calling thread. A SIGTRAP
-// from elsewhere is then really blocked and sent again, so that it waits for the program.
-using TrapBlockedQuery = bool (*)();
+// Returns whether the program believes to have blocked SIGTRAP in the calling thread, where the
+// kernel has `blocked` for it. A SIGTRAP from elsewhere is then really blocked and sent again, so
+// that it waits for the program.
+using TrapBlockedQuery = bool (*)(uint64_t blocked);
 void SetTrapBlockedQuery(TrapBlockedQuery query);
 
 // Sends a SIGTRAP that was taken, and is the program's, to the process or thread that it was for.

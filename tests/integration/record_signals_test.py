@@ -99,6 +99,9 @@ class RecordSignalsTest(record_support.RecordTest):
     def test_samples_at_exec_do_not_end_the_next_image(self):
         self.same_in('lookahead', program('signals'), 'again', 60, period_ns=50_000)
 
+    def test_masks_are_restored_behind_handlers(self):
+        self.same(program('signals'), 'handlers', 20_000_000)
+
     def test_descriptor_of_a_blocked_trap(self):
         self.same(program('signals'), 'descriptor', 10_000_000, min_bursts=0)
         self.assertIn('signalfd', self.info()['sources'][0]['note'])

@@ -15,6 +15,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <new>
 
@@ -83,6 +84,63 @@ void SetTrapIsBlocked(bool is_blocked) {
   newest_blocks_traps.store(is_blocked, std::memory_order_relaxed);
 }
 
+constexpr uint64_t BitOf(int signal) { return uint64_t{1} << (signal - 1); }
+
+// Neither the kernel nor the C library blocks these for a program, and SIGTRAP is not blocked here.
+constexpr uint64_t kNotInMasks =
+    BitOf(SIGKILL) | BitOf(SIGSTOP) | BitOf(32) | BitOf(33) | BitOf(SIGTRAP);
+
+uint64_t BitsOf(const sigset_t& set) {
+  uint64_t bits;
+  std::memcpy(&bits, &set, sizeof(bits));
+  return bits & ~kNotInMasks;
+}
+
+// What this thread had blocked in the kernel behind its last changes of its mask, the newest first,
+// and whether it had blocked SIGTRAP. Behind a handler the kernel restores what was blocked in
+// front of it, and siglongjmp does so too, but they know nothing of SIGTRAP.
+struct KnownMask {
+  uint64_t blocked;
+  bool blocks_traps;
+};
+constexpr unsigned kKnownMasks = 8;
+[[gnu::tls_model("initial-exec")]] constinit thread_local KnownMask known_masks[kKnownMasks] = {};
+[[gnu::tls_model("initial-exec")]] constinit thread_local unsigned known_mask_count = 0;
+
+void AddKnownMask(KnownMask mask) {
+  unsigned last = 0;
+  while (last < known_mask_count && (known_masks[last].blocked != mask.blocked ||
+                                     known_masks[last].blocks_traps != mask.blocks_traps)) {
+    ++last;
+  }
+  if (last == known_mask_count) {
+    if (known_mask_count < kKnownMasks) ++known_mask_count;
+    last = known_mask_count - 1;
+  }
+  for (; last > 0; --last) known_masks[last] = known_masks[last - 1];
+  known_masks[0] = mask;
+}
+
+// The same where the thread has so many signals blocked in the kernel. A mask that has more than
+// these was left.
+bool TrapIsBlockedWith(uint64_t blocked) {
+  if (traps != Blocked::kYes) return TrapIsBlocked();
+  for (unsigned i = 0; i < known_mask_count; ++i) {
+    if ((known_masks[i].blocked & ~blocked) != 0) continue;
+    if (!known_masks[i].blocks_traps) SetTrapIsBlocked(false);
+    return known_masks[i].blocks_traps;
+  }
+  SetTrapIsBlocked(false);
+  return false;
+}
+
+bool TrapIsBlockedNow() {
+  if (traps != Blocked::kYes) return TrapIsBlocked();
+  uint64_t blocked = 0;
+  ::syscall(SYS_rt_sigprocmask, SIG_BLOCK, nullptr, &blocked, sizeof(blocked));
+  return TrapIsBlockedWith(blocked);
+}
+
 // The child of vfork that has set its mask, on the thread of its parent: it has the variables of
 // that, but a mask of its own, and no samples.
 [[gnu::tls_model("initial-exec")]] constinit thread_local pid_t child_with_mask = 0;
@@ -119,7 +177,7 @@ void RemoveOwnSignals(sigset_t* set) {
   if (hbbp::trace::IsChained(kBreakpointSignal)) sigdelset(set, kBreakpointSignal);
 }
 
-constexpr uint64_t kTrapMask = uint64_t{1} << (SIGTRAP - 1);
+constexpr uint64_t kTrapMask = BitOf(SIGTRAP);
 
 // Returns what was blocked before.
 uint64_t SetTrapInKernel(int how) {
@@ -162,7 +220,7 @@ void DropSamplesOfLastImage() {
 int SetMask(int (*next_function)(int, const sigset_t*, sigset_t*), int how, const sigset_t* set,
             sigset_t* previous) {
   DropSamplesOfLastImage();
-  const bool was_blocked = TrapIsBlocked();
+  const bool was_blocked = TrapIsBlockedNow();
   if (set != nullptr && !hbbp::preload::IsOwnProcess() && !HasMaskOfChild()) {
     if (was_blocked) SetTrapInKernel(SIG_BLOCK);
     child_with_mask = ::getpid();
@@ -183,10 +241,19 @@ int SetMask(int (*next_function)(int, const sigset_t*, sigset_t*), int how, cons
   // A signal that waits comes in the call.
   const bool unblocks = was_blocked && !is_blocked;
   if (unblocks) SetTrapIsBlocked(false);
-  const int result = next_function(how, adjusted, previous);
+  const uint64_t changed = adjusted == nullptr ? 0 : BitsOf(*adjusted);
+  sigset_t own;
+  sigset_t* const before = previous == nullptr ? &own : previous;
+  const int result = next_function(how, adjusted, before);
   if (result != 0 && unblocks) SetTrapIsBlocked(true);
   if (result != 0) return result;
   if (set != nullptr && !unblocks) SetTrapIsBlocked(is_blocked);
+  if (set != nullptr) {
+    const uint64_t blocked = how == SIG_SETMASK ? changed
+                             : how == SIG_BLOCK ? BitsOf(*before) | changed
+                                                : BitsOf(*before) & ~changed;
+    AddKnownMask({blocked, is_blocked});
+  }
   if (previous != nullptr && was_blocked) sigaddset(previous, SIGTRAP);
   return 0;
 }
@@ -209,7 +276,7 @@ int SetOldMask(int how, int mask) {
 
 __attribute__((constructor)) void AnswerTracer() {
   DropSamplesOfLastImage();
-  hbbp::trace::SetTrapBlockedQuery(&TrapIsBlocked);
+  hbbp::trace::SetTrapBlockedQuery(&TrapIsBlockedWith);
 }
 
 }  // namespace
@@ -230,13 +297,13 @@ void hbbp::preload::ReleaseSignals() {
 void hbbp::preload::PrepareSignalsForExec() {
   if (HasFilter()) return;
   hbbp::trace::IgnoreForExec(IsOwnProcess());
-  if (!TrapIsBlocked() || HasMaskOfChild()) return;
+  if (!TrapIsBlockedNow() || HasMaskOfChild()) return;
   SetTrapInKernel(SIG_BLOCK);
   if (IsOwnProcess()) DropWaitingSamples();
 }
 
 bool hbbp::preload::PrepareSignalsForSpawn() {
-  if (HasFilter() || !TrapIsBlocked() || !IsOwnProcess()) return false;
+  if (HasFilter() || !TrapIsBlockedNow() || !IsOwnProcess()) return false;
   return (SetTrapInKernel(SIG_BLOCK) & kTrapMask) == 0;
 }
 
@@ -254,7 +321,7 @@ void hbbp::preload::IgnoreInKernel(int signal) { Next().signal(signal, SIG_IGN);
 
 // A sample that waits would end the wait.
 bool hbbp::preload::PrepareForTrapInWait() {
-  if (!TrapIsBlocked() || HasFilter() || !IsOwnProcess()) return false;
+  if (!TrapIsBlockedNow() || HasFilter() || !IsOwnProcess()) return false;
   DropWaitingSamples();
   traps = Blocked::kNo;
   return true;

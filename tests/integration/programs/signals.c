@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
@@ -548,6 +549,75 @@ static void ExecAgain(int rounds, char* self) {
   exit(96);
 }
 
+static sigjmp_buf behind_handler;
+static volatile sig_atomic_t traps_taken;
+
+static void OnTrap(int signal_number) {
+  (void)signal_number;
+  ++traps_taken;
+}
+
+static void BlockAll(int signal_number) {
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_BLOCK, &all, NULL);
+  if (signal_number == SIGUSR2) siglongjmp(behind_handler, 1);
+}
+
+static void PrintMask(const char* behind) {
+  sigset_t mask;
+  sigprocmask(SIG_BLOCK, NULL, &mask);
+  printf("%s: SIGTRAP %d, SIGINT %d\n", behind, sigismember(&mask, SIGTRAP),
+         sigismember(&mask, SIGINT));
+  fflush(stdout);
+}
+
+static void PrintStatusOfTrappedShell(void) {
+  const pid_t child = fork();
+  if (child == 0) {
+    execl("/bin/sh", "sh", "-c", "kill -TRAP $$; echo not ended", (char*)NULL);
+    _exit(94);
+  }
+  int status = 0;
+  if (child < 0 || waitpid(child, &status, 0) != child) exit(93);
+  printf("shell: signal %d\n", WTERMSIG(status));
+}
+
+// The kernel restores behind a handler what was blocked in front of it.
+static void BlockInHandlers(int rounds) {
+  const struct sigaction action = {.sa_handler = &BlockAll};
+  if (sigaction(SIGUSR1, &action, NULL) != 0 || sigaction(SIGUSR2, &action, NULL) != 0) exit(95);
+  if (signal(SIGTRAP, &OnTrap) == SIG_ERR) exit(95);
+  uint64_t x = 1;
+  for (int i = 0; i < rounds; ++i) x = Mix(x);
+  if (x == 0) exit(95);
+  raise(SIGUSR1);
+  PrintMask("first handler");
+  PrintStatusOfTrappedShell();
+  sigset_t some, none;
+  sigemptyset(&none);
+  for (int blocks_traps = 0; blocks_traps < 2; ++blocks_traps) {
+    sigemptyset(&some);
+    sigaddset(&some, SIGINT);
+    if (blocks_traps) sigaddset(&some, SIGTRAP);
+    sigprocmask(SIG_SETMASK, &some, NULL);
+    for (int round = 0; round < 10; ++round) {
+      raise(SIGUSR1);
+      PrintMask("handler");
+      if (sigsetjmp(behind_handler, 1) == 0) raise(SIGUSR2);
+      PrintMask("jump");
+      raise(SIGTRAP);
+      printf("%d of SIGTRAP\n", (int)traps_taken);
+    }
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    PrintMask("none");
+    printf("%d of SIGTRAP\n", (int)traps_taken);
+  }
+  raise(SIGUSR1);
+  raise(SIGTRAP);
+  printf("%d of SIGTRAP\n", (int)traps_taken);
+}
+
 int main(int argc, char** argv) {
   if (argc != 3) return 99;
   const int rounds = atoi(argv[2]);
@@ -587,6 +657,8 @@ int main(int argc, char** argv) {
     VforkInAllWays(rounds, argv[0]);
   } else if (strcmp(argv[1], "again") == 0) {
     ExecAgain(rounds, argv[0]);
+  } else if (strcmp(argv[1], "handlers") == 0) {
+    BlockInHandlers(rounds);
   } else if (strcmp(argv[1], "timer") == 0) {
     EndWithRunningTimer(rounds);
   } else {
