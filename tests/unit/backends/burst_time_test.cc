@@ -509,11 +509,13 @@ TEST_CASE("repeated string instructions keep others from entering") {
 }
 
 TEST_CASE("repeated string instructions of no words take what they were measured to") {
-  const BurstTime time(nullptr, {.ns_per_cycle = 0.25, .repeat = 10, .empty_repeat = 50});
+  trace::CodeCache* const empty = trace::CodeCache::Create(4 << 20, nullptr);
+  const BurstTime time(empty, {.ns_per_cycle = 0.25, .repeat = 10, .empty_repeat = 50});
   CHECK(time.WithMissesNs(300, {.empty_repeats = 10}) == Approx(400));
   CHECK(time.WithMissesNs(300, {.empty_repeats = 10}, 0.5) == Approx(350));
-  const BurstTime faster(nullptr, {.ns_per_cycle = 0.25, .repeat = 50, .empty_repeat = 10});
+  const BurstTime faster(empty, {.ns_per_cycle = 0.25, .repeat = 50, .empty_repeat = 10});
   CHECK(faster.WithMissesNs(300, {.empty_repeats = 10}) == Approx(300));
+  trace::CodeCache::Destroy(empty);
 }
 
 TEST_CASE("locked instructions follow each other, wherever they are") {
