@@ -321,7 +321,7 @@ void hbbp::preload::IgnoreInKernel(int signal) { Next().signal(signal, SIG_IGN);
 
 // A sample that waits would end the wait.
 bool hbbp::preload::PrepareForTrapInWait() {
-  if (!TrapIsBlockedNow() || HasFilter() || !IsOwnProcess()) return false;
+  if (HasFilter() || !TrapIsBlockedNow() || !IsOwnProcess()) return false;
   DropWaitingSamples();
   traps = Blocked::kNo;
   return true;
