@@ -286,6 +286,13 @@ class RecordErrorsTest(record_support.RecordTest):
                              status=4)
         self.assertIn('of user CPU time', result.stderr)
 
+    def test_time_of_handlers_is_none_that_profiles_miss(self):
+        # Handlers take most of the time.
+        result = self.run_tool('record', '--source', 'swbt', '-c', 20_000, '-o', self.file, '--', program('ends'),
+                               'return', 3000)
+        self.assertEqual(result.returncode, 0, result)
+        self.assertNotIn('of user CPU time', result.stderr)
+
     def test_child_without_profile_is_reported_whatever_is_counted(self):
         result = self.run_tool('record', '--source', 'ebs', '-o', self.file, '--', 'sh', '-c',
                                f'"{program("ends_static")}" return 1000; exit 4')

@@ -227,23 +227,32 @@ std::optional<uint64_t> ProfiledTimeNs(const std::vector<SourceView>& sources) {
   return max_ns;
 }
 
+// Returns the time of the handlers of branch tracing, which is user CPU time of the program, too.
+uint64_t HandlerTimeNs(const std::vector<SourceView>& sources) {
+  uint64_t ns = 0;
+  for (const SourceView& source : sources) ns += source.handler_ns;
+  return ns;
+}
+
 // Reports the time that no profile covers.
 void ReportUnprofiledTime(const RecordOptions& record, const ProgramEnd& end,
                           const std::vector<ProcessProfile>& stored) {
   // From outside, each burst stands for a time of its own.
   const bool is_counted = record.duration_s == 0 && !(record.is_outside && TracesBranches(record));
   if (!is_counted) return;
-  uint64_t profiled_ns = 0, blocked_ms = 0;
+  uint64_t profiled_ns = 0, handlers_ns = 0, blocked_ms = 0;
   for (const ProcessProfile& process : stored) {
     const std::vector<SourceView> sources = SourcesAsRecorded(process.profile);
     const std::optional<uint64_t> time_ns = ProfiledTimeNs(sources);
     if (!time_ns || process.has_failed) return;
     profiled_ns += *time_ns;
+    handlers_ns += HandlerTimeNs(sources);
     blocked_ms += SumOfCounters(sources, "signal-blocked-ms");
   }
   // The loss of a killed program was reported already.
   const uint64_t tolerated_ns = end.signal != 0 ? 1'300'000'000 : 300'000'000;
-  if (profiled_ns + std::max(tolerated_ns, end.user_time_ns / 4) >= end.user_time_ns) return;
+  const uint64_t known_ns = profiled_ns + handlers_ns;
+  if (known_ns + std::max(tolerated_ns, end.user_time_ns / 4) >= end.user_time_ns) return;
   // Threads that live so briefly begin their periods anew, each of them.
   constexpr char kOfThreads[] = "in threads that ended within a period (-c shortens it), or ";
   constexpr char kOfBlocked[] =
@@ -256,8 +265,9 @@ void ReportUnprofiledTime(const RecordOptions& record, const ProgramEnd& end,
       "32-bit, musl, setuid, with an effective user that is not its real one, with a sanitizer, or "
       "without LD_PRELOAD)";
   Note(kName, "the profiles cover " + FormatDuration(profiled_ns) + " of " +
-                  FormatDuration(end.user_time_ns) + " of user CPU time; the rest ran " +
-                  (blocked_ms != 0 ? kOfBlocked : kOfThreads) +
+                  FormatDuration(end.user_time_ns) + " of user CPU time" +
+                  (handlers_ns == 0 ? "" : ", and handlers took " + FormatDuration(handlers_ns)) +
+                  "; the rest ran " + (blocked_ms != 0 ? kOfBlocked : kOfThreads) +
                   (record.is_outside ? of_children : kOfOthers));
 }
 
