@@ -724,11 +724,15 @@ Status Session::Attach(pid_t excluded) {
     sources.push_back(std::move(source));
   }
   sources_ = recorder_.AddSources(std::move(sources));
-  // The events already report what is mapped from now on.
-  if (Status status = recorder_.locator().AddCurrentMappings(begin_ns); !status.ok()) {
-    backend_->Disable();
-    backend_->Close();
-    return status;
+  // The events already report what is mapped from now on. What a process has mapped before it
+  // executes the program is not the program's.
+  const bool waits_for_exec = config.enable_on_exec && !ever_started_;
+  if (!waits_for_exec) {
+    if (Status status = recorder_.locator().AddCurrentMappings(begin_ns); !status.ok()) {
+      backend_->Disable();
+      backend_->Close();
+      return status;
+    }
   }
   if (const auto threads = ListThreads(settings_.backend.pid); threads.ok()) {
     for (const pid_t thread : *threads) recorder_.RecordThread(static_cast<uint32_t>(thread));
