@@ -1,5 +1,6 @@
 // Measures what the worker spends on the time of a burst: on the model of the processor, by
-// instruction, and on the predictor of branches, by branch.
+// instruction, and on the predictor of branches, by branch. And what a handler spends on the width
+// of the processor for it.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 
 #include "backends/branch_predictor.h"
 #include "backends/burst_time.h"
+#include "trace/interpreter/execution_width.h"
 #include "trace/interpreter/look_ahead.h"
 
 namespace hbbp {
@@ -64,6 +66,11 @@ void StreamsNs(benchmark::State& state) {
   state.counters["instructions"] = static_cast<double>(burst.instructions);
 }
 BENCHMARK(StreamsNs);
+
+void TicksOfWidth(benchmark::State& state) {
+  for (auto _ : state) benchmark::DoNotOptimize(trace::TicksOfWidth());
+}
+BENCHMARK(TicksOfWidth);
 
 void PredictBranches(benchmark::State& state) {
   const Recorded& burst = RecordedBurst();

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "backends/instruction_latency.h"
+#include "trace/interpreter/execution_width.h"
 #include "trace/interpreter/micro_op.h"
 
 namespace hbbp {
@@ -153,8 +154,8 @@ bool IsScalarMove(ZydisMnemonic mnemonic) {
 
 class BurstTime::Processor {
  public:
-  explicit Processor(const ProcessorTiming& timing)
-      : timing_(timing), entry_cycles_(1 / timing.instructions_per_cycle) {}
+  Processor(const ProcessorTiming& timing, double width)
+      : timing_(timing), entry_cycles_(1 / width) {}
 
   uint64_t instructions() const { return instructions_; }
   double cycles() const { return std::max(entry_, finished_); }
@@ -419,12 +420,21 @@ bool BurstTime::Execute(const TakenBranch& first, const TakenBranch& last, Proce
   return false;
 }
 
+// Returns how many instructions a cycle the processor executed at most.
+double BurstTime::WidthFrom(uint16_t width_ticks) const {
+  const uint16_t of_reading = processor_.accesses.hit;
+  if (width_ticks <= of_reading) return processor_.instructions_per_cycle;
+  const double cycles =
+      (width_ticks - of_reading) * processor_.ns_per_tick / processor_.ns_per_cycle;
+  return std::clamp(trace::kInstructionsOfWidth / cycles, kMinWidth, kMaxWidth);
+}
+
 double BurstTime::StreamsNs(std::span<const TakenBranch> branches, uint64_t instructions,
-                            LengthUnit unit) {
+                            LengthUnit unit, uint16_t width_ticks) {
   const bool is_of_streams = unit == LengthUnit::kStreams;
   const size_t end = is_of_streams ? std::min(branches.size(), kMaxStreams + 1) : branches.size();
   const uint64_t max_instructions = is_of_streams ? kMaxOfStreams : kMaxInstructions;
-  Processor processor(processor_);
+  Processor processor(processor_, WidthFrom(width_ticks));
   predictor_.StartBurst();
   size_t streams = 0;  // that are known
   for (size_t i = 1; i < end && processor.instructions() < max_instructions; ++i) {

@@ -62,8 +62,9 @@ class BurstTime {
 
   // Returns the ns of the streams between these branches, in which are so many instructions, if all
   // take as long as the first of them, without cache misses. `unit` is what the first and all are
-  // counted in. Call it before the cache is flushed.
-  double StreamsNs(std::span<const TakenBranch> branches, uint64_t instructions, LengthUnit unit);
+  // counted in. `width_ticks` is that of BurstCost. Call it before the cache is flushed.
+  double StreamsNs(std::span<const TakenBranch> branches, uint64_t instructions, LengthUnit unit,
+                   uint16_t width_ticks = 0);
   // Returns the ns of a burst whose streams take so many without cache misses.
   double WithMissesNs(double streams_ns, const trace::MemoryUse& use, double share = 1) const;
 
@@ -122,6 +123,7 @@ class BurstTime {
   const Mnemonic& Find(ZydisMnemonic mnemonic);
   Instruction Describe(const trace::Block& block, unsigned number);
   Code DescribeAll(const trace::Block& block);
+  double WidthFrom(uint16_t width_ticks) const;
   bool Execute(const TakenBranch& first, const TakenBranch& last, Processor* processor);
 
   const trace::CodeCache& code_cache_;

@@ -88,14 +88,16 @@ double BurstWeights::WholeShare(std::span<const BurstSegment> segments) const {
 }
 
 // Returns the extent of a segment, without cache misses, as if it had so many instructions.
-double BurstWeights::ComputeExtent(const BurstSegment& segment, uint64_t instructions) {
+double BurstWeights::ComputeExtent(const BurstSegment& segment, uint64_t instructions,
+                                   uint16_t width_ticks) {
   if (segment.branches.size() < 2) return 0;
   if (extent_ == BurstExtent::kStreams) return static_cast<double>(segment.branches.size() - 1);
   BurstTime* const burst_time = FindBurstTime();
   if (burst_time == nullptr) return static_cast<double>(instructions);
   const bool is_of_streams = limits_.instructions == 0;
   return burst_time->StreamsNs(segment.branches, instructions,
-                               is_of_streams ? LengthUnit::kStreams : LengthUnit::kInstructions);
+                               is_of_streams ? LengthUnit::kStreams : LengthUnit::kInstructions,
+                               width_ticks);
 }
 
 // Adds the misses of a burst to the extent of so many of its instructions. Those that are counted
@@ -131,7 +133,7 @@ void BurstWeights::Deliver(const BurstSample& head, double period,
   size_t parts = 0;  // up to the last one with streams
   for (size_t i = 0; i < segments.size(); ++i) {
     const uint64_t own = is_exact ? limits_.instructions - 1 : segments[i].instructions;
-    extent += ComputeExtent(segments[i], own);
+    extent += ComputeExtent(segments[i], own, cost.width_ticks);
     instructions += own;
     if (segments[i].branches.size() >= 2) parts = i + 1;
   }

@@ -76,7 +76,7 @@ class BurstWeights {
  private:
   BurstTime* FindBurstTime();
   double WholeShare(std::span<const BurstSegment> segments) const;
-  double ComputeExtent(const BurstSegment& segment, uint64_t instructions);
+  double ComputeExtent(const BurstSegment& segment, uint64_t instructions, uint16_t width_ticks);
   double WithMisses(double extent, uint64_t instructions, const trace::BurstCost& cost);
   double TakeCarriedPeriod(uint32_t tid, double period);
 

@@ -18,6 +18,7 @@
 #include <numeric>
 
 #include "base/clock.h"
+#include "base/independent_code.h"
 #include "base/linux_constants.h"
 #include "base/raw_syscall.h"
 #include "base/unique_fd.h"
@@ -35,7 +36,6 @@ constexpr uint64_t kStepsOfRound = 8;
 constexpr uint64_t kCyclesOfMultiplication = 3;
 // A loop's own instructions are hidden by what it measures, unless that is how many it executes.
 constexpr uint64_t kRoundsOfWidth = 100;
-constexpr uint64_t kInstructionsOfWidth = 5 * 32 + 2;
 
 // The body of a loop of %0 rounds, each of which has the instructions `times` times.
 #define HBBP_LOOP(times, instructions) \
@@ -48,20 +48,6 @@ constexpr uint64_t kInstructionsOfWidth = 5 * 32 + 2;
 void MultiplyIntegers(uint64_t rounds) {
   uint64_t product = rounds;
   asm volatile(HBBP_LOOP(8, "imul %1, %1\n\t") : "+r"(rounds), "+r"(product) : : "cc");
-}
-
-// A typical mixture: a load, a move, and operations that wait for nothing.
-void ExecuteIndependent(uint64_t rounds) {
-  const uint32_t word = 0;
-  asm volatile(HBBP_LOOP(32,
-                         "mov %1, %%eax\n\t"
-                         "lea 1(%%rdi), %%rdx\n\t"
-                         "mov %%rdi, %%rsi\n\t"
-                         "xor %%r8d, %%r8d\n\t"
-                         "nop\n\t")
-               : "+r"(rounds)
-               : "m"(word)
-               : "cc", "rax", "rdx", "rsi", "r8");
 }
 
 // Lines point at each other in a ring, so many that no load of the loop has the same address twice
@@ -521,7 +507,7 @@ ProcessorTiming MeasureWithDefaultFloats() {
   };
   // A machine that others use makes a loop seem slow.
   timing.instructions_per_cycle =
-      std::clamp(static_cast<double>(kInstructionsOfWidth) / cycles_of_round(kWidth, 0), 3.0, 8.0);
+      std::clamp(kIndependentInstructions / cycles_of_round(kWidth, 0), kMinWidth, kMaxWidth);
   timing.load = std::clamp(cycles_of_step(kLoad), 2.0, 6.0);
   // In some runs a processor guesses right where each load's value comes from.
   constexpr int kMedian = kRuns / 2;

@@ -44,6 +44,9 @@ struct ProcessorTiming {
 };
 
 // All that is measured, but whether ticks may be read.
+// Of instructions a cycle.
+inline constexpr double kMinWidth = 3, kMaxWidth = 8;
+
 inline constexpr double ProcessorTiming::*kTimingQuantities[] = {
     &ProcessorTiming::ns_per_cycle,   &ProcessorTiming::ns_per_tick,
     &ProcessorTiming::page_fault_ns,  &ProcessorTiming::instructions_per_cycle,

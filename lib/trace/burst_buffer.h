@@ -34,6 +34,7 @@ struct BurstCost {
   uint64_t handlers_ns = 0;
   MemoryUse memory_use;
   bool begins_in_new_page = false;  // LookAheadStats says what it is
+  uint16_t width_ticks = 0;         // LookAhead::MeasureWidth of its first run, or 0
   // It ended before it was full: bursts that begin after the location where it ended are too few.
   bool is_cut = false;
   // It ended at the first taken branch from BurstLimits::instructions on.

@@ -150,6 +150,7 @@ bool BurstRecorder::Begin(ThreadSlot* slot, uint32_t periods) {
   slot->last_branch = ThreadSlot::kNoBranch;
   slot->memory_use = MemoryUse();
   slot->begins_in_new_page = false;
+  slot->width_ticks = 0;
   slot->is_limited = false;
   slot->earlier_handlers_ns += slot->handlers_ns;
   slot->handlers_ns = 0;
@@ -341,6 +342,7 @@ void BurstRecorder::Finish(ThreadSlot* slot) {
   header->cost = {.handlers_ns = slot->earlier_handlers_ns,
                   .memory_use = slot->memory_use,
                   .begins_in_new_page = slot->begins_in_new_page,
+                  .width_ticks = slot->width_ticks,
                   .is_cut = !is_full,
                   .has_all_instructions = HasAllInstructions(*slot),
                   .instructions = static_cast<uint32_t>(

@@ -24,7 +24,10 @@ WalkEnd LookAheadWalk::Walk(ThreadSlot* slot, ucontext_t* context) {
   look_ahead->Begin(*context, FaultsAreCaught(context->uc_sigmask));
   const bool begins = slot->instructions == 0 && slot->hits == 0;
   const WalkEnd end = Run(look_ahead, slot, context);
-  if (begins) slot->begins_in_new_page = look_ahead->stats().begins_in_new_page;
+  if (begins) {
+    slot->begins_in_new_page = look_ahead->stats().begins_in_new_page;
+    slot->width_ticks = look_ahead->MeasureWidth();
+  }
   LookAheadPool::CountWork(*look_ahead, slot);
   look_aheads_->Release(look_ahead);
   return end;

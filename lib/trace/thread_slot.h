@@ -42,6 +42,7 @@ struct alignas(64) ThreadSlot {
   uint64_t in_streams;      // instructions between branches of this part
   MemoryUse memory_use;     // of the burst
   bool begins_in_new_page;  // of the burst; LookAheadStats says what it is
+  uint16_t width_ticks;     // BurstCost says what it is
   bool is_limited;          // its end is a limit of the interpreter, wherever it may begin
   uint64_t stack_pointer;
   Breakpoint breakpoint;

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 
 #include "base/raw_syscall.h"
+#include "trace/interpreter/execution_width.h"
 #include "trace/interpreter/guarded_memory.h"
 #include "trace/interpreter/interpreter.h"
 #include "trace/interpreter/packed_flags.h"
@@ -295,6 +296,10 @@ bool LookAhead::ReadQword(uint64_t address, uint64_t* value) {
 }
 
 const LookAheadStats& LookAhead::stats() const { return Of(this)->stats; }
+
+uint16_t LookAhead::MeasureWidth() const {
+  return Of(this)->interpreter.memory.times_accesses ? TicksOfWidth() : 0;
+}
 
 size_t LookAhead::StackBytes() { return kStackBytes; }
 

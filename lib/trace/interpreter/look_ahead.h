@@ -118,6 +118,10 @@ class LookAhead {
 
   const LookAheadStats& stats() const;
 
+  // Returns TicksOfWidth, or 0 if the burst does not time accesses. Call it after Run, whose cache
+  // misses it must not change.
+  uint16_t MeasureWidth() const;
+
   // Return the size of the interpreter's stack, and how much of it was ever used. Handlers must not
   // call them.
   static size_t StackBytes();

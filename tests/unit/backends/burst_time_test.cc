@@ -17,6 +17,7 @@
 #include "backends/processor_timing.h"
 #include "support/catch.h"
 #include "support/heap_use.h"
+#include "trace/interpreter/execution_width.h"
 #include "trace/interpreter/look_ahead.h"
 
 namespace hbbp {
@@ -407,6 +408,8 @@ class Model {
     return branches;
   }
 
+  uint16_t MeasureWidth() const { return look_ahead_->MeasureWidth(); }
+
   const trace::CodeCache* cache() const { return cache_; }
   void SetAccessTiming(trace::AccessTiming timing) { cache_->SetAccessTiming(timing); }
   // Its cycle takes a nanosecond.
@@ -624,6 +627,37 @@ TEST_CASE("a wide processor executes more instructions in a cycle") {
   Model model;
   model.processor().instructions_per_cycle = 8;
   CHECK(model.CyclesPerInstruction(hbbp_test_independent) == Approx(1.0 / 8).epsilon(0.1));
+}
+
+TEST_CASE("what others take of the width is missing where instructions wait for nothing") {
+  constexpr size_t kBranches = 100;
+  Model model;
+  model.SetAccessTiming({.hit = 30});
+  model.processor().accesses.hit = 30;
+  const auto ns_of = [&model](void (*function)(uint64_t), double width) {
+    const std::vector<TakenBranch> branches = model.Branches(kBranches, function);
+    BurstTime time(model.cache(), model.processor());
+    const double ticks = width == 0 ? 0 : 30 + trace::kInstructionsOfWidth / width;
+    return time.StreamsNs(branches, 1000, LengthUnit::kInstructions,
+                          static_cast<uint16_t>(ticks + 0.5));
+  };
+  model.processor().instructions_per_cycle = 8;
+  CHECK(ns_of(hbbp_test_independent, 8) == Approx(1000.0 / 8).epsilon(0.1));
+  CHECK(ns_of(hbbp_test_independent, 4) == Approx(1000.0 / 4).epsilon(0.1));
+  CHECK(ns_of(hbbp_test_independent, 1) == Approx(1000.0 / 3).epsilon(0.1));  // an interrupt
+  CHECK(ns_of(hbbp_test_independent, 0) == Approx(1000.0 / 8).epsilon(0.1));
+  CHECK(ns_of(hbbp_test_chain, 4) == Approx(ns_of(hbbp_test_chain, 8)).epsilon(0.01));
+}
+
+TEST_CASE("the width is measured where accesses are timed") {
+  Model model;
+  (void)model.Branches(10, hbbp_test_independent);
+  CHECK(model.MeasureWidth() == 0);
+  const ProcessorTiming processor = MeasureProcessor();
+  if (!processor.may_read_ticks) HBBP_SKIP("the time stamp counter is slow here");
+  model.SetAccessTiming(processor.accesses);
+  (void)model.Branches(10, hbbp_test_independent);
+  CHECK(model.MeasureWidth() > processor.accesses.hit);
 }
 
 TEST_CASE("calls and returns take more than other branches") {
