@@ -187,11 +187,12 @@ bool MayReadTicks() {
   return FastestNs(read, 0) <= kReads * kMaxNsOfRead;
 }
 
+// Both are read behind the clock, which may take as long as a quarter of the loop.
 double NsPerTick() {
   double fastest_ns = 0, ticks_of_fastest = 0;
   for (int run = 0; run < kRuns; ++run) {
-    const uint64_t first_tick = __rdtsc();
     const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
+    const uint64_t first_tick = __rdtsc();
     MultiplyIntegers(kRoundsOfCycles);
     const auto ns = static_cast<double>(ClockNs(CLOCK_MONOTONIC) - begin_ns);
     const auto ticks = static_cast<double>(__rdtsc() - first_tick);

@@ -15,6 +15,7 @@
 
 #include "backends/instruction_latency.h"
 #include "backends/processor_timing.h"
+#include "base/clock.h"
 #include "support/catch.h"
 #include "support/heap_use.h"
 #include "trace/interpreter/execution_width.h"
@@ -1008,6 +1009,16 @@ TEST_CASE("what another process has measured by ticks is of no use where they ma
   CHECK(refused.page_fault_ns == 0);
   CHECK(refused.load == measured.load);
   if (mode == PR_TSC_ENABLE) CHECK(UsableHere(measured).accesses == measured.accesses);
+}
+
+TEST_CASE("ticks are as long as the clock has them, however long it takes to read it") {
+  const ProcessorTiming timing = MeasureProcessorWell();
+  if (!timing.may_read_ticks) HBBP_SKIP("the time stamp counter is slow here");
+  const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC), begin = __rdtsc();
+  while (ClockNs(CLOCK_MONOTONIC) - begin_ns < 20'000'000) continue;
+  const auto ns = static_cast<double>(ClockNs(CLOCK_MONOTONIC) - begin_ns);
+  const auto ticks = static_cast<double>(__rdtsc() - begin);
+  CHECK(timing.ns_per_tick == Approx(ns / ticks).epsilon(0.05));
 }
 
 TEST_CASE("the processor is measured plausibly") {
